@@ -1,6 +1,6 @@
 // `npm run check:patroni [-- number...]`: what clients see while things happen to a PostgreSQL cluster under Patroni (scripts/patroni/events.ts),
 // with Debian's packages, as root. A table of counts is the result. Takes seven minutes. Exits with 1 when anything was lost, doubled, stale
-// for longer than docs/operating.md says, or wrong, or writes took longer than 2.5 s to be back.
+// for longer than docs/operating/postgresql.md says, or wrong, or writes took longer than 2.5 s to be back.
 
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";

@@ -1,4 +1,4 @@
-// Which program this is.
+// The version and the commit of this program, and the command that starts it.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { version } from "../package.json" with { type: "json" };
 
 export interface Build {
   readonly version: string;
-  /** The first characters of the commit; `unknown` when there is no record of it. */
+  /** The first 12 hexadecimal digits of the commit; `unknown` if nothing tells the commit. */
   readonly commit: string;
 }
 
-/** Replaced by the commit when the single executable is built (`scripts/build-binary.ts`), and not defined otherwise. */
+/** The commit, inserted when the single executable is built (`scripts/build-binary.ts`). Otherwise this is not defined. */
 declare const STOREFRONT_COMMIT: string;
 
 /** Whether this is the single executable, which contains all files of the program. */
@@ -18,19 +18,19 @@ export const isExecutable: boolean = typeof STOREFRONT_COMMIT !== "undefined";
 
 const root = join(import.meta.dir, "..");
 
-/** How to start this program again in a shell: an executable as it was started, a package by its name, a checkout through npm. */
+/** The command that starts this program in a shell: the executable as it was started, the name of the installed package, or npx in a checkout. */
 export const commandName: string = isExecutable
   ? process.argv0
   : root.includes("/node_modules/")
     ? "storefront"
     : "npx --no storefront";
 
-/** The build of the running program. An executable contains its commit, a package has it in a file, and a checkout is asked. */
+/** Returns the build of the running program. The commit comes from the executable itself, from git in a checkout, or from a file of the package. */
 export function readBuild(): Build {
   return { version, commit: /^[0-9a-f]{12}/.exec(readCommit())?.[0] ?? "unknown" };
 }
 
-/** The commit, or any other text if there is no record of it. */
+/** Returns the commit, or any other text if nothing tells the commit. */
 function readCommit(): string {
   if (isExecutable) return STOREFRONT_COMMIT;
   try {

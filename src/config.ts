@@ -1,4 +1,4 @@
-// The settings and their defaults. Only this file reads the environment.
+// The settings and their defaults. No other file reads the environment.
 
 import { messageOf } from "./lib/errors-for-log.ts";
 import { type IpNetwork, toNetwork } from "./lib/networks.ts";
@@ -13,31 +13,34 @@ export interface Config {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** Number of processes that serve the public port, from 1 to 256. */
   readonly workers: number;
+  /** Whether to create the site `demo` with sample records if the database is empty. */
   readonly demo: boolean;
+  /** Paths of the certificate and of its private key; undefined for HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether the last entry of `X-Forwarded-For` is the client's address. */
   readonly trustProxy: boolean;
   /** Whether the last entry of `X-Forwarded-Host` is the host that the client named. */
   readonly trustForwardedHost: boolean;
-  /** Requests per second of a key; 0 for no limit. */
+  /** Default limit of a key in requests per second; 0 for no limit. */
   readonly rate: number;
-  /** Requests of a key at once. */
+  /** Maximum requests that a key may send at once before `rate` limits it. */
   readonly burst: number;
-  /** Bytes for records in memory. */
+  /** Memory budget for snapshots in bytes. */
   readonly memory: number;
   /** Seconds after which a connection without activity is closed. */
   readonly idleTimeout: number;
-  /** Limit of client connections per process; undefined for what the file descriptors allow. */
+  /** Maximum client connections per process; undefined for a default that depends on the limit of file descriptors. */
   readonly connections: number | undefined;
-  /** Seconds for which a server that is to stop still serves, without being ready. */
+  /** Seconds that a server still serves requests after it was told to stop. During this time, `/readyz` reports that the server is not ready. */
   readonly drain: number;
-  /** Days after which entries of the journal are deleted; undefined to keep them. */
+  /** Age in days at which journal entries are pruned; undefined to keep all of them. */
   readonly journalDays: number | undefined;
   readonly logLevel: string;
   /** Whether every request is logged. */
   readonly accessLog: boolean;
-  /** Milliseconds from which on a request is logged as slow; infinite for none. */
+  /** Duration in milliseconds from which a request is logged as slow; `Infinity` to log no request as slow. */
   readonly slowMs: number;
   /** Undefined for no admin listener. */
   readonly admin: AdminAddress | undefined;
@@ -45,7 +48,7 @@ export interface Config {
   readonly adminHosts: readonly string[];
   /** Networks to which webhooks may be delivered although they are not public. */
   readonly webhookAllow: readonly IpNetwork[];
-  /** What this process does: all, or one part for a parent that serves with several processes. */
+  /** The role of this process: `server` does everything; `worker` and `admin` do one part for a parent that serves with several processes. */
   readonly role: "server" | "worker" | "admin";
 }
 
@@ -53,14 +56,14 @@ export interface AdminAddress {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Whether it is the default, without which a server starts too. */
+  /** Whether this is the default address. If the default address is in use, the server starts without the admin listener. */
   readonly isDefault: boolean;
 }
 
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
 export type ConfigSources = Readonly<Record<string, string | undefined>>;
 
-/** The names of all settings, without `STOREFRONT_`. A parent sets ROLE for its children, and nobody else does. */
+/** The names of all settings, without `STOREFRONT_`. ROLE is set only by a parent process, for its children. */
 const settingNames = [
   "ACCESS_LOG",
   "ADMIN",
@@ -91,20 +94,21 @@ type SettingName = (typeof settingNames)[number];
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** The settings in the environment. @throws Refusal `bad-request` that names an unknown one, and the setting that was probably meant */
+/** Reads the settings from the environment. @throws ProblemError `bad-request` that names an unknown setting, and suggests a known one */
 export function environment(): ConfigSources {
   const ours = Object.entries(process.env).flatMap(([variable, value = ""]): [string, string][] => {
     const name = /^STOREFRONT_(.*)$/s.exec(variable)?.[1];
     return name === undefined || injected.test(`${name}=${value}`) ? [] : [[name, value]];
   });
-  // The parent of a process has checked them, and may be of another version of the program.
+  // A child does not check the names: its parent has checked them, and may be another version of the program.
   if (!process.env.STOREFRONT_ROLE) for (const [name] of ours) requireKnown(name);
   return Object.fromEntries(ours.map(([name, value]) => [name, value || undefined]));
 }
 
 /**
- * What Kubernetes and links of Docker set in each pod or container for a service whose name is `storefront` or begins with it, without
- * `STOREFRONT_`: `SERVICE_HOST=10.0.0.1`, `PORT=tcp://10.0.0.1:80`, `ADMIN_PORT_8081_TCP_ADDR=10.0.0.1`, `NAME=/web/storefront`.
+ * Matches the variables that Kubernetes and Docker links set in each pod or container for a service with the name `storefront` or
+ * a name that begins with it. Without `STOREFRONT_`, such variables are: `SERVICE_HOST=10.0.0.1`, `PORT=tcp://10.0.0.1:80`,
+ * `ADMIN_PORT_8081_TCP_ADDR=10.0.0.1`, `NAME=/web/storefront`.
  */
 const injected =
   /^(?:\w+_)?(?:SERVICE_HOST=|SERVICE_PORT(?:_\w+)?=|PORT=(?:tcp|udp|sctp):\/\/|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?=|NAME=\/|ENV_\w+=)/;
@@ -120,7 +124,7 @@ function isSetting(name: string): name is SettingName {
   return settingNames.some((known) => known === name);
 }
 
-/** Validates `settings` and adds the defaults. @throws Refusal `bad-request` that names the first bad setting */
+/** Validates `settings` and adds the defaults. @throws ProblemError `bad-request` that names the first invalid setting */
 export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
@@ -156,7 +160,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
   };
 }
 
-/** @throws Refusal `bad-request` for a text that is neither `none` nor a host and a port */
+/** Parses `--admin`. Returns undefined for `none`. @throws ProblemError `bad-request` if the value is neither `none` nor a host and a port */
 function readAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefined {
   if (text === undefined) return { host: "127.0.0.1", port: 8081, isDefault: true };
   if (text === "none") return undefined;
@@ -169,12 +173,12 @@ function readAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefi
   );
 }
 
-/** The setting that gives this address. */
+/** Formats an address as the setting ADMIN contains it. */
 export function toAdminText({ host, port }: AdminAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Hostnames in their normal form. @throws Refusal `bad-request` */
+/** Parses `--admin-host` to hostnames in their normal form. @throws ProblemError `bad-request` if one of them is not a hostname */
 function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   try {
     return text === undefined ? [] : text.split(",").map(readHostname);
@@ -183,7 +187,7 @@ function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   }
 }
 
-/** @throws Refusal `bad-request` for a text that is not a list of networks */
+/** Parses `--webhook-allow`. @throws ProblemError `bad-request` if the value is not a list of networks */
 function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
   return (text?.split(",") ?? []).map((part) => {
     const network = toNetwork(part.trim());
@@ -196,8 +200,9 @@ function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
 }
 
 /**
- * The name of the person or program that runs a command, for the journal: `given`, or the name of the user.
- * @throws Refusal `bad-request` when `given` is not 1 to 64 characters without controls
+ * Returns the name of the person or program that executes a command, for the journal: `given`, otherwise the first valid name among SUDO_USER,
+ * USER and the user of this process, otherwise `unknown`.
+ * @throws ProblemError `bad-request` if `given` is not 1 to 64 characters without controls
  */
 export function operatorName(given: string | undefined): string {
   if (given !== undefined) {
@@ -208,13 +213,13 @@ export function operatorName(given: string | undefined): string {
   return [SUDO_USER, USER, systemUser()].find(isOperatorName) ?? "unknown";
 }
 
-/** A name of 1 to 64 characters that no terminal or log can misread. */
+/** Whether `name` has 1 to 64 characters and no control character, which a terminal or a log could misread. */
 function isOperatorName(name = ""): name is string {
   const length = [...name].length;
   return length >= 1 && length <= 64 && escapeControls(name) === name && !/[\t\n]/.test(name);
 }
 
-/** The environment of a child process with the same settings. */
+/** Returns the environment for a child process that shall have these settings. */
 export function toEnvironment(settings: ConfigSources): Record<string, string> {
   const given = Object.entries(settings).map(([name, value]) => [`STOREFRONT_${name}`, value] as const);
   const all = [...Object.entries(process.env), ...given];
@@ -242,6 +247,7 @@ function oneOf(settings: ConfigSources, name: SettingName, fallback: string, wor
   throw new Refusal("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);
 }
 
+/** Returns the option and the variable of a setting, for messages. */
 function named(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll("_", "-")} (STOREFRONT_${name})`;
 }

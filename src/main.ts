@@ -1,11 +1,11 @@
-// The command line: the commands, and the exit status for each way in which they end.
+// The command line: executes one command, prints its error, and exits with the status that tells how the command ended (contract section 11).
 
 import { CommanderError } from "commander";
 import { printMessage, UsageError } from "./commands/common.ts";
 import { createProgram } from "./commands/program.ts";
 import { Refusal } from "./model/errors.ts";
 
-/** Exit statuses. */
+/** Exit statuses. A command that succeeds exits with 0. */
 const failed = 1;
 const wrongUsage = 2;
 
@@ -15,7 +15,7 @@ try {
 } catch (error) {
   process.exitCode = report(error);
 }
-// A command that has returned is done, even if something is still open, such as a connection to a host that hangs.
+// The command has returned, so it is done. Do not wait for anything that is still open, such as a connection to a host that hangs.
 process.exit();
 
 /** Prints the error on stderr and returns the exit status. */

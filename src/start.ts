@@ -1,3 +1,6 @@
+// Starts a server: opens the database, and starts the public listener, the delivery of webhooks and the background work. The admin listener is
+// started separately, because it can be a process of its own.
+
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
 import type { ConsoleScript } from "./admin/console.ts";
@@ -32,17 +35,17 @@ export interface Running {
   readonly port: number;
   readonly engine: Engine;
   readonly snapshots: Snapshots;
-  /** The sites that it served when it started; undefined if the database could not be read. */
+  /** Number of sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
-  /** The metrics of this process. @param isChecked whether to find out if it is ready, by default true */
+  /** Returns the metrics of this process. @param isChecked whether to check now that this process is ready, by default true */
   sample(isChecked?: boolean): Promise<MetricsSample>;
-  /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
+  /** Uses another certificate for new connections. @throws if the certificate is invalid; the previous one then stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
-  /** Is not ready from now on, and serves for `--drain` seconds more. */
+  /** Reports from now on that this process is not ready, and serves for `--drain` more seconds. Resolves after them. */
   drain(): Promise<void>;
-  /** Accepts no new connections, ends idle ones after `idleSeconds`, and then finishes the requests under way, for at most 10 seconds. */
+  /** Accepts no new connections, closes idle ones after `idleSeconds`, stops the webhooks, and waits at most 10 seconds for requests in flight. */
   finish(idleSeconds: number): Promise<void>;
-  /** Finishes the requests under way, and closes the database. */
+  /** Stops everything: waits at most 10 seconds for the requests in flight, and closes the database. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +57,7 @@ export interface StartOptions {
   readonly now?: () => number;
 }
 
-/** Starts a server. Throws when the database cannot be opened or the port is taken, after it has closed everything. */
+/** Starts a server. @throws if the database cannot be opened or the port is in use; everything that was opened is closed before */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { certificate, resources = allResources, now = Date.now } = options;
   const connections = connectionsOf(config);
@@ -96,6 +99,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
 }
 
+/** Opens the database, and creates what all requests share: site views, write queue and change notifier. @throws if the database cannot be opened */
 export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
   const snapshots = new Snapshots(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
@@ -107,9 +111,10 @@ export async function openStore({ database, memory }: Config, resources: readonl
   return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
 }
 
-const lostCommits = "the database lost the last changes of this website at a failover; it has a new history";
+const lostCommits =
+  "the database lost the last changes of this site in a failover; earlier ETags and cursors of the site are not valid any more";
 
-/** The sites that are neither suspended nor being imported; undefined if the database cannot be read. */
+/** Returns the number of sites that are neither suspended nor being imported; undefined if the database cannot be read. */
 async function countServed(snapshots: Snapshots): Promise<number | undefined> {
   try {
     const system = await snapshots.fresh(systemSite);
@@ -121,28 +126,28 @@ async function countServed(snapshots: Snapshots): Promise<number | undefined> {
   }
 }
 
-/** What the admin listener has of the rest of the server. */
+/** The parts of the server that the admin listener uses. */
 interface AdminParts extends Pick<Running, "engine" | "snapshots"> {
-  /** The metrics of all processes that serve the public port. */
+  /** Returns the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
-  /** The address of the public listener. */
+  /** The URL of the public listener. */
   readonly publicUrl: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** The script of the console, if it is not to be loaded by this process. */
+  /** Loads the script of the console; by default, this process loads it from its own files. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
-/** Starts the admin listener at `address`. Rejects when the port is taken. */
+/** Starts the admin listener. @throws if the port is in use */
 export async function startAdmin(
   config: Config,
   { host, port }: AdminAddress,
   certificate: Certificate | undefined,
   parts: AdminParts,
 ): Promise<Listener> {
-  // It is large, and workers do without it.
+  // Imported only when it is needed: the module is large, and workers do not use it.
   const { serveAdmin } = await import("./admin/server.ts");
-  // Prometheus and a tunnel connect to a loopback address, for which no certificate is made.
+  // Loopback needs no encryption: Prometheus and a tunnel connect to it, and no certificate is issued for a loopback address.
   const isLocal = isLoopback(host);
   const tls = isLocal ? undefined : certificate;
   const log = createLog(config);
@@ -154,7 +159,7 @@ export async function startAdmin(
   );
 }
 
-/** The address of the public listener, as the settings have it. */
+/** Returns the URL of the public listener according to the settings. */
 export function toPublicUrl({ host, port, tls }: Config): string {
   return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -162,24 +167,28 @@ export function toPublicUrl({ host, port, tls }: Config): string {
 /** The file descriptor of the log. */
 const stderr = 2;
 
-/** The log on stderr, one line of JSON per event. */
+/** Creates the log: it writes one line of JSON per event to stderr. */
 export function createLog({ logLevel }: Config): Logger {
   return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLogged } }, { write: writeLine });
 }
 
-/** Writes synchronously. A line that cannot be written is lost, so that a full disk of the log does not stop the server. */
+/** Writes a line synchronously. If writing fails, the line is lost, so that a full disk of the log does not stop the server. */
 function writeLine(line: string): void {
   try {
     writeSync(stderr, escapeControls(line));
   } catch {
-    // Lost.
+    // The line is lost.
   }
 }
 
-/** Bytes that connections may keep even if `--memory` is less: some large lists and bodies. */
+/** Minimum memory budget of the connections in bytes, even if `--memory` is less. It is enough for some large lists and bodies. */
 const minConnectionMemory = 64 * 1024 * 1024;
 
-/** @throws Refusal `bad-request` for more connections than the file descriptors allow: a process without any left is ended by the runtime */
+/**
+ * Returns the maximum number of client connections: `--connections`, or a default that depends on the limit of file descriptors.
+ * @throws ProblemError `bad-request` if `--connections` needs too many file descriptors. Otherwise the runtime could run out of them, and would then
+ * end the process
+ */
 function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
   const { max, byDefault } = connectionsWithin(descriptors);
@@ -201,7 +210,7 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),
-    // A certificate is reloaded by a second socket on the port.
+    // To use a new certificate, the listener opens a second socket on the same port.
     reusePort: config.role === "worker" || tls !== undefined,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
     failureLimit: { rate: 2, burst: 100 },

@@ -59,7 +59,7 @@ const cases: [string, string, string[]][] = [
   [
     "otherwise without a lookup",
     source({ column: "Land", otherwise: "GB" }),
-    [`${country}: has \`otherwise\`, which is for what \`lookup\` does not have, but no \`lookup\``],
+    [`${country}: has \`otherwise\`, but no \`lookup\``],
   ],
   [
     "a misspelt member of a field",

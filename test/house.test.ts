@@ -6,7 +6,6 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { servedOf } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
-import { tables } from "../src/store/database/tables.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -178,12 +177,11 @@ describe("the source layout", () => {
       part,
       [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
     ]);
-    const parts = documented.filter(([part]) => !Object.hasOwn(tables, part));
-    expect(Object.fromEntries(parts)).toEqual(arrows as Record<string, string[]>);
+    expect(Object.fromEntries(documented)).toEqual(arrows as Record<string, string[]>);
   });
 
   test("every source file that a page names exists; benchmark reports name those of their commit", () => {
-    const named = ["*.md", "docs/*.md", "test/*.md", "src/client/*.md"]
+    const named = ["*.md", "docs/**/*.md", "scripts/*.md", "test/*.md", "src/client/*.md"]
       .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)])
       .flatMap((page) =>
         [
@@ -195,6 +193,23 @@ describe("the source layout", () => {
     expect(named.length).toBeGreaterThan(20);
     const places = ["", "src"];
     expect(named.filter(({ file }) => !places.some((place) => existsSync(join(root, place, file))))).toEqual([]);
+  });
+
+  test("a decision has at most ten lines of 150 columns; the file and the figures that it names exist", () => {
+    const faults = decisions().flatMap(({ page, title, lines }) => {
+      const file = / {3,}(\S+)$/.exec(title)?.[1];
+      const links = [...lines.join("\n").matchAll(/\]\((?:\.\.\/){2}(bench\/measured\/[a-z]+\.md)#([a-z0-9-]+)\)/g)];
+      return [
+        ...(file && !existsSync(join(src, file)) && !existsSync(join(root, file)) ? [`${page} names ${file}`] : []),
+        ...(lines.length > 9 ? [`${page} has ${lines.length} lines: ${title}`] : []),
+        ...[title, ...lines].filter((line) => line.length > 150).map((line) => `${page} is wide: ${line}`),
+        ...links
+          .filter(([, report = "", section = ""]) => !sectionsOf(report).has(section))
+          .map(([link]) => `${page} links to ${link}`),
+      ];
+    });
+    expect(decisions().length).toBeGreaterThan(100);
+    expect(faults).toEqual([]);
   });
 
   test("every folder has a paragraph that says what is in it, and names files that exist", () => {
@@ -374,6 +389,24 @@ function cites(pattern: string): { file: string; page: string; section: string }
         sections.split(/, | and /).map((section) => ({ file, page, section: section.replace(/\.$/, "") })),
       );
     });
+}
+
+/** The decisions of all pages: their titles, and their lines without the empty ones. */
+function decisions(): { page: string; title: string; lines: string[] }[] {
+  return [...new Bun.Glob("docs/decisions/*.md").scanSync(root)].flatMap((page) =>
+    readFileSync(join(root, page), "utf8")
+      .split(/^(?=#{2,3} )/m)
+      .filter((part) => part.startsWith("### "))
+      .map((part) => part.split("\n").filter((line) => line !== ""))
+      .map(([title = "", ...lines]) => ({ page, title, lines })),
+  );
+}
+
+/** The sections of a page, as links name them. */
+function sectionsOf(page: string): ReadonlySet<string> {
+  const titles = readFileSync(join(root, page), "utf8").matchAll(/^##+ (.+)$/gm);
+  const names = [...titles].map(([, title = ""]) => title.toLowerCase().replace(/[^a-z0-9 -]/g, ""));
+  return new Set(names.map((name) => name.replaceAll(" ", "-")));
 }
 
 /** The numbers of a page's headings. */

@@ -205,7 +205,7 @@ for (const kind of engines) {
       const namesIn = (text: string) =>
         new Set(text.match(/\bstorefront_[a-z_]+/g)?.map((name) => name.replace(/_bucket$/, "")));
       const shown = namesIn(
-        (await docs("operating.md"))
+        (await docs("operating/monitoring.md"))
           .split("\n")
           .filter((line) => /^\| `storefront_/.test(line))
           .join(),

@@ -137,7 +137,7 @@ function filtersAtOnce(count: number) {
 }
 
 async function documentation(target: Target) {
-  for (const path of ["/docs", "/docs/operating", "/openapi.json", "/openapi.yaml", "/docs/postman.json"])
+  for (const path of ["/docs", "/docs/operating/start", "/openapi.json", "/openapi.yaml", "/docs/postman.json"])
     for (const coding of ["gzip", "identity"])
       await (await ask(target, path, { headers: { "Accept-Encoding": coding } })).arrayBuffer();
 }

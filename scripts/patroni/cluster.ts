@@ -233,7 +233,7 @@ async function startEtcd(folder: string, user: PatroniNode["user"]): Promise<{ c
   return { child, port };
 }
 
-/** The settings that docs/operating.md recommends, but for the watchdog: the events are what it would prevent. JSON is YAML. */
+/** The settings that docs/operating/postgresql.md recommends, but for the watchdog: the events are what it would prevent. JSON is YAML. */
 function settings(name: string, [port, restPort]: readonly [number, number], folder: string, etcdPort: number): object {
   const role = (username: string) => ({ username, password });
   return {

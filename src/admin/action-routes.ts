@@ -1,5 +1,5 @@
-// The API of the console under `/operator`: each action is a method on a path, for an operator who is signed in. An action does nothing that
-// a function of operator/ does not do.
+// The API of the console under `/operator`. Each action is a method on a path, for a signed-in operator. It only calls functions of operator/, so
+// that the console and the command line can do the same.
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -18,28 +18,28 @@ import { ArrivingBodies, readJsonObject } from "./json-body.ts";
 import { requireOwnPage, type Session, type SessionDependencies, sessionOf } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
-  /** The address of the public listener. */
+  /** The URL of the public listener. */
   readonly publicUrl: string;
   /** Networks that webhooks may reach although they are not public. */
   readonly webhookAllow: readonly IpNetwork[];
 }
 
-/** A request of an operator who is signed in. */
+/** The context of one action: a request of a signed-in operator. */
 export interface Call extends ActionDependencies, AdminExchange {
-  /** Journals what it changes under the operator's name and `run`. */
+  /** Writes with the actor `console:<name>` and the run ID `run`. */
   readonly engine: Engine;
-  /** The ID that all changes of this call share. */
+  /** The run ID, which all changes of this request share. */
   readonly run: string;
   readonly session: Session;
-  /** The site that `{site}` in the path names. @throws Refusal `not-found`, also when the operator may not manage it */
+  /** Returns the site that `{site}` in the path names. @throws ProblemError `not-found`, also if the operator may not manage the site */
   site(): Promise<SiteRecord>;
-  /** The sites that the operator may manage. */
+  /** Lists the sites that the operator may manage. */
   sites(): Promise<readonly SiteRecord[]>;
-  /** The body: a JSON object. @throws Refusal `bad-request` */
+  /** Returns the body, which must be a JSON object. @throws ProblemError `bad-request` */
   input(): Promise<object>;
 }
 
-/** What an action does. It returns what the response has as JSON, or a file. */
+/** The function of an action. Returns the object to send as JSON, or a file. */
 type Run = (call: Call) => Promise<object | FileContent>;
 
 /** A response that is a file to download. */
@@ -47,7 +47,7 @@ export interface FileContent extends AdminContent {
   readonly isFile: true;
 }
 
-/** @param scope `all` for what concerns the whole server: only operators of all sites may do it */
+/** An action. @param scope `all` if only operators of all sites may use it, because it concerns the whole server */
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
@@ -55,7 +55,7 @@ export type Action = readonly [
   scope?: "all",
 ];
 
-/** The routes of `actions`, by path. */
+/** Creates the routes for `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
   const repeats = new Repeats(dependencies.now);
@@ -78,13 +78,17 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
   return routes;
 }
 
-/** @throws Refusal `forbidden` */
+/** Requires an operator of all sites. @throws ProblemError `forbidden` */
 export function requireAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
   throw new Refusal("forbidden", "only operators of all sites may do this");
 }
 
-/** Waits for the body. It may take its time, so that the operator is checked before it, and again when it is there. */
+/**
+ * Waits for the body of a signed-in operator's request. The body may take long to arrive. So the operator is checked before the wait, and
+ * `createActionContext` checks again after it.
+ * @throws ProblemError `unauthorized`, `conflict`, `bad-request` or `too-many-requests`
+ */
 async function requireBody(
   request: WireRequest,
   bodies: ArrivingBodies,
@@ -95,12 +99,15 @@ async function requireBody(
   await bodies.await(operator.ID, request);
 }
 
-/** An operator of some sites does not learn from a hint which others there are. */
+/** Removes the suggestion of a similar name from an UnknownSite error, so that an operator of some sites does not learn the names of other sites. */
 function withoutOtherSites(error: unknown, { session, parameters }: Call): unknown {
   return error instanceof UnknownSite && session.operator.siteNames ? new UnknownSite(parameters.site ?? "") : error;
 }
 
-/** Runs an action unless it was run for this key before. @throws Refusal `not-found` when the operator may no longer manage the site */
+/**
+ * Runs an action once for each `Idempotency-Key`. For a repeated request, returns the first response.
+ * @throws ProblemError `not-found` if the operator may no longer manage the site of the response
+ */
 async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Promise<AdminContent> {
   const { operator } = call.session;
   const attempt = { operator: operator.ID, key, request: await identityOf(call.request) };
@@ -112,17 +119,19 @@ async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Pro
     };
     return { content: await toContent(await run({ ...call, site }), call), site: used?.ID };
   });
-  // The path does not tell: the site may have another name by now, or none because this request has removed it.
+  // Check the ID of the site that the action used, not the name in the path: the site may have been renamed, or removed by this request.
   if (site !== undefined && !mayManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
   return content;
 }
 
+/** Returns a text that is the same for two requests only if method, target, content and the header fields that matter are the same. */
 async function identityOf(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
   const body = Bun.SHA256.hash((await request.body()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 
+/** Creates the context of an action. @throws ProblemError `unauthorized`, or `conflict` or `bad-request` if the page belongs to another operator */
 async function toCall(exchange: AdminExchange, dependencies: ActionDependencies): Promise<Call> {
   const { engine } = dependencies;
   const session = await sessionOf(exchange.request, dependencies);
@@ -141,19 +150,23 @@ async function toCall(exchange: AdminExchange, dependencies: ActionDependencies)
   };
 }
 
+/** Returns the site `name`. @throws UnknownSite if it does not exist, or if the operator may not manage it */
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
   const { siteNames } = operator;
-  // For an operator of some sites, the others do not exist.
+  // An operator of some sites must not learn that another site exists.
   if (siteNames && !siteNames.includes(name)) throw new UnknownSite(name);
   const site = await findSite(engine, name);
-  // Another site may just have got this name.
+  // Check the ID too, because another site may have just received this name.
   if (!mayManage(operator, site.ID)) throw new UnknownSite(name);
   return site;
 }
 
 const compress = promisify(gzip);
 
-/** Characters from which on a response is compressed: what has a secret is shorter. A list of 1,000 sites has 138,000, and 12,000 then. */
+/**
+ * Minimum length of a response that is compressed, in characters. Responses with a secret are shorter, and so never compressed. A list of 1,000 sites
+ * has 138,000 characters, and 12,000 bytes after compression.
+ */
 const longResponse = 16_000;
 
 async function toContent(result: object | FileContent, { request }: AdminExchange): Promise<AdminContent> {
@@ -162,6 +175,6 @@ async function toContent(result: object | FileContent, { request }: AdminExchang
   const headers = { "Content-Type": "application/json" };
   const coding = preferredCoding(request.headers.get("accept-encoding"), ["gzip"]);
   if (body.length < longResponse || coding === undefined) return { body, headers };
-  // On another thread: a list of 10,000 sites would take this one for 8 ms.
+  // Compress on another thread, because a list of 10,000 sites would block this one for 8 ms.
   return { body: await compress(body, { level: 1 }), headers: { ...headers, "Content-Encoding": coding } };
 }

@@ -1,25 +1,25 @@
-// Makes the script of the console, for the package and the executable, and in a checkout when it is first requested.
+// Bundles the script of the console: for the package and the executable when they are built, and in a checkout at the first request.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The variable with which React leaves out what only developers need. */
+/** The variable whose value `production` makes React leave out its checks for developers. */
 const environmentName = ["process", "env", "NODE_ENV"].join(".");
 
-/** Where the script begins. The package and the executable do not contain it. */
+/** The path of the script's entry point. The file exists only in a checkout, not in the package or the executable. */
 export const consoleEntry: string = fileURLToPath(new URL("../console/main.tsx", import.meta.url));
 
 interface BuiltConsole {
   readonly script: string;
-  /** The licences of the packages in it. */
+  /** The licences of the packages in the script. */
   readonly notices: string;
   readonly packages: readonly BundledPackage[];
 }
 
 /**
- * Makes one script of src/console and all that it imports.
- * @throws AggregateError with what is wrong in the source, or Error about the licence of a package in it
+ * Bundles src/console and everything that it imports into one script.
+ * @throws AggregateError with the errors in the source, or Error about the licence of a package in the script
  */
 export async function buildConsole(): Promise<BuiltConsole> {
   const { outputs, metafile } = await Bun.build({
@@ -36,26 +36,26 @@ export async function buildConsole(): Promise<BuiltConsole> {
   return { script: await script.text(), notices: toNotices(packages), packages };
 }
 
-/** The files of which something is in the script. */
+/** Returns the paths of the source files that contribute at least one byte to the script. */
 function filesIn({ outputs }: Bun.BuildMetafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
 
-// The licences of the packages that the script of the console is made of. They ask that their texts go with it.
+// The licences of the packages in the script of the console. These licences require that their texts are distributed with the script.
 
-/** The path of the licences beside the script, as bundlers name it. */
+/** The URL path of the licences. Bundlers use this name for the licences of a script. */
 export const noticesPath = "/console.js.LICENSE.txt";
 
-/** A package with its folder. */
+/** A package in a bundle, with its folder. */
 interface BundledPackage extends LicensedPackage {
   readonly folder: string;
 }
 
 /**
- * The packages that the files of a bundle are in, in the order of their names.
+ * Returns the packages that the files of a bundle belong to, sorted by folder.
  * @param files paths, relative to the working directory
- * @throws Error that names packages whose licence is not accepted, or that have no text of it
+ * @throws Error that names the packages with a licence that is not accepted, or without the text of a licence
  */
 export function bundledPackages(files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => folderIn(resolve(file)) ?? []));
@@ -67,13 +67,13 @@ export function bundledPackages(files: Iterable<string>): BundledPackage[] {
   return packages.sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
-/** The text that goes with the script. */
+/** Returns the text with all licences that is served beside the script. */
 function toNotices(packages: readonly LicensedPackage[]): string {
   const sections = packages.map(toLicenseSection);
   return `The console of Storefront contains the software below.\n\n${[...new Set(sections)].join("\n")}`;
 }
 
-/** The folder of the package that has this file; undefined for a file of our own. */
+/** Returns the folder of the package that contains this file; undefined for a file of this program. */
 function folderIn(path: string): string | undefined {
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path.replaceAll("\\", "/"))?.[0];
 }
@@ -83,13 +83,13 @@ function folderIn(path: string): string | undefined {
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;
-  /** As package.json has it: an SPDX expression; `none` when there is none. */
+  /** The SPDX expression in package.json; `none` if it is missing. */
   readonly license: string;
-  /** Its files of licences and notices, one after the other; empty when there is none. */
+  /** The content of the package's licence and notice files; empty if it has no such file. */
   readonly text: string;
 }
 
-/** Licences under which the program may be passed on as it is (SPDX identifiers). Another one is a decision for a person. */
+/** Licences that allow to distribute the program in its present form (SPDX identifiers). A person must decide about any other licence. */
 const accepted = new Set([
   "0BSD",
   "Apache-2.0",
@@ -102,7 +102,7 @@ const accepted = new Set([
   "Unlicense",
 ]);
 
-/** Reads the package in `folder`. @throws Error when there is no package.json */
+/** Reads name, version and licence of the package in `folder`. @throws Error if package.json is missing */
 export function readLicensedPackage(folder: string): LicensedPackage {
   const { name, version, license = "none" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
@@ -115,19 +115,20 @@ export function readLicensedPackage(folder: string): LicensedPackage {
   };
 }
 
-/** @throws Error that names the packages whose licence is not accepted */
+/** Requires that all licences are accepted. @throws Error that names the packages with other licences */
 export function requireAcceptedLicenses(packages: readonly LicensedPackage[]): void {
   const refused = packages.filter(({ license }) => !isAccepted(license));
   if (refused.length === 0) return;
   throw new Error(`licences that are not accepted: ${refused.map((one) => `${one.name} (${one.license})`).join(", ")}`);
 }
 
+/** Whether a licence is accepted. Of licences joined by OR, one must be accepted; of licences joined by AND, all. */
 function isAccepted(license: string): boolean {
   const choices = license.replaceAll(/[()]/g, "").split(" OR ");
   return choices.some((choice) => choice.split(" AND ").every((one) => accepted.has(one)));
 }
 
-/** What a list of licences has about a package. */
+/** Formats the section of one package in a list of licences. */
 export function toLicenseSection({ name, version, license, text }: LicensedPackage): string {
   return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
 }

@@ -1,4 +1,4 @@
-// The console: a page, its script, and the licences of what is in it. Everything else is the API under /operator.
+// Serves the console: a page, its script, and the licences of the packages in the script. The page gets all data from the API under /operator.
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
@@ -10,10 +10,10 @@ import type { WireRequest } from "../wire/request.ts";
 import { buildConsole, consoleEntry, noticesPath } from "./console-build.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 
-/** Once for all admin listeners of the process. */
+/** Loads the script once for all admin listeners of this process. */
 const loadOnce = once(loadScript);
 
-/** @param load the script; that of this program by default */
+/** Creates the routes of the console. @param load loads the script; by default the script of this program */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: async () => toPage(await soon(load().then(({ digest }) => digest))) }],
@@ -22,7 +22,7 @@ export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute
   ];
 }
 
-/** A shop front: what browsers show in a tab, in a colour that can be seen on light and on dark ones. */
+/** The icon in a browser's tab: a shop front, in a colour that is visible on a light and on a dark tab. */
 const icon =
   "data:image/svg+xml," +
   encodeURIComponent(
@@ -30,10 +30,10 @@ const icon =
       '<path fill="#fff" d="M5 5h14v2H5zm0 3h14l1 5v2h-1v5h-2v-5h-4v5H5v-5H4v-2zm2 7v3h4v-3z"/></svg>',
   );
 
-/** Milliseconds that the page waits for its script to be made, which takes about 600 in a checkout. */
+/** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes about 600 ms. */
 const maxWait = 200;
 
-/** Undefined when it takes longer. */
+/** Returns the value, or undefined if it takes longer than `maxWaitMs`. */
 async function soon<T>(value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), maxWait);
@@ -41,8 +41,8 @@ async function soon<T>(value: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * The script may add style elements with a random nonce. Nothing else is allowed that is not from this address.
- * @param digest undefined while the script is made; the page says so until it has arrived
+ * Creates the page. Its content security policy allows only resources of this address, and style elements with a random nonce, which the script adds.
+ * @param digest the digest of the script; undefined while the script is being built. The page then says so until the script has loaded
  */
 function toPage(digest: string | undefined): AdminContent {
   const nonce = randomText(22);
@@ -67,14 +67,14 @@ function toPage(digest: string | undefined): AdminContent {
 <title>Storefront</title>
 <script src="/console.js${digest ? `?${digest}` : ""}" defer></script>
 </head>
-<body><div id="root">${digest ? "" : "<p>The console is being made, once after the start from a checkout. It opens in a moment.</p>"}</div></body>
+<body><div id="root">${digest ? "" : "<p>The console is being built, once after each start from a checkout. It opens in a moment.</p>"}</div></body>
 </html>
 `;
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy.join("; ") };
   return { body, headers };
 }
 
-/** @param isNamed whether the address has the digest, so that a browser may keep the script for ever */
+/** Creates the response with the script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */
 async function toScriptResponse(
   { headers }: WireRequest,
   script: ConsoleScript,
@@ -97,27 +97,27 @@ function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
   return { body: notices, headers: { "Content-Type": "text/plain; charset=utf-8" } };
 }
 
-// The script of the console, in each encoding that a browser may ask for.
+// The script of the console, in each content coding that a browser may accept.
 
 export interface ConsoleScript {
-  /** Another one for another script. */
+  /** The first 16 hexadecimal digits of a SHA-256 digest. They change with the script. */
   readonly digest: string;
   readonly plain: () => Promise<Uint8Array>;
   readonly gzip: () => Promise<Uint8Array>;
   readonly brotli: () => Promise<Uint8Array>;
-  /** The licences of the packages in it. */
+  /** The licences of the packages in the script. */
   readonly notices: string;
 }
 
 /**
- * A checkout makes the script from its source, of which a package and the executable have nothing: they contain the script itself.
- * @throws AggregateError with what is wrong in the source of a checkout, or Error about the licence of a package
+ * Loads the script. A checkout bundles it from the source. The package and the executable do not contain the source, but the finished script.
+ * @throws AggregateError with the errors in the source of a checkout, or Error about the licence of a package
  */
 export function loadScript(): Promise<ConsoleScript> {
   return existsSync(consoleEntry) ? madeScript() : containedScript();
 }
 
-/** The best compression takes seconds, which the first page cannot wait for. */
+/** Options for fast compression. The best compression would take seconds, too long for the first page. */
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 async function madeScript(): Promise<ConsoleScript> {

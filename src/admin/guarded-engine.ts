@@ -1,4 +1,5 @@
-// Imports and undos take minutes after the request that started them. Before each transaction they are checked again, as a request would be.
+// Authorizes the transactions of imports and undos in the console. They can run for minutes after the request that started them, so their operator is
+// checked again before each transaction.
 
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
@@ -6,16 +7,17 @@ import { type ListedOperator, mayManage, operatorOf } from "../operator/operator
 import type { Call } from "./action-routes.ts";
 import { currentSystem, sessionOf } from "./session.ts";
 
-/** What an operator has started. It is read again before each transaction. */
+/** An import or undo that an operator has started. Its members may change: they are read before each transaction. */
 interface Started {
+  /** ID of the site. */
   readonly site: number;
-  /** Whether it goes on although the session in which it was started has ended. */
+  /** Whether the import or undo continues after the session in which it was started has ended. */
   readonly outlivesSession: boolean;
 }
 
 /**
- * The engine for what an operator has started. It refuses further transactions once the operator was removed, may no longer manage the site, or was
- * signed out. Who signs out in one browser leaves an import to itself, see `outlivesSession`. What was stored before stays.
+ * Wraps the engine of `call` for an import or undo. Before each transaction, requires that the operator still exists, may manage the site, and
+ * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
 export function guardedEngine(call: Call, what: "import" | "undo", started: Started): Engine {
   const { engine } = call;
@@ -32,9 +34,9 @@ export function guardedEngine(call: Call, what: "import" | "undo", started: Star
   };
 }
 
-/** @throws Refusal `forbidden` */
+/** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */
 async function requireStill(call: Call, what: string, started: Started): Promise<void> {
-  // The session first: it may end just now.
+  // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
   if (operator && mayManage(operator, started.site)) return;

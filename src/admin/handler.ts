@@ -1,5 +1,5 @@
-// One request of the admin listener: its host, its route, and its response. There is no CORS header, so scripts of other origins cannot read
-// what is here.
+// Handles one request of the admin listener: checks its host and origin, finds its route, and makes its response. Responses have no CORS header, so
+// that scripts of other origins cannot read them.
 
 import type { Logger } from "pino";
 import { statusOf, unreadableCodes } from "../formats/format.ts";
@@ -11,14 +11,15 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError, type RequestHeaders } from "../wire/request-header.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 
+/** A response before the header fields that all responses have are added. */
 export interface AdminContent {
-  /** 200 if it is absent. */
+  /** The default is 200. */
   readonly status?: number;
   readonly body: ResponseBody;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A request on its way to its response. */
+/** The context of one request. */
 export interface AdminExchange {
   readonly request: WireRequest;
   readonly query: URLSearchParams;
@@ -28,7 +29,7 @@ export interface AdminExchange {
 
 type Respond = (exchange: AdminExchange) => Promise<AdminContent>;
 
-/** An endpoint of the admin listener: what it does by method, in the order of `Allow`. HEAD does as GET, without the body. */
+/** An endpoint of the admin listener: a function for each method, in the order of `Allow`. HEAD uses the function of GET. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
 
 /** The routes by the pattern of their path. */
@@ -77,7 +78,7 @@ export class AdminHandler implements Handler {
     this.#logLimit(incident, (suppressed) => this.#log.warn({ reason, suppressed }, `admin listener: ${incident}`));
   }
 
-  /** @throws Refusal */
+  /** Checks host and origin, and calls the function of the route. @throws ProblemError */
   #respond(request: WireRequest): Promise<AdminContent> {
     const { method, target, headers } = request;
     if (!this.#isAllowed(headers.get("host"))) {
@@ -89,7 +90,7 @@ export class AdminHandler implements Handler {
     if (!found) throw new Refusal("not-found", "there is nothing at this path");
     const { route, parameters } = found;
     const name = method === "HEAD" ? "GET" : method;
-    // A method may be any token, also `constructor`.
+    // Look for an own property, because a method may be any token, for example `constructor`.
     const respond = Object.hasOwn(route, name) ? route[name] : undefined;
     if (!respond) throw wrongMethod(method, route);
     if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers);
@@ -133,19 +134,19 @@ function toAdminResponse(id: string, { status = 200, body, headers }: AdminConte
   return { status, headers: toHeaderLines({ ...common, ...headers, "X-Request-Id": id }), body };
 }
 
-// Which route a path has. A pattern such as `/operator/sites/{site}` has a name in braces in the place of each segment that a client chooses.
+// Finds the route of a path. A pattern such as `/operator/sites/{site}` has a name in braces for each segment that the client chooses.
 
 interface Found<Route> {
   readonly route: Route;
-  /** The segments that a client chose, decoded, by their names in the pattern. */
+  /** The segments that the client chose, decoded, by their names in the pattern. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 class Router<Route> {
-  /** By the number of segments. */
+  /** Patterns with their routes, by number of segments. */
   readonly #patterns = new Map<number, { readonly segments: readonly string[]; readonly route: Route }[]>();
 
-  /** @param routes by pattern. Of two that a path matches, the first one counts */
+  /** @param routes by pattern. If a path matches two patterns, the first pattern counts */
   constructor(routes: ReadonlyMap<string, Route>) {
     for (const [pattern, route] of routes) {
       const segments = pattern.split("/");
@@ -155,7 +156,7 @@ class Router<Route> {
     }
   }
 
-  /** The route of `path`; undefined when there is none, or a segment is not valid percent-encoded UTF-8. */
+  /** Returns the route of `path`; undefined if no pattern matches, or if a segment is empty or not valid percent-encoded UTF-8. */
   find(path: string): Found<Route> | undefined {
     const sent = path.split("/");
     for (const { segments, route } of this.#patterns.get(sent.length) ?? []) {
@@ -191,9 +192,9 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * Checks that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such
- * request, and no script can set it (Fetch section 3.2). A proxy that ends TLS changes the scheme, so only the hosts are compared.
- * @throws Refusal `forbidden`
+ * Requires that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such
+ * request, and no script can set it (Fetch section 3.2). Only the hosts are compared, because a proxy that ends TLS changes the scheme.
+ * @throws ProblemError `forbidden`
  */
 function requireSameOrigin(headers: RequestHeaders): void {
   const origin = headers.get("origin");
@@ -206,16 +207,16 @@ function requireSameOrigin(headers: RequestHeaders): void {
   );
 }
 
-// A problem as a page, for someone who typed an address of the admin listener into a browser.
+// A problem as an HTML page, for a person who typed an address of the admin listener into a browser.
 
 interface ShownProblem {
   readonly status: number;
   readonly detail: string;
-  /** The ID of the request, under which the log of the server has it. */
+  /** The ID of the request, which the server's log has too. */
   readonly id: string;
 }
 
-/** Whether a browser asks for a page. Programs, and the console itself, ask for other types. */
+/** Whether the client is a browser that opens a page. Programs, and the console itself, ask for other media types. */
 function isPageWanted({ method, headers }: WireRequest): boolean {
   return method === "GET" && /(^|,)\s*text\/html\b/.test(headers.get("accept") ?? "");
 }

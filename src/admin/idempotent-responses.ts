@@ -1,41 +1,45 @@
-// Requests that are sent again because their response was lost: the same `Idempotency-Key` gets the first response, and nothing is done twice.
-// They are remembered in memory only: responses may have secrets, such as a new key, which are stored nowhere.
+// Responses to repeated requests. If a client repeats a request because its response was lost, the same `Idempotency-Key` gets the first response,
+// and the action does not run twice. Responses are kept in memory only, because they may contain secrets that are stored nowhere, such as a new
+// API key.
 
 import { Refusal } from "../model/errors.ts";
 import type { AdminContent } from "./handler.ts";
 
-/** What identifies a request that may be sent again. */
+/** The identity of a request that the client may repeat. */
 interface Attempt {
-  /** ID of the operator, which no other operator ever has. A session is not part of it: who must sign in again has the same request. */
+  /** ID of the operator; no ID is used twice. The session is not part of the identity: an operator can repeat a request after a new sign-in. */
   readonly operator: number;
+  /** The `Idempotency-Key`. */
   readonly key: string;
-  /** All that makes it the same request: method, target and content. */
+  /** A text that is the same only for the same request: method, target and content. */
   readonly request: string;
 }
 
 /** The response to a request. */
 interface RepeatableResponse {
   readonly content: AdminContent;
-  /** ID of the site that it is about. */
+  /** ID of the site that the action used, if any. */
   readonly site: number | undefined;
 }
 
 interface Remembered extends Omit<Attempt, "key"> {
   readonly response: Promise<RepeatableResponse>;
-  /** Milliseconds since 1970. */
+  /** Time of the request, in milliseconds since 1970. */
   readonly at: number;
+  /** Whether the response is still being made. */
   isUnderWay: boolean;
 }
 
-/** Responses of all operators and of one, and characters or bytes of a response: a longer one is a report, and is made again. */
+/** Maximum number of kept responses: of all operators, and of one operator. */
 const maxRemembered = 500;
 const maxOfOperator = 100;
+/** Maximum length of a kept response, in characters or bytes. A longer response is a report; a repeated request makes it again. */
 const maxLength = 64 * 1024;
-/** Milliseconds for which a response is remembered. */
+/** Milliseconds for which a response is kept. */
 const lifetime = 10 * 60_000;
 
 export class Repeats {
-  /** By operator and key, the oldest first. */
+  /** Kept responses by operator and `Idempotency-Key`, the oldest first. */
   readonly #remembered = new Map<string, Remembered>();
   readonly #now: () => number;
 
@@ -44,9 +48,10 @@ export class Repeats {
   }
 
   /**
-   * The response to a request: the first one, also if that is still being made. What failed is done again. The caller checks that the operator
-   * may still manage the site of the response.
-   * @throws Refusal `bad-request`, `idempotency-key-reused`, and what `respond` throws
+   * Returns the first response to a request, and waits for it if it is still being made. A request that failed runs again. The caller must check that
+   * the operator may still manage the site of the response.
+   * @param respond runs the action and returns its response
+   * @throws ProblemError `bad-request`, `idempotency-key-reused`, and every error that `respond` throws
    */
   once(attempt: Attempt, respond: () => Promise<RepeatableResponse>): Promise<RepeatableResponse> {
     if (!/^[\x20-\x7e]{1,255}$/.test(attempt.key))
@@ -81,7 +86,7 @@ export class Repeats {
       if (!isUnderWay && at <= this.#now() - lifetime) this.#remembered.delete(name);
   }
 
-  /** Forgets the oldest at the bounds; never what is under way, which would be done twice. */
+  /** Evicts the oldest response when a limit is reached. A pending response is never evicted: its action would run twice. */
   #makeRoom(operator: number): void {
     const own = [...this.#remembered].filter(([, one]) => one.operator === operator);
     const crowd = own.length >= maxOfOperator ? own : this.#remembered.size >= maxRemembered ? this.#remembered : [];

@@ -1,4 +1,4 @@
-// The imports that operators have begun: their files, and the bounds for them. They belong to this process and end with it.
+// The imports that operators have opened in the console: their files, and the limits for them. They belong to this process and end with it.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,40 +10,45 @@ import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/import-job.ts";
 import { accessing } from "../operator/output.ts";
 
+/** Result of undoing an import: the number of records. */
 interface UndoneImport {
+  /** Records that are as they were before the import. */
   readonly restored: number;
+  /** Records that were skipped, because others have changed them later. */
   readonly left: number;
 }
 
 /** An import of an operator into a site. */
 export interface BegunImport {
   readonly id: string;
-  /** ID of the operator: a name may be that of another one later. */
+  /** ID of the operator, because another operator may get the name later. */
   readonly operator: number;
+  /** ID of the site. */
   readonly site: number;
-  /** Of the file, as the operator knows it. */
+  /** Name of the file on the operator's machine. */
   readonly name: string;
   readonly job: ImportJob;
-  /** The ID in the journal of what it stores, once it was run. */
+  /** The run ID of its changes. Undefined until the import is run. */
   run: string | undefined;
-  /** What an undo of it did: the records that are as before, and those that others have changed later. Undefined if it was not undone. */
+  /** The result of its undo. Undefined if the import was not undone. */
   undone: UndoneImport | undefined;
-  /** Whether it goes on although the session in which it was started has ended. */
+  /** Whether the import continues after the session in which it was started has ended. */
   outlivesSession: boolean;
-  /** When the operator last asked for it, in milliseconds since 1970. */
+  /** Time of the last request for the import, in milliseconds since 1970. */
   usedAt: number;
 }
 
-/** Imports of an operator, and of all. */
+/** Maximum number of imports of one operator, and of all operators. */
 const maxOfOperator = 4;
 const maxImports = 32;
-/** Checks and runs at once: each has a copy of what identifies the records of its site. */
+/** Maximum number of dry runs and imports that run at once. Each keeps in memory what identifies the records of its site. */
 const maxBusy = 2;
-/** Bytes of a file, and of all files. */
+/** Maximum bytes of one file, and of all files together. */
 const maxSize = 256 * 1024 * 1024;
 const maxTotalSize = 1024 * 1024 * 1024;
-/** Milliseconds without a request after which an import is removed, and between two searches for such imports. */
+/** Milliseconds without a request after which an import is removed. */
 const lifetime = 60 * 60_000;
+/** Milliseconds between two searches for unused imports. */
 const sweepInterval = 60_000;
 const folderPrefix = "storefront-imports-";
 
@@ -54,13 +59,13 @@ export class Imports {
   #folder: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param onError is called with what an import failed of unexpectedly */
+  /** @param onError called with each unexpected error of an import */
   constructor(now: () => number, onError: (error: unknown) => void) {
     this.#now = now;
     this.#onError = onError;
   }
 
-  /** Begins an import. One that the operator has left may be removed for it. @throws Refusal `too-many-requests`, `unavailable` */
+  /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
   begin(operator: number, site: number, resource: Resource, name: string): BegunImport {
     this.#makeRoom(operator);
     const id = randomText(16);
@@ -83,7 +88,7 @@ export class Imports {
     return begun;
   }
 
-  /** @throws Refusal `not-found`, also for the import of another operator or into another site */
+  /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
   find(operator: number, site: number, id: string): BegunImport {
     const found = this.#imports.get(id);
     if (found?.operator !== operator || found.site !== site)
@@ -92,12 +97,12 @@ export class Imports {
     return found;
   }
 
-  /** The imports of an operator into a site, the latest first. */
+  /** Lists the imports of an operator into a site, the latest first. */
   list(operator: number, site: number): BegunImport[] {
     return [...this.#imports.values()].filter((one) => one.operator === operator && one.site === site).reverse();
   }
 
-  /** Adds a part of the file. @throws Refusal `conflict`, `too-large`, `unavailable` */
+  /** Adds a part of the file. @param number of the part, from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
   add({ job }: BegunImport, number: number, bytes: Uint8Array): void {
     if (job.state !== "new" || job.progress.rows > 0) throw new Refusal("conflict", "the file is in use already");
     if (job.upload.size + bytes.length > maxSize)
@@ -109,8 +114,9 @@ export class Imports {
   }
 
   /**
-   * @param begun to be run. Two at once into the same site would not find the records of each other
-   * @throws Refusal `too-many-requests` when as many as may be are checked or run, `conflict` when another one is run into the site
+   * Requires that another dry run or import may start.
+   * @param begun the import to run; undefined for a dry run. Two imports that run into one site at once would not find each other's records
+   * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `begun`
    */
   requireIdle(begun?: BegunImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
@@ -120,7 +126,7 @@ export class Imports {
     throw new Refusal("too-many-requests", "other imports are running; try again in a moment", { retryAfter: 5 });
   }
 
-  /** Notes that what an import has stored was undone. @param run its ID in the journal */
+  /** Saves the result of an undo in the import that it undid, if that import still exists. @param run the run ID of the import */
   noteUndone(site: number, run: string, undone: UndoneImport): void {
     for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
   }
@@ -132,8 +138,8 @@ export class Imports {
   }
 
   /**
-   * Removes the imports of an operator who signs out, or is signed out. One that is being stored goes on if that was in one browser only;
-   * otherwise it ends by itself, see guarded-engine.ts.
+   * Removes the imports of an operator who signs out or was signed out, except running imports. A running import continues if the operator signed
+   * out in one browser only. If the operator signed out everywhere, its next batch is rejected (guarded-engine.ts).
    */
   async leave(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {
@@ -151,7 +157,10 @@ export class Imports {
     this.#folder = undefined;
   }
 
-  /** Removes the operator's import that was not used for the longest time, at the bound. @throws Refusal `too-many-requests` */
+  /**
+   * At a limit, removes the operator's least recently used import that is neither checked nor run now.
+   * @throws ProblemError `too-many-requests` if the operator has no such import
+   */
   #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
@@ -175,7 +184,10 @@ export class Imports {
   }
 }
 
-/** Removes what processes left that were killed. Another machine that shares the folder may have one, so only what is old. */
+/**
+ * Removes the folders of killed processes that are older than an hour. Newer folders are kept, because a process of another machine may use the same
+ * parent folder, and its ID means nothing here.
+ */
 function removeStaleFolders(now: number): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = new RegExp(`^${folderPrefix}([0-9]+)-`).exec(name)?.[1];

@@ -1,12 +1,12 @@
-// The body of a request, a JSON object, and its members.
+// Reads the body of a request, a JSON object, and its members; limits the bodies that are awaited.
 
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
 /**
- * The body of a request, a JSON object.
- * @param maxBytes if less than the listener reads of every body
- * @throws Refusal `bad-request` or `unsupported-media-type`, RequestError
+ * Reads the body of a request, which must be a JSON object.
+ * @param maxBytes the maximum length of the body, if smaller than that of the listener
+ * @throws ProblemError `bad-request` or `unsupported-media-type`, RequestError
  */
 export async function readJsonObject(request: WireRequest, maxBytes?: number): Promise<object> {
   const value = await readJson(request, maxBytes);
@@ -16,7 +16,7 @@ export async function readJsonObject(request: WireRequest, maxBytes?: number): P
 
 async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  // A form of another site cannot send this type without a preflight, which this listener refuses.
+  // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
   if (type !== "application/json") throw new Refusal("unsupported-media-type", "send the body as application/json");
   const { view } = await request.body(maxBytes);
   try {
@@ -26,22 +26,22 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
   }
 }
 
-/** A member that must be a text. @throws Refusal `bad-request` */
+/** Returns a member that must be a string. @throws ProblemError `bad-request` */
 export function readText(input: unknown, name: string): string {
   const value = Object(input)[name];
   if (typeof value === "string") return value;
   throw new Refusal("bad-request", `\`${name}\` must be a string`);
 }
 
-/** A text; undefined when it is absent. @throws Refusal `bad-request` */
+/** Returns a member that may be a string; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function readOptionalText(input: unknown, name: string): string | undefined {
   return Object(input)[name] === undefined ? undefined : readText(input, name);
 }
 
-/** Texts of a list at most. */
+/** Maximum number of strings in a list. */
 const maxTexts = 1000;
 
-/** A list of texts; undefined when it is absent. @throws Refusal `bad-request` */
+/** Returns a member that may be a list of strings; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function readTexts(input: unknown, name: string): readonly string[] | undefined {
   const value = Object(input)[name];
   if (value === undefined) return undefined;
@@ -49,29 +49,29 @@ export function readTexts(input: unknown, name: string): readonly string[] | und
   throw new Refusal("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
 }
 
-/** True or false; undefined when it is absent. @throws Refusal `bad-request` */
+/** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function readBoolean(input: unknown, name: string): boolean | undefined {
   const value = Object(input)[name];
   if (value === undefined || typeof value === "boolean") return value;
   throw new Refusal("bad-request", `\`${name}\` must be true or false`);
 }
 
-// Bodies of requests that have not arrived yet. Each holds a connection of the few that the listener has.
+// Limits the bodies that have not arrived yet, because each uses one of the listener's few connections.
 
-/** Of one operator: more than a browser opens connections to a server. */
+/** Maximum number of bodies of one operator that are awaited at once: more than the connections that a browser opens to a server. */
 const maxOfOperator = 8;
 
-/** How many bodies of each operator are awaited. */
+/** Waits for the bodies of signed-in operators, a limited number at once for each operator. */
 export class ArrivingBodies {
   readonly #counts = new Map<number, number>();
 
-  /** Waits for the body of a request of an operator. @throws Refusal `too-many-requests`, RequestError */
+  /** Waits for the body of an operator's request. @param operator ID of the operator. @throws ProblemError `too-many-requests`, RequestError */
   async await(operator: number, request: WireRequest): Promise<void> {
     const body = request.body();
     if (!(body instanceof Promise)) return;
     const count = this.#counts.get(operator) ?? 0;
     if (count >= maxOfOperator) {
-      // The response drops it, so nobody else learns how it ends.
+      // The response discards the body. Catch its error here, because nobody else awaits it.
       body.catch(() => {});
       const detail = `${count} requests of this operator are being sent already; try again when they have arrived`;
       throw new Refusal("too-many-requests", detail, { retryAfter: 5 });
@@ -91,22 +91,22 @@ export class ArrivingBodies {
   }
 }
 
-// Requests to sign in that have not arrived yet. Each holds a connection of the few that the listener has, and their clients are unknown.
+// Limits the sign-in requests that have not arrived yet, because each uses one of the listener's few connections, and their clients are unknown.
 
-/** Milliseconds in which a request to sign in must arrive. */
+/** Maximum milliseconds until the body of a sign-in request arrives. */
 const maxWait = 1000;
 
-/** How many are awaited at once. One that comes with its body, as nearly all do, is not awaited for longer than others take to come. */
+/** Maximum number of bodies that are awaited at once. Nearly all sign-in requests arrive with their body, and so do not wait. */
 const maxAwaited = 16;
 
-/** Waits for the bodies of requests to sign in, but never for long. */
+/** Waits for the bodies of sign-in requests, for a short time. */
 export class SignInBodies {
-  /** Ends the wait for each, the longest awaited first. */
+  /** Functions that end one wait, the longest wait first. */
   readonly #ends = new Set<() => void>();
 
   /**
-   * Waits for a body until it is late: after a second, or when too many others are awaited.
-   * @throws Refusal `request-timeout`, or what `body` rejects with
+   * Waits for a body for at most a second, and only until 16 newer bodies are awaited.
+   * @throws ProblemError `request-timeout`, or the error of `body`
    */
   async inTime<T>(body: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();

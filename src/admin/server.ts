@@ -1,7 +1,7 @@
-// The admin listener (contract section 13): a second address, for operators and their tools. It shares nothing with the public listener but the
-// way in which HTTP is read (wire/). server.ts opens it, handler.ts takes a request to its route, and each kind of endpoint is a file that makes
-// its routes and a line in `createAdminRoutes`. The API of the console is a list of actions (action-routes.ts), in a file per subject in api/. With
-// several workers, the listener is a separate process beside them (commands/processes/workers.ts).
+// The admin listener (contract section 13): a second address, for operators and their tools. It shares only wire/ and http/common/ with the public
+// listener. This file opens it, and handler.ts calls the route of a request. Each kind of endpoint is a file that creates its routes, and a line in
+// `createAdminRoutes`. The API of the console is a list of actions (action-routes.ts), with a file for each subject in api/. With several workers,
+// the listener is a separate process (commands/processes/workers.ts).
 
 import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
@@ -18,22 +18,22 @@ import { sessionRoutes } from "./session.ts";
 import { TrafficHistory } from "./traffic.ts";
 
 interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "reusePort"> {
-  /** Hostnames by which browsers may reach it, besides `localhost` and IP addresses. */
+  /** Hostnames that browsers may use in addition to `localhost` and IP addresses, in their normal form. */
   readonly hostnames: readonly string[];
 }
 
 interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
-  /** The metrics of all processes that serve the public port. */
+  /** Collects the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
-  /** The script of the console, if it is not to be loaded by this process. */
+  /** Loads the script of the console, if another function than the usual one should do that. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
-/** Limits of a listener that has few clients. */
+/** Limits for a listener with few clients: seconds, bytes, connections, bytes. */
 const limits = { idleTimeout: 30, maxBodyBytes: 1024 * 1024, connections: 128, memory: 64 * 1024 * 1024 };
 
-/** Opens the admin listener. @throws Error when the port is taken or the certificate cannot be read */
+/** Opens the admin listener. @throws Error if the port is in use or the certificate is invalid */
 export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies: AdminDependencies): Listener {
   const traffic = new TrafficHistory(dependencies.samples, dependencies.now);
   const imports = new Imports(dependencies.now, (error) => dependencies.log.error({ err: error }, "an import failed"));
@@ -43,7 +43,7 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
     dependencies,
   );
   const listener = listen({ ...limits, ...options }, handler);
-  // Now, and not with the first request: if all file descriptors are in use then, the runtime never tries again.
+  // Load the library now instead of at the first request. Otherwise, if all file descriptors are in use then, Bun would never try again.
   void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "the metrics could not be loaded"));
   return {
     ...listener,
@@ -65,8 +65,8 @@ function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHist
 }
 
 /**
- * A function that returns whether the admin listener responds to a `Host`: an IP address, `localhost`, or one of `names`. A page on the web can
- * make a browser send requests to this listener under the page's own hostname (DNS rebinding), but not under any of these.
+ * Creates a function that returns whether a `Host` is allowed: an IP address, `localhost`, or one of `names`. A page on the web can make a browser
+ * send requests to this listener under the page's own hostname (DNS rebinding), but not under an allowed host.
  * @param names in their normal form (`readHostname`)
  */
 function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
@@ -78,13 +78,13 @@ function createHostCheck(names: readonly string[]): (host: string | null) => boo
   };
 }
 
-/** A host with or without a port, and nothing that two programs could read differently. */
+/** Matches a host with or without a port, and nothing else that two programs could parse differently. */
 const plain = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 // `/metrics`, for Prometheus.
 
 function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
-  // Each scrape costs every worker some milliseconds, so scrapes at the same time share one.
+  // Scrapes at the same time share one result, because each scrape takes some milliseconds of every worker.
   const text = coalesced(async () => toMetricsText(await samples()));
   return ["/metrics", { GET: async () => ({ headers: { "Content-Type": metricsType }, body: await text() }) }];
 }

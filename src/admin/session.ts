@@ -1,4 +1,5 @@
-// Signing in to the console and out again (contract section 13). A session is a cookie that only this listener's pages send.
+// Signs operators in to the console and out again (contract section 13). The session is a cookie that browsers send only for requests of this
+// listener's own pages.
 
 import { Buckets, type Limit } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
@@ -22,35 +23,35 @@ import type { RequestHeaders } from "../wire/request-header.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { readJsonObject, readText, SignInBodies } from "./json-body.ts";
 
-/** An operator who is signed in. */
+/** The session of a signed-in operator. */
 export interface Session {
   readonly operator: ListedOperator;
-  /** Milliseconds since 1970. */
+  /** Time at which the session ends, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 export interface SessionDependencies {
   readonly engine: Engine;
   readonly snapshots: Snapshots;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Failed sign-ins of all clients together: a link is too long to be guessed, so this only bounds the work. */
+/** Limit of failed sign-ins, for all clients together. It only limits the work, because a link is too long to be guessed. */
 const failures: Limit = { rate: 0.2, burst: 20 };
 
-/** Bytes of a request to sign in. */
+/** Maximum bytes in the body of a sign-in request. */
 const maxBody = 512;
 
-/** What the routes of sessions share. */
+/** The dependencies of the session routes. */
 interface SessionContext extends SessionDependencies {
-  /** Is called with the ID of an operator who signs out in one browser, or everywhere. */
+  /** Called with the ID of an operator who signs out in one browser (`isEverywhere` false) or everywhere. */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
   readonly buckets: Buckets<"sign-in">;
   readonly bodies: SignInBodies;
 }
 
-/** The path with which sessions begin and end, and that of all sessions of an operator. */
+/** Creates two routes: `/operator/session` signs in and out in this browser, `/operator/sessions` ends all sessions of an operator. */
 export function sessionRoutes(
   dependencies: SessionDependencies,
   onSignOut: SessionContext["onSignOut"],
@@ -60,7 +61,7 @@ export function sessionRoutes(
     [
       "/operator/session",
       {
-        // Not 401: a browser would report that as an error of the page.
+        // Without a session, respond with 200 instead of 401, because browsers report a 401 as an error of the page.
         GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
         POST: ({ request }) => signIn(request, context),
         async DELETE({ request }) {
@@ -88,7 +89,7 @@ export function sessionRoutes(
   ];
 }
 
-/** The body has `link`, and may have `insteadOf`: the ID of the operator whose session in this browser the link replaces. */
+/** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
 async function signIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
   const input = await bodies.inTime(readJsonObject(request, maxBody));
@@ -102,18 +103,18 @@ async function signIn(request: WireRequest, context: SessionContext): Promise<Ad
   return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
 }
 
-/** Ends the session of a request. */
+/** Ends the sessions in the cookies of a request. */
 async function endOwn(
   { headers }: WireRequest,
   { operator }: Session,
   { engine, onSignOut }: SessionContext,
 ): Promise<void> {
-  // First: what goes on without the session must not find it ended before.
+  // Call `onSignOut` before the session ends, because a running import checks the session until it is marked to outlive it.
   await onSignOut(operator.ID, false);
   for (const secret of secretsIn(headers)) await endSession(engine, secret);
 }
 
-/** The session of a request. @throws Refusal `unauthorized` when it has none that is valid now */
+/** Returns the session of a request. @throws ProblemError `unauthorized` if the request has no session that is valid now */
 export async function sessionOf(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
   const session = await findOwn(request, dependencies);
   if (session) return session;
@@ -121,9 +122,9 @@ export async function sessionOf(request: WireRequest, dependencies: SessionDepen
 }
 
 /**
- * Checks that a session is replaced by that of another operator only if the request names whose session it is. Otherwise a link that someone else
- * sends would change under whose name this browser works. The link is not spent.
- * @throws Refusal `conflict` with `X-Operator`: the ID of the present operator; `unauthorized` for a link that cannot be used
+ * Requires that a request which replaces another operator's session names that operator (`insteadOf`). Otherwise a link from someone else could make
+ * this browser work under another name without notice. Does not consume the link.
+ * @throws ProblemError `conflict` with `X-Operator`: the ID of the present operator; `unauthorized` for a link that cannot be used
  */
 async function requireAgreed(
   { operator }: Session,
@@ -140,6 +141,7 @@ async function requireAgreed(
   );
 }
 
+/** Returns the valid session in the cookies of a request, if any. */
 async function findOwn(
   { headers }: WireRequest,
   { engine, snapshots, now }: SessionDependencies,
@@ -153,12 +155,12 @@ async function findOwn(
   return undefined;
 }
 
-/** The records of the system site, as new as the store. */
+/** Reads the records of the system site, up to date. */
 export async function currentSystem(snapshots: Snapshots): Promise<Pick<System, "records">> {
   return systemOf((await snapshots.fresh(systemSite)) as Snapshot);
 }
 
-/** Runs an attempt to sign in. @throws Refusal `too-many-requests` after many that failed */
+/** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
 async function limited<T>(buckets: Buckets<"sign-in">, now: number, attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
@@ -190,23 +192,23 @@ function ended({ headers }: WireRequest): AdminContent {
   return { status: 204, body: null, headers: { "Set-Cookie": toCookie(headers, "", 0) } };
 }
 
-/** Cookies do not belong to a port (RFC 6265 section 8.5), so the name has it: several servers may run on one machine. */
+/** Returns the name of the cookie. It contains the port, because browsers send a cookie to all ports of a host (RFC 6265 section 8.5). */
 function cookieName(headers: RequestHeaders): string {
   const port = /:([0-9]+)$/.exec(headers.get("host") ?? "")?.[1] ?? "default";
   return `storefront_${port}`;
 }
 
-/** @param lifetime in milliseconds */
+/** Formats a `Set-Cookie` field. @param lifetime in milliseconds; 0 deletes the cookie */
 function toCookie(headers: RequestHeaders, value: string, lifetime: number): string {
   const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
   const name = cookieName(headers);
   return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Cookies of one name that are looked at. */
+/** Maximum number of cookies of one name that are read. */
 const maxCookies = 4;
 
-/** The secrets in the cookies of this name. Another server of this machine can add one with another path (RFC 6265 section 8.6). */
+/** Returns the secrets in the cookies of this name. There may be several: another server of this host can add cookies (RFC 6265 section 8.6). */
 function secretsIn(headers: RequestHeaders): string[] {
   const beginning = `${cookieName(headers)}=`;
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
@@ -214,16 +216,16 @@ function secretsIn(headers: RequestHeaders): string[] {
   return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
 }
 
-// Whose page a request comes from. The session is a cookie, which all tabs of a browser share: a page that shows one operator may be open when
-// another one signs in. It must not make changes in the name of the other.
+// Checks which operator a page belongs to. All tabs of a browser share the session cookie. So a page of one operator may still be open when another
+// operator signs in, and it must not make changes in the name of the second.
 
-/** The field with the ID of the operator whom the page shows; in a refusal, of the operator who is signed in. */
+/** The header field with an ID of an operator: in a request, the operator of the page; in a response 409, the signed-in operator. */
 const field = "X-Operator";
 
 /**
- * Checks that a request comes from a page of the operator who is signed in. A change has to say whose page it is; a read may, because links to files
- * cannot.
- * @throws Refusal `conflict` with the field for another operator, `bad-request` for a change without the field
+ * Requires that a request comes from a page of the signed-in operator. The field is required for a change. It is optional for a read, because
+ * links to files cannot send it.
+ * @throws ProblemError `conflict` with the field for a page of another operator, `bad-request` for a change without the field
  */
 export function requireOwnPage({ method, headers }: WireRequest, operator: OperatorRecord): void {
   const shown = headers.get(field.toLowerCase());
@@ -242,7 +244,7 @@ export function requireOwnPage({ method, headers }: WireRequest, operator: Opera
   );
 }
 
-/** The options of a refusal that tell the page who is signed in. */
+/** Returns the options of a ProblemError that contain the ID of the signed-in operator. */
 function toOperatorHeader({ ID }: OperatorRecord): { readonly headers: Readonly<Record<string, string>> } {
   return { headers: { [field]: String(ID) } };
 }

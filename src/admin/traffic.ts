@@ -1,32 +1,35 @@
-// The traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
+// Records the traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
 
 import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
 
-/** Milliseconds between two points, and the number of points that are kept. */
+/** Milliseconds between two points. */
 const interval = 20_000;
+/** Maximum number of points: an hour. */
 const maxPoints = 180;
 
+/** The traffic in one interval. */
 interface TrafficPoint {
-  /** The end of the time that it is about, in milliseconds since 1970. */
+  /** The end of the interval, in milliseconds since 1970. */
   readonly at: number;
-  /** How long that time was, in seconds. */
+  /** The length of the interval, in seconds. */
   readonly seconds: number;
   readonly requests: number;
-  /** Responses with a status from 500 on. */
+  /** Number of responses with a status of 500 or more. */
   readonly errors: number;
-  /** Writes that were successful. */
+  /** Number of successful writes. */
   readonly writes: number;
-  /** Milliseconds that half of the requests, and 99 of 100, took at most; null when there were none. Requests that wait do not count. */
+  /** Median duration of the requests in milliseconds, without feed requests; null if there were none. */
   readonly p50: number | null;
+  /** The duration that 99 % of these requests did not exceed. */
   readonly p99: number | null;
 }
 
-/** Counts since the processes started. */
+/** Counts since the server was started. */
 interface Totals {
   readonly requests: number;
   readonly errors: number;
   readonly writes: number;
-  /** The number of requests that took at most a time in seconds, by that time. */
+  /** Cumulative histogram: for each bound in seconds, the number of requests that took at most this time. */
   readonly durations: ReadonlyMap<number, number>;
 }
 
@@ -45,18 +48,18 @@ export class TrafficHistory {
     void this.note().catch(() => {});
   }
 
-  /** The oldest first. */
+  /** The points, the oldest first. */
   get points(): readonly TrafficPoint[] {
     return this.#points;
   }
 
-  /** Adds a point for the time since the last one. Called every 20 seconds. */
+  /** Adds a point for the time since the last call. A timer calls it every 20 seconds. */
   async note(): Promise<void> {
     const totals = totalsOf((await this.#samples()).flat());
     const at = this.#now();
     const before = this.#last;
     this.#last = { at, totals };
-    // Counts go down when a process was replaced and could not hand its counts over.
+    // The first call, or counts that decreased because a process was killed before it sent its counts: add no point.
     if (!before || totals.requests < before.totals.requests || at <= before.at) return;
     this.#points.push(toPoint(before.totals, totals, before.at, at));
     if (this.#points.length > maxPoints) this.#points.shift();
@@ -104,7 +107,13 @@ function toPoint(before: Totals, after: Totals, from: number, at: number): Traff
   };
 }
 
-/** Milliseconds within which this share of the requests was done, as far as the bounds say: linear between two of them. */
+/**
+ * Estimates the milliseconds in which a share of the requests was done, by linear interpolation between the bounds of a histogram.
+ * @param bounds in seconds, ascending
+ * @param counts for each bound, the number of requests that took at most this time
+ * @param share from 0 to 1
+ * @returns null if there were no requests
+ */
 function quantile(bounds: readonly number[], counts: readonly number[], share: number): number | null {
   const total = counts.at(-1) ?? 0;
   if (total <= 0) return null;

@@ -1,4 +1,4 @@
-// Follows the changes of a website: one request after another, each of which may wait on the server for the next change.
+// Follows the changes of a site. Sends one request after the other; the server may hold each request until the next change (long poll).
 
 import { checkedMembers } from "./list-query.ts";
 import { checkedInteger, shown } from "./options.ts";
@@ -10,6 +10,7 @@ import { pause } from "./wait.ts";
 /** The name of a resource in the feed: the last segment of its path, such as `orderstatuses`. */
 export type FeedResource = keyof FeedRecords;
 
+/** The members that all changes have. */
 interface AnyChange<Name extends FeedResource> {
   /** The cursor after this change. Store it once you have processed the change. */
   readonly Cursor: string;
@@ -37,26 +38,26 @@ export type StorefrontChange<Name extends FeedResource = FeedResource> = {
 }[Name];
 
 export interface FollowOptions extends CallOptions {
-  /** The most changes of one request, 1 to 1000. */
+  /** Maximum number of changes in one response, 1 to 1000. */
   readonly limit?: number;
   /**
-   * How long the server may hold a request until there is a change, 0 to 55 seconds. Default: 25. With 0, following ends once it has
-   * caught up.
+   * Maximum time that the server holds a request until there is a change, 0 to 55 seconds. Default: 25. With 0, following ends after the last
+   * change.
    */
   readonly wait?: number;
   /**
-   * Called with the cursor to store, once everything before it has been processed: after the last change of each response, and when
-   * only changes of other resources were made. It may be asynchronous.
+   * Called with the cursor to store when all changes before it were processed: after the last change of each response, and when
+   * only changes of other resources were made. May be asynchronous.
    */
   readonly onCursor?: ((cursor: string) => unknown) | undefined;
 }
 
 export interface ChangesOptions<Name extends FeedResource = FeedResource> extends FollowOptions {
-  /** A stored cursor; `now`: from the next change; null or undefined: from the first change. */
+  /** Where to begin: after a stored cursor; `now`: with the next change; null or undefined: with the first change. */
   readonly since?: string | null | undefined;
   /** The resources to follow. Default: all. */
   readonly resources?: readonly Name[];
-  /** Of several changes to one record in a response, returns only the last. */
+  /** If true, a response with several changes to one record contains only the last of them. */
   readonly collapse?: boolean;
 }
 
@@ -66,12 +67,12 @@ interface ChangesPage<Name extends FeedResource> {
   readonly More: boolean;
 }
 
-/** Milliseconds between two requests if the server does not wait, such as one that is being stopped. */
+/** Mean milliseconds between two requests if the server responds without waiting, for example because it is being stopped. */
 const idlePause = 1000;
 
 const members = ["since", "resources", "collapse", "limit", "wait", "signal", "timeout", "onCursor"];
 
-/** See `StorefrontClient`. @param send must retry without end */
+/** Implements `changes` of `StorefrontClient`. @param send must retry without end */
 export function followChanges<Name extends FeedResource>(
   send: Send,
   options: ChangesOptions<Name> = {},
@@ -82,7 +83,7 @@ export function followChanges<Name extends FeedResource>(
   return follow(createReader(send, options, wait), since ?? undefined, wait, options);
 }
 
-/** Requests the changes after a cursor, or after the beginning. */
+/** Requests a page of the changes after a cursor, or from the first change on if `since` is undefined. */
 type PageReader<Name extends FeedResource> = (since: string | undefined) => Promise<ChangesPage<Name>>;
 
 async function* follow<Name extends FeedResource>(
@@ -101,14 +102,14 @@ async function* follow<Name extends FeedResource>(
     }
     if (next !== since) await onCursor?.(next);
     if (wait === 0 && !isMore) return;
-    // Half of the pause is chance, so that the clients of a server that starts again do not all return at the same moment.
+    // The pause is random (0.5 to 1.5 seconds), so that not all clients of a restarted server return at the same moment.
     const rest = idlePause * (0.5 + Math.random()) - (performance.now() - started);
     if (isIdle && rest > 0) await pause(rest, signal);
     since = next;
   }
 }
 
-/** @throws TypeError for an invalid option, before the first request */
+/** Checks the options, and creates the function that requests pages. @throws TypeError for an invalid option, before the first request */
 function createReader<Name extends FeedResource>(
   send: Send,
   options: ChangesOptions<Name>,
@@ -134,7 +135,7 @@ function toParameters({ resources, collapse, limit }: ChangesOptions, wait: numb
   };
 }
 
-/** @throws TypeError for an empty cursor, because it could mean the beginning or the end */
+/** Checks `since`. @throws TypeError for another type, or for an empty text, which could mean the beginning or the end */
 function checkedSince(since: unknown): void {
   if (since === undefined || since === null || (typeof since === "string" && since !== "")) return;
   throw new TypeError(`\`since\` must be a cursor, \`now\`, null or undefined, not ${shown(since)}`);
@@ -152,7 +153,7 @@ async function readPage<Name extends FeedResource>(
   throw new StorefrontFailure("unreadable", "the response is not a page of changes");
 }
 
-/** The cursor of this moment. */
+/** Reads the cursor of the present moment: later changes come after it. */
 export async function readCursor(send: Send, options: CallOptions): Promise<string> {
   return (await readPage(send, "changes.json?since=now", 0, options)).Next;
 }

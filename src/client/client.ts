@@ -1,7 +1,7 @@
-// The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options
-// and returns an object with a collection per resource (record-collection.ts; the types of the records are generated, record-types.ts). Each
-// method makes a `ClientRequest`, and `createSend` (send.ts) turns it into HTTP: header fields, time limit, retries (wait.ts), errors.
-// changes.ts follows the feed of changes, and mirror.ts keeps a copy with it.
+// The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options, and
+// returns an object with a collection for each resource (record-collection.ts; record-types.ts has the generated types of the records). Each
+// method creates a `ClientRequest`. `createSend` (send.ts) sends it by HTTP, with header fields, time limit, retries (wait.ts) and errors.
+// changes.ts follows the feed, and mirror.ts uses it to keep a copy.
 
 import { followChanges } from "./changes.ts";
 import { mirrorResource } from "./mirror.ts";
@@ -38,7 +38,7 @@ export {
   StorefrontProblem,
 } from "./storefront-errors.ts";
 
-/** A client of one website. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
+/** Creates a client of one site. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
 export function createClient(options: ClientOptions): StorefrontClient {
   const settings = toSettings(options);
   const send = createSend(settings);

@@ -1,17 +1,17 @@
-// A record or list carries the version that the server sent with it. The property is a symbol, so JSON and `Object.keys` omit it. It is
-// enumerable, so a copy such as `{ ...brand, Name: "New" }` has it too.
+// Stores the `ETag` of a record or list in the object itself. The property is a symbol, so JSON and `Object.keys` omit it. It is enumerable, so a
+// copy such as `{ ...brand, Name: "New" }` has it too.
 
 const etag = Symbol.for("storefront.etag");
 
 /**
- * The `ETag` of a list, of a record from `get`, `create` or `update`, or of a copy made by spreading such a record. Undefined for
- * records from a list (the server does not send their versions) and for copies made through JSON.
+ * Returns the `ETag` of a list, of a record from `get`, `create` or `update`, or of a copy made by spreading such a record. Returns undefined
+ * for records from a list (the server does not send their versions) and for copies made through JSON.
  */
 export function etagOf(value: object): string | undefined {
   return (value as { [etag]?: string })[etag];
 }
 
-/** Adds the `ETag` of the response to its content. A proxy that compresses makes the tag weak; the version is the same. */
+/** Adds the `ETag` of the response to `value`. Removes the weak mark `W/`, which a compressing proxy adds, because the version is the same. */
 export function withEtag<T extends object>(value: T, headers: Headers): T {
   const tag = headers.get("ETag");
   return tag ? Object.assign(value, { [etag]: tag.replace(/^W\//, "") }) : value;

@@ -22,8 +22,8 @@ type AnyQuery = Query<string> & { readonly fields?: readonly unknown[] };
 const queryMembers = ["filter", "sort", "fields", "limit", "offset"];
 
 /**
- * The query string with its `?`, or an empty string.
- * @throws TypeError for a member that is not in `allowed` or a filter of a wrong type, so that a mistake does not return every record
+ * Formats the query string with its `?`. Returns an empty string for an empty query.
+ * @throws TypeError for a member that is not in `allowed`, or for a filter of a wrong type. Otherwise a mistake would return every record
  */
 export function toSearch(query: AnyQuery, allowed: readonly string[] = queryMembers): string {
   checkedMembers(query, allowed);
@@ -39,7 +39,7 @@ export function toSearch(query: AnyQuery, allowed: readonly string[] = queryMemb
   return text && `?${text}`;
 }
 
-/** @throws TypeError if `value` has a member that is not in `allowed` */
+/** Checks the names of members. @throws TypeError if `value` has a member that is not in `allowed` */
 export function checkedMembers(value: object, allowed: readonly string[]): void {
   const unknown = Object.keys(value).find((name) => !allowed.includes(name));
   if (unknown !== undefined) throw new TypeError(`\`${unknown}\` is not one of ${allowed.join(", ")}`);
@@ -55,7 +55,7 @@ function toFilter(path: string, value: unknown): [string, string] {
   );
 }
 
-/** @throws TypeError unless `id` is a whole number from 1. Other values could change the path to that of another record. */
+/** Checks an ID. @throws TypeError unless `id` is a whole number from 1. Otherwise a text could make the path lead to another record. */
 export function checkedId(id: unknown): number {
   if (typeof id === "number" && Number.isSafeInteger(id) && id >= 1) return id;
   throw new TypeError(`an ID must be a whole number from 1, not ${shown(id)}`);

@@ -1,5 +1,5 @@
-// Keeps a copy of a resource: reads its list, then follows its changes. The cursor is taken before the list is read, so that no change in
-// between is missed.
+// Keeps a copy of a resource: reads its list, then follows its changes. It reads the cursor before the list, so that it misses no change in
+// between.
 
 import { type FeedResource, type FollowOptions, followChanges, readCursor } from "./changes.ts";
 import { checkedId, checkedMembers } from "./list-query.ts";
@@ -10,11 +10,11 @@ import type { Send } from "./send.ts";
 import { StorefrontGone } from "./storefront-errors.ts";
 import { backOff, pause } from "./wait.ts";
 
-/** What `mirror` needs to know of your copy, and how it changes it. It calls one function at a time, and waits for its promise. */
+/** Your functions that read and change your copy. `mirror` calls one function at a time, and waits for its promise. */
 export interface MirrorOptions<Item> extends FollowOptions {
-  /** The cursor that was stored last. Null or undefined: reads the list first. */
+  /** The cursor that you stored last. Null or undefined: reads the list first. */
   readonly since?: string | null | undefined;
-  /** The IDs of the records in your copy. Called after the list was read, to find out which records are gone. */
+  /** Returns the IDs of the records in your copy. Called after the list was read, to find the records that were deleted on the server. */
   readonly ids: () => Iterable<number> | AsyncIterable<number> | Promise<Iterable<number>>;
   /** Stores a record, whether or not the copy has one with its ID. `cursor` is undefined while the list is read. */
   readonly store: (record: Item, cursor: string | undefined) => unknown;
@@ -28,12 +28,15 @@ interface Mirror {
   readonly options: MirrorOptions<FeedRecords[FeedResource]>;
 }
 
-/** The cursor of a website that never had a change. It stays valid if the website gets another history, which then follows from the beginning. */
+/**
+ * The cursor of a site that never had a change. It stays valid if the site is restored or imported: following it then returns all changes from
+ * the beginning.
+ */
 const firstCursor = "0.0";
 
 const members = ["since", "ids", "store", "remove", "limit", "wait", "signal", "timeout", "onCursor"];
 
-/** See `StorefrontClient`. @param send must retry without end */
+/** Implements `mirror` of `StorefrontClient`. @param send must retry without end */
 export async function mirrorResource(
   send: Send,
   resource: FeedResource,
@@ -42,7 +45,7 @@ export async function mirrorResource(
   const mirror = { send, resource, options };
   check(mirror);
   let since = options.since ?? undefined;
-  // Restarts after which no change could be read. They pause, because each of them reads the whole list.
+  // Consecutive restarts without progress. From the second on, pause before each, because each restart reads the whole list.
   for (let restarts = 0; ; restarts++) {
     if (restarts > 1) await pause(backOff(restarts), options.signal);
     since ??= await copyList(mirror);
@@ -53,7 +56,7 @@ export async function mirrorResource(
   }
 }
 
-/** @throws TypeError for a mistake, before the first request */
+/** Checks the options. @throws TypeError for a mistake, before the first request */
 function check(mirror: Mirror): void {
   const { resource, options } = mirror;
   checkedMembers(options, members);
@@ -66,13 +69,14 @@ function check(mirror: Mirror): void {
   changesAfter(mirror, options.since, undefined);
 }
 
-/** Makes the copy equal to the list. Returns the cursor from which to follow. */
+/** Reads the list, and makes the copy equal to it. Returns the cursor after which to follow changes. */
 async function copyList({ send, resource, options }: Mirror): Promise<string> {
   const { ids, store, remove, signal, timeout, onCursor } = options;
   const call = timeout === undefined ? { signal } : { signal, timeout };
   const cursor = await readCursor(send, call);
   const listed = new Set<number>();
-  // A list that was read after the first cursor could be of a history that is replaced before the changes are read.
+  // After the first cursor, the feed returns all records. So do not read the list: it could have records that a restore removes before the feed is
+  // read, and with this cursor the client would not notice the restore.
   const list =
     cursor === firstCursor ? [] : new ReadCollection<FeedRecords[FeedResource], string>(send, resource).all({}, call);
   for await (const record of list) {
@@ -81,7 +85,7 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
     await store(record, undefined);
   }
   const gone: number[] = [];
-  // Many databases return IDs as texts. Unchecked, every record would seem to be gone.
+  // Check each ID, because many databases return IDs as texts. Otherwise every record would seem to be deleted.
   for await (const id of await ids()) if (!listed.has(checkedId(id))) gone.push(id);
   for (const id of gone) {
     signal?.throwIfAborted();
@@ -93,6 +97,7 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
 
 type End = "caught up" | "gone" | "gone after progress";
 
+/** Follows the changes after `since`. Returns after the last change (with `wait: 0`), or when the cursor can no longer be used. */
 async function follow(mirror: Mirror, since: string): Promise<End> {
   const { store, remove, onCursor } = mirror.options;
   let hasProgress = false;

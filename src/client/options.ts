@@ -1,17 +1,17 @@
 import type { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
 export interface ClientOptions {
-  /** The URL of the website, such as `https://shop.example`, or `https://host.example/shop/` if the interface is below a path. */
+  /** The URL of the site, such as `https://shop.example`, or `https://host.example/shop/` if the interface is below a path. */
   readonly url: string;
-  /** An API key of the website. */
+  /** An API key of the site. */
   readonly key: string;
   /** Time limit of one attempt, from the request to the end of the response, in milliseconds. Default: 10,000. */
   readonly timeout?: number;
-  /** How often to retry a failed request, 0 to 20. Default: 3. */
+  /** Maximum number of retries of a failed request, 0 to 20. Default: 3. */
   readonly retries?: number;
-  /** The longest `Retry-After` to wait for, in milliseconds. Beyond it, the call throws the problem. Default: 60,000. */
+  /** Maximum `Retry-After` to wait for, in milliseconds. If it is longer, the call throws the problem. Default: 60,000. */
   readonly maxRetryAfter?: number;
-  /** Sends PUT and DELETE as POST with `X-HTTP-Method-Override`, for proxies that let only GET and POST through. */
+  /** Sends PUT and DELETE as POST with `X-HTTP-Method-Override`, for proxies that allow only GET and POST. */
   readonly methodOverride?: boolean;
   /** Replaces the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -21,11 +21,11 @@ export interface ClientOptions {
   readonly onRetry?: (info: RetryInfo) => void;
 }
 
-/** One request of a call. */
+/** One attempt of a call: one request. */
 export interface AttemptInfo {
   readonly method: string;
   readonly url: string;
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
 }
 
@@ -33,7 +33,7 @@ export interface ResponseInfo extends AttemptInfo {
   readonly status: number;
   /** The ID of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** The rest of the key's rate limit. Undefined if it has none. */
+  /** The remaining requests of the key's rate limit. Undefined if the key has no limit. */
   readonly rateLimit: RateLimit | undefined;
 }
 
@@ -46,27 +46,27 @@ export interface RetryInfo extends AttemptInfo {
 
 /** The `RateLimit` header field. */
 export interface RateLimit {
-  /** Requests that you can send at once. */
+  /** Number of requests that you can send now. */
   readonly remaining: number;
-  /** Milliseconds until there are more. */
+  /** Milliseconds until you can send more. */
   readonly reset: number;
 }
 
-/** Checked `ClientOptions`, with the defaults. */
+/** Valid `ClientOptions`, completed with the defaults. */
 export interface ClientSettings extends Required<Omit<ClientOptions, "url" | "onResponse" | "onRetry">> {
-  /** The URL of the website, ending in `/`. */
+  /** The URL of the site, ending in `/`. */
   readonly base: string;
   readonly onResponse: ((info: ResponseInfo) => void) | undefined;
   readonly onRetry: ((info: RetryInfo) => void) | undefined;
 }
 
-/** The longest delay of `setTimeout`, in milliseconds. */
+/** The maximum delay of `setTimeout`, in milliseconds. */
 export const maxDelay = 2 ** 31 - 1;
 
-/** @throws TypeError for an invalid option, so that the mistake shows before the first request */
+/** Checks the options. @throws TypeError for an invalid option, so that a mistake is found before the first request */
 export function toSettings(options: ClientOptions): ClientSettings {
   const { key, timeout = 10_000, retries = 3, maxRetryAfter = 60_000, methodOverride = false } = options;
-  if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be an API key of the website");
+  if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be an API key of the site");
   // Throws if the key cannot be sent as a header field.
   new Headers({ "X-API-AUTH": key });
   return {
@@ -82,13 +82,13 @@ export function toSettings(options: ClientOptions): ClientSettings {
   };
 }
 
-/** @throws TypeError unless `value` is a whole number from `min` to `max` */
+/** Checks a number. @throws TypeError unless `value` is a whole number from `min` to `max` */
 export function checkedInteger(name: string, value: unknown, min: number, max: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
   throw new TypeError(`\`${name}\` must be a whole number from ${min} to ${max}, not ${shown(value)}`);
 }
 
-/** A value for an error message. */
+/** Formats a value for an error message. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? `"${value.slice(0, 80)}"` : String(value);
 }
@@ -102,7 +102,7 @@ function toBase(text: string): string {
   return url.href.replace(/\/*$/, "/");
 }
 
-/** Reads the global `fetch` at each call, because a program may replace it later. */
+/** Returns the option `fetch`. By default, returns a function that reads the global `fetch` at each call, because a program may replace it later. */
 function toFetch(fetch: ClientOptions["fetch"] = (url, init) => globalThis.fetch(url, init)) {
   if (typeof fetch === "function") return fetch;
   throw new TypeError("`fetch` must be a function");

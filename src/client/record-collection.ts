@@ -5,8 +5,8 @@ import type { CallOptions, ClientRequest, ParsedResponse, Send } from "./send.ts
 import { StorefrontFailure } from "./storefront-errors.ts";
 
 /**
- * Records, and the number of matching records on all pages. `total` is undefined if `limit` may have cut the list short and a
- * proxy removed the header field with the number.
+ * A list of records. `total` is the number of matching records on all pages. It is undefined if a proxy removed the header field with the
+ * number, and `limit` may have cut the list.
  */
 export type RecordList<Item> = Item[] & { readonly total: number | undefined };
 
@@ -16,11 +16,11 @@ export type PartialRecord<Item extends { readonly ID: number }> = Pick<Item, "ID
 /** Selects the fields that the records of a list have. */
 type FieldSelection<Item, Path extends string> = { readonly fields: readonly (Path | keyof Item)[] };
 
-/** The `ETag` of what you already have (see `etagOf`). The call returns undefined if it is still current. */
+/** The `ETag` of the record or list that you already have (see `etagOf`). The call returns undefined if it is still current. */
 export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };
 
 export interface AllOptions extends CallOptions {
-  /** Records per request, 2 to 1000. Default: 500. */
+  /** Maximum number of records in one response, 2 to 1000. Default: 500. */
   readonly pageSize?: number;
 }
 
@@ -29,8 +29,8 @@ export type RecordOrId<Item> = number | Item;
 
 export interface WriteOptions extends CallOptions {
   /**
-   * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random one. If any process repeats the write with the
-   * same key within 24 hours, the server carries it out once.
+   * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random key. If any process repeats the write with the
+   * same key within 24 hours, the server executes it only once.
    */
   readonly idempotencyKey?: string;
 }
@@ -51,8 +51,8 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   /**
-   * All records, or those that match `query`. With `fields`, the records have only these fields. With `ifNoneMatch`, returns
-   * undefined if nothing has changed.
+   * Returns all records, or the records that match `query`. With `fields`, the records have only these fields. With `ifNoneMatch`, returns
+   * undefined if the list has not changed.
    */
   list(
     query: Query<Path> & FieldSelection<Item, Path>,
@@ -75,15 +75,15 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   #toList({ headers, body }: ParsedResponse, { limit, offset = 0 }: Query<Path>): RecordList<Item> {
     if (!Array.isArray(body)) throw new StorefrontFailure("unreadable", "the response is not a list");
     const header = headers.get("X-Total-Count") ?? "";
-    // Without the header field, the total follows from a list without `limit`, and from a page that is not full.
+    // Without the header field, the total is known for a list without `limit`, and for a page that is not full.
     const isEnd = (limit === undefined || body.length < limit) && (body.length > 0 || offset === 0);
     const total = /^\d+$/.test(header) ? Number(header) : isEnd ? offset + body.length : undefined;
     return withEtag(Object.assign(body, { total }), headers);
   }
 
   /**
-   * All records that match `query`, in ID order, one page per request. It neither misses nor repeats a record if other clients
-   * change the list in the meantime.
+   * Yields all records that match `query`, in ID order, one page per request. It neither misses nor repeats a record if other clients
+   * change the list during the iteration.
    */
   async *all(query: Pick<Query<Path>, "filter"> = {}, options: AllOptions = {}): AsyncGenerator<Item, void> {
     const { pageSize = 500, ...rest } = options;
@@ -93,22 +93,22 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
     for (let offset = 0; ; ) {
       const page = await this.list({ ...query, limit, offset }, rest);
       const [first] = page;
-      // Pages overlap by one record. If this page does not begin with the last record seen, earlier records were deleted.
+      // Pages overlap by one record. If this page begins after the last record of the page before, earlier records were deleted: go back.
       if (offset > 0 && (!first || first.ID > last)) {
         offset = Math.max(0, offset - limit);
         continue;
       }
       for (const item of page) if (item.ID > last) yield item;
       last = Math.max(last, page.at(-1)?.ID ?? 0);
-      // `total` does not decide: a proxy may have removed its header field.
+      // Do not use `total`, because a proxy may have removed its header field.
       if (page.length < limit) return;
       offset += page.length - 1;
     }
   }
 
   /**
-   * The record with this ID. With `ifNoneMatch`, returns undefined if the record has not changed. Throws a StorefrontProblem with
-   * the code `not-found` if there is no such record.
+   * Returns the record with this ID. With `ifNoneMatch`, returns undefined if the record has not changed. Throws a StorefrontProblem with
+   * the code `not-found` if the record does not exist.
    */
   get(id: number, options: CallOptions & IfNoneMatch): Promise<Item | undefined>;
   get(id: number, options?: CallOptions): Promise<Item>;
@@ -121,7 +121,7 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
     return `${this.path}/${checkedId(id)}.json`;
   }
 
-  /** The record of a response, with its ETag. */
+  /** Returns the record of a response, with its `ETag`. */
   protected toItem(response: ParsedResponse | undefined): Item {
     if (!response || !("ID" in response.body)) {
       throw new StorefrontFailure("unreadable", "the response is not a record");
@@ -136,7 +136,7 @@ export class WriteCollection<
   Path extends string,
   New extends object,
 > extends ReadCollection<Item, Path> {
-  /** Creates a record. Fields missing from `values` are stored empty. */
+  /** Creates a record, and returns it. Fields that are not in `values` are stored as empty texts. */
   create(values: New, options: WriteOptions = {}): Promise<Item> {
     return this.#write({ ...options, method: "POST", path: `${this.path}.json`, body: values });
   }
@@ -144,9 +144,9 @@ export class WriteCollection<
   /**
    * Changes the fields in `changes`, and returns the updated record.
    *
-   * With an ID, it updates any version of the record. With a record (as the target or as the changes), it updates only the version
-   * that you read: if the record has changed on the server since then, it throws a StorefrontProblem with the code
-   * `precondition-failed`. Throws a TypeError for a record of unknown version, such as one from a list, unless you pass `ifMatch`.
+   * With an ID, updates any version of the record. With a record (as the target or as the changes), updates only the version that you read: if
+   * the record has changed on the server since then, throws a StorefrontProblem with the code `precondition-failed`. For a record of unknown
+   * version, such as a record from a list, throws a TypeError unless you pass `ifMatch`.
    */
   update(id: number, changes: Partial<New>, options?: UpdateOptions): Promise<Item>;
   update(record: Item, changes?: Partial<New>, options?: UpdateOptions): Promise<Item>;
@@ -155,7 +155,7 @@ export class WriteCollection<
     return this.#write({ ...options, ifMatch, method: "PUT", path: this.pathOf(idOf(target)), body: changes });
   }
 
-  /** Deletes the record, and returns it as it was. For an ID and a record, the same rules apply as for `update`. */
+  /** Deletes the record, and returns its last version. For an ID and for a record, the same rules apply as for `update`. */
   async delete(target: RecordOrId<Item>, options: UpdateOptions = {}): Promise<Item> {
     const ifMatch = toIfMatch([target], options);
     return this.#write({ ...options, ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
@@ -174,7 +174,7 @@ function isRecord(value: unknown): value is { ID: unknown } {
   return typeof value === "object" && value !== null && "ID" in value;
 }
 
-/** The `If-Match` of a write. Undefined if `targets` contain no record, only an ID. */
+/** Returns the `If-Match` of a write; undefined if `targets` contain only an ID. @throws TypeError for a record of unknown version */
 function toIfMatch(targets: readonly unknown[], options: UpdateOptions): string | undefined {
   if ("ifMatch" in options) {
     if (typeof options.ifMatch === "string") return options.ifMatch;

@@ -18,7 +18,7 @@ export interface ClientRequest extends CallOptions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** Milliseconds for which the server may hold the request. They are added to the time limit. */
+  /** Milliseconds for which the server may hold the request (long poll). They are added to the time limit. */
   readonly held?: number;
 }
 
@@ -28,7 +28,7 @@ export interface ParsedResponse {
   readonly body: object;
 }
 
-/** Sends a request. Returns undefined if nothing has changed since `ifNoneMatch`. */
+/** Sends a request. Returns undefined if the record or list has not changed since `ifNoneMatch`. */
 export type Send = (request: ClientRequest) => Promise<ParsedResponse | undefined>;
 
 interface PreparedRequest {
@@ -39,12 +39,12 @@ interface PreparedRequest {
 }
 
 /**
- * A function that sends requests and retries them after temporary failures. Retrying a write is safe: it has an `Idempotency-Key`, so the
- * server carries it out once.
+ * Creates a function that sends requests, and retries them after temporary failures. Retrying a write is safe, because the server executes
+ * writes with the same `Idempotency-Key` only once.
  */
 export function createSend(settings: ClientSettings): Send {
   return async (request) => {
-    // Throws for mistakes in the request itself, which are not retried.
+    // This throws for mistakes in the request itself. They are not retried.
     const prepared = prepare(request, settings);
     for (let attempt = 1; ; attempt++) {
       const info = { method: prepared.init.method, url: prepared.url, attempt };
@@ -93,7 +93,7 @@ function toTimeout({ timeout, held = 0 }: ClientRequest, settings: ClientSetting
   return Math.min(limit + held, maxDelay);
 }
 
-/** Not `crypto.randomUUID`, which is missing on pages without TLS. */
+/** Returns a random `Idempotency-Key`. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -104,7 +104,7 @@ async function sendOnce(
   settings: ClientSettings,
 ): Promise<ParsedResponse | undefined> {
   const { url, init, timeout, signal } = prepared;
-  // Not called as a method: browsers refuse a `fetch` whose `this` is another object.
+  // Call `fetch` as a function, not as a method, because the `fetch` of browsers throws if `this` is another object.
   const { fetch, onResponse } = settings;
   return withTimeLimit(timeout, signal, async (limited) => {
     const rethrow = (error: unknown): never => {
@@ -121,7 +121,7 @@ async function sendOnce(
   });
 }
 
-/** What the call throws if the platform threw `error` in place of a response. */
+/** Returns the error that the call throws if the platform threw `error` instead of returning a response. */
 function toThrown(error: unknown, signal: AbortSignal | undefined, limited: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
   if (limited.aborted)
@@ -131,10 +131,10 @@ function toThrown(error: unknown, signal: AbortSignal | undefined, limited: Abor
   return new StorefrontFailure("network", message, { cause: error });
 }
 
-/** Messages of browsers for network failures. Other platforms set a cause or a code. */
+/** Matches the messages of browsers for network failures. Other platforms set a cause or a code. */
 const networkMessages = /fetch|network|load failed|connection|offline|terminated|error sending request/i;
 
-/** Whether the error is a mistake in the program, such as one in the caller's own `fetch`. Platforms throw TypeErrors for network failures, too. */
+/** Whether the error is a mistake in the program, for example in your own `fetch`. Platforms also throw a TypeError for a network failure. */
 function isMistake(error: unknown): boolean {
   if (!(error instanceof TypeError)) return error instanceof ReferenceError || error instanceof RangeError;
   return error.cause === undefined && !("code" in error) && !networkMessages.test(error.message);
@@ -153,7 +153,7 @@ function toParsed(response: Response, text: string, url: string, base: string): 
   throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);
 }
 
-/** The `RateLimit` header field: `"key";r=99;t=1`. */
+/** Parses the `RateLimit` header field, such as `"key";r=99;t=1`. */
 function toRateLimit(header: string | null): RateLimit | undefined {
   const [, remaining, seconds] = /;r=(\d+);t=(\d+)/.exec(header ?? "") ?? [];
   return seconds === undefined ? undefined : { remaining: Number(remaining), reset: Number(seconds) * 1000 };

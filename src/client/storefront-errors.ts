@@ -1,15 +1,15 @@
 import type { ProblemCode } from "./record-types.ts";
 
-/** One fault of a rejected record: its field (a dotted path such as `Address.Town`) and what is wrong with it. */
+/** One field error of a rejected record: its field (a dotted path such as `Address.Town`) and a message. */
 export interface ProblemFault {
   readonly field: string;
   readonly detail: string;
-  /** The place in the body if it could not be parsed. Both count from 1. */
+  /** The position of the error if the body could not be parsed. Line and column count from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** The server refused the request with a problem document (RFC 9457). `message` is its `detail`. */
+/** Thrown if the server responds with a problem document (RFC 9457) or another error. `message` is the `detail` of the problem. */
 export class StorefrontProblem extends Error {
   override readonly name: string = "StorefrontProblem";
   readonly status: number;
@@ -21,7 +21,7 @@ export class StorefrontProblem extends Error {
   readonly type: string;
   /** The ID of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** All faults of a rejected record. Empty for other problems. */
+  /** All field errors of a rejected record. Empty for other problems. */
   readonly faults: readonly ProblemFault[];
   /** `Retry-After` in milliseconds. */
   readonly retryAfter: number | undefined;
@@ -41,14 +41,14 @@ export class StorefrontProblem extends Error {
 }
 
 /**
- * The cursor can no longer be used: changes after it were pruned, or it belongs to another history, for example because a backup was
- * restored. Start again: take the cursor of `now`, read the lists, follow. `mirror` does so by itself.
+ * Thrown if the cursor can no longer be used: changes after it were pruned, or the changes of the site were replaced, for example because a
+ * backup was restored. Start again: request the cursor of `now`, read the lists, then follow the changes. `mirror` does this automatically.
  */
 export class StorefrontGone extends StorefrontProblem {
   override readonly name = "StorefrontGone";
 }
 
-/** Why there is no usable response. */
+/** Why a call got no usable response. */
 export type FailureReason =
   /** The connection failed, or ended too early. */
   | "network"
@@ -59,7 +59,7 @@ export type FailureReason =
   /** The response did not come from this interface. */
   | "unreadable";
 
-/** There is no usable response. `cause` is what the platform threw, if anything. */
+/** Thrown if a call gets no usable response. `cause` is the error of the platform, if any. */
 export class StorefrontFailure extends Error {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
@@ -71,19 +71,19 @@ export class StorefrontFailure extends Error {
 }
 
 /**
- * The problem of an error response, whatever its body contains.
+ * Creates the problem of an error response, also if its body is not a problem document.
  * @param url the URL of the request
- * @param base the URL of the website, ending in `/`
+ * @param base the URL of the site, ending in `/`
  */
 export function toProblem(response: Response, text: string, url: string, base: string): StorefrontProblem {
   const body = parsed(text);
-  // Not by the code of the problem, because a proxy may have replaced the body.
+  // Use the status instead of the code of the problem, because a proxy may have replaced the body.
   const isGone = response.status === 410 && url.startsWith(`${base}restapi/changes.json`);
   const Problem = isGone ? StorefrontGone : StorefrontProblem;
   return new Problem(response, typeof body === "object" && body !== null ? body : {}, base);
 }
 
-/** The value of a JSON text, or undefined if the text is not JSON. */
+/** Parses a JSON text. Returns undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,7 +92,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** `Retry-After` is a number of seconds or a date (RFC 9110 section 10.2.3). */
+/** Converts a `Retry-After` field, a number of seconds or a date (RFC 9110 section 10.2.3), to milliseconds from now. */
 function toMilliseconds(header: string | null): number | undefined {
   if (header === null) return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();

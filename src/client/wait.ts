@@ -3,13 +3,13 @@ import { StorefrontFailure, type StorefrontProblem } from "./storefront-errors.t
 /** Statuses after which the same request may succeed. */
 const retriedStatuses = [409, 429, 502, 503, 504];
 
-/** Milliseconds before the random factor of 0.5 to 1.5: the first wait, and the bound of the doubling. */
+/** The first wait and the maximum wait, in milliseconds, before the random factor of 0.5 to 1.5. */
 const [firstWait, maxWait] = [200, 10_000];
 
 /**
- * Milliseconds to wait after a failed attempt. Each wait is twice as long as the one before, up to 15 seconds, with a random factor so that
+ * Returns the milliseconds to wait after a failed attempt. The wait doubles with each attempt, up to 15 seconds, and has a random factor, so that
  * many clients do not return at the same moment. `Retry-After` is added.
- * @param attempt counts from 1
+ * @param attempt the number of the attempt, from 1
  * @returns undefined if a retry cannot help, or if `Retry-After` is longer than `maxRetryAfter`
  */
 export function waitAfter(
@@ -24,12 +24,12 @@ export function waitAfter(
   return retriedStatuses.includes(status) && retryAfter <= maxRetryAfter ? retryAfter + backOff(attempt) : undefined;
 }
 
-/** Milliseconds to wait after a failed attempt, without `Retry-After`. @param attempt counts from 1 */
+/** Returns the milliseconds to wait after a failed attempt, without `Retry-After`. @param attempt the number of the attempt, from 1 */
 export function backOff(attempt: number): number {
   return Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
 }
 
-/** Waits. Throws the reason of `signal` as soon as it is aborted. */
+/** Waits for a time. Throws the reason of `signal` as soon as it is aborted. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -46,8 +46,8 @@ export function pause(milliseconds: number, signal: AbortSignal | undefined): Pr
 }
 
 /**
- * Calls `work` with a signal that aborts after a time, or with `signal`. Not by `AbortSignal.any`: in Node, it leaves something behind in
- * `signal`, which can live as long as the program.
+ * Calls `work` with an AbortSignal that aborts after a time, or when `signal` aborts. It does not use `AbortSignal.any`, because in Node that leaves
+ * an object in `signal` at each call, and `signal` can live as long as the program.
  */
 export async function withTimeLimit<Result>(
   milliseconds: number,

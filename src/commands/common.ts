@@ -1,4 +1,4 @@
-// What the commands share: options and arguments, access to the database, and output.
+// Shared by all commands: options and arguments, access to the database, output, and progress.
 
 import type { SingleBar } from "cli-progress";
 import { Argument, type Command, InvalidArgumentError } from "commander";
@@ -32,16 +32,16 @@ export function withCommonOptions(command: Command): Command {
     .option("--json", "print the result as JSON");
 }
 
-/** How long a command waits for the database, in milliseconds: longer than a server does, since no client waits for it. */
+/** Milliseconds that a command waits for the database: longer than a server, because no client waits for a command. */
 const timeout = 60_000;
 
-/** An option or argument that is wrong: the process exits with status 2. */
+/** Thrown for a wrong option or argument. The process then exits with status 2. */
 export class UsageError extends Error {}
 
-/** What a command does with the database. `run` is the ID that all of its changes have in the journal. */
+/** The work of a command on the database. `run` is the run ID: all journal entries of the command have it. */
 type Work<T> = (engine: Engine, run: string) => Promise<T>;
 
-/** Runs `work` on an existing database. @throws Refusal `not-found` when there is no database */
+/** Runs `work` on an existing database. @throws ProblemError `not-found` if the database does not exist */
 export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
   if (!databaseExists(database)) {
@@ -50,7 +50,7 @@ export async function withEngine<T>(options: CommonOptions, work: Work<T>): Prom
   return withOpened(options, { orReadOnly: true }, work);
 }
 
-/** Runs `work` on the database, which is created if there is none. */
+/** Runs `work` on the database, and creates the database first if it does not exist. */
 export function withNewEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   return withOpened(options, {}, work);
 }
@@ -69,7 +69,7 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
   }
 }
 
-/** The configuration of the environment, with `given` in front of it. @throws UsageError that names the first bad or unknown setting */
+/** Reads the configuration from the environment; `given` takes precedence. @throws UsageError that names the first bad or unknown setting */
 export function toConfig(given: ConfigSources = {}): Config {
   return asUsageError(() => readConfig({ ...environment(), ...given }));
 }
@@ -78,7 +78,7 @@ function configOf({ database }: CommonOptions): Config {
   return toConfig(database === undefined ? {} : { DATABASE: database });
 }
 
-/** Runs `work`; a Refusal `bad-request` from it becomes a UsageError, since the operator's input caused it. */
+/** Runs `work`. Converts a ProblemError `bad-request` to a UsageError, because the operator's input caused it. */
 export function asUsageError<T>(work: () => T): T {
   try {
     return work();
@@ -91,30 +91,30 @@ function toUsageError(error: unknown): unknown {
   return error instanceof Refusal && error.code === "bad-request" ? new UsageError(error.message) : error;
 }
 
-/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false when its reader has closed it. */
+/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false if the reader of stdout has closed it. */
 export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): boolean {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
   return shown.length === 0 || printText(`${escapeControls(shown.join("\n"))}\n`);
 }
 
-/** Prints a line for a person to stderr, so that stdout holds nothing but the result. */
+/** Prints a line for a person to stderr, so that stdout contains only the result. */
 export function printMessage(line: string): void {
   printError(`${escapeControls(line)}\n`);
 }
 
-/** A number with its noun: `1 site`, `2 sites`. */
+/** Returns a number with its noun: `1 site`, `2 sites`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`;
 }
 
-/** The options of a command on one website. */
+/** The options of a command on one site. */
 export interface SiteOptions extends CommonOptions {
   readonly site: string;
 }
 
-/** Adds `--site`, which every command on the records or keys of one website requires. */
+/** Adds the common options and `--site`, which is required. */
 export function withSiteOption(command: Command): Command {
-  return withCommonOptions(command).requiredOption("--site <name>", "name of the website, see `site list`");
+  return withCommonOptions(command).requiredOption("--site <name>", "name of the site, see `site list`");
 }
 
 /** Collects the values of an option that may be given several times. */
@@ -122,7 +122,7 @@ export function collected(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** The argument that names a file. An empty name, as an unset shell variable gives, is a usage error. */
+/** Creates an argument that names a file. An empty name, for example from an unset shell variable, is a usage error. */
 export function fileArgument(name: string, description: string): Argument {
   return new Argument(name, description).argParser((text) => {
     if (text === "") throw new InvalidArgumentError("The file name is empty.");
@@ -130,13 +130,13 @@ export function fileArgument(name: string, description: string): Argument {
   });
 }
 
-/** The argument that names a resource by its path, such as `brands`. The action gets the Resource. */
+/** Creates an argument that names a resource by its path, such as `brands`. The action gets the Resource. */
 export function resourceArgument(): Argument {
   const names = servedOf(allResources).map(({ path }) => path);
   return new Argument("<resource>", `one of ${names.join(", ")}`).argParser(findResource);
 }
 
-/** @throws UsageError that suggests the nearest name */
+/** Returns the public resource with this path or name. @throws UsageError that suggests the most similar path */
 export function findResource(name: string): Resource {
   const served = servedOf(allResources);
   const found = served.find((resource) => resource.path === name || resource.name === name);
@@ -148,7 +148,7 @@ export function findResource(name: string): Resource {
   );
 }
 
-/** Rows as aligned columns under `header`, one line each. */
+/** Formats rows as aligned columns under `header`. Returns one line for the header and one for each row. */
 export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const shown = rows.map((row) => row.map((cell) => escapeControls(cell).replaceAll(/[\t\n]/g, " ")));
   const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
@@ -160,28 +160,29 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
   return [toLine(header), ...shown.map(toLine)];
 }
 
-/** A time such as `2026-01-31 12:00` from its ISO 8601 form; empty from the empty text. */
+/** Shortens a time in ISO 8601 to the minute: `2026-01-31 12:00`. The empty text stays empty. */
 export function toMinute(instant: string): string {
   return instant.slice(0, 16).replace("T", " ");
 }
 
-/** @throws UsageError */
+/** Parses the ID of a record, a whole number from 1. @throws UsageError */
 export function readId(text: string): number {
   const id = toId(text);
   if (id !== undefined) return id;
   throw new UsageError(`invalid ID \`${text}\`: an ID is a whole number from 1`);
 }
 
-/** @param name of the option. @throws UsageError */
+/** Parses a revision, a whole number from 0. @param name the option, for the error. @throws UsageError */
 export function readRevision(name: string, text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
 }
 
+/** Maximum duration in milliseconds: 100 years. */
 const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Milliseconds in a duration such as `90d`, `24h` or `30m`: from 1 second to 100 years. @throws UsageError */
+/** Parses a duration such as `90d`, `24h` or `30m`, from 1 second to 100 years. Returns milliseconds. @throws UsageError */
 export function readDuration(text: string): number {
   const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
   const duration = Number(count) * (units[unit] ?? 0);
@@ -189,11 +190,11 @@ export function readDuration(text: string): number {
   throw new UsageError(`invalid duration \`${text}\`: write 10s, 30m, 24h, 90d or 4w, at most 100 years`);
 }
 
-// Output to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
+// Output to stdout and stderr. It is written before the call returns, so that nothing is lost when the process ends.
 
 /**
- * Prints text to stdout. Returns false when its reader has closed it, as `head` does.
- * @throws Refusal `unavailable` when it cannot be written, for example because the disk is full
+ * Prints text to stdout. Returns false if the reader of stdout has closed it, as `head` does.
+ * @throws ProblemError `unavailable` if the text cannot be written, for example because the disk is full
  */
 export function printText(text: string): boolean {
   try {
@@ -205,12 +206,12 @@ export function printText(text: string): boolean {
   }
 }
 
-/** Prints a sequence of texts to stdout, until its reader closes it. */
+/** Prints a sequence of texts to stdout. Stops without an error if the reader of stdout closes it. */
 export async function printAll(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) if (!printText(text)) return;
 }
 
-/** Prints text to stderr. Errors are ignored: there is no other place to report them. */
+/** Prints text to stderr. Errors are ignored, because they cannot be reported anywhere else. */
 export function printError(text: string): void {
   try {
     writeAll(2, Buffer.from(text));
@@ -219,19 +220,19 @@ export function printError(text: string): void {
   }
 }
 
-// Progress of commands on the whole database, on a terminal: rows, and a bar where their number is known.
+// Progress of commands on the whole database, shown on a terminal: the number of rows, or a bar if the total is known.
 
 interface Progress {
-  /** Shows how many rows of a step are done. @param total of its rows, if that is known */
+  /** Shows how many rows of a step are done. @param total all rows of the step, if known */
   show(step: string, rows: number, total?: number): void;
-  /** Removes what is shown. */
+  /** Removes the progress from the terminal. */
   stop(): void;
 }
 
-/** Rows between two calls of `show`. With fewer, a command shows nothing. */
+/** Number of rows between two calls of `show`. A command with fewer rows shows nothing. */
 const interval = 1000;
 
-/** Runs a command that shows its progress on a terminal, and nothing elsewhere. */
+/** Runs `work`, and shows its progress if stderr is a terminal. */
 export async function whileShowing<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = process.stderr.isTTY ? await openProgress() : { show() {}, stop() {} };
   try {
@@ -263,7 +264,7 @@ async function openProgress(): Promise<Progress> {
   };
 }
 
-/** The same engine, which shows the rows that it reads, stores and checks. @param total the rows that are stored, if that is known */
+/** Wraps `engine` to show how many rows it reads, stores and checks. @param total the number of rows to store, if known */
 export function showingRows(engine: Engine, { show }: Progress, total?: number): Engine {
   return {
     ...engine,
@@ -278,7 +279,7 @@ export function showingRows(engine: Engine, { show }: Progress, total?: number):
   };
 }
 
-/** The same rows. Calls `onRows` with their number so far from time to time. */
+/** Yields the same rows. Calls `onRows` after every 1,000 rows with the number of rows so far. */
 async function* countedRows(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   onRows: (rows: number) => void,
@@ -290,7 +291,7 @@ async function* countedRows(
   }
 }
 
-/** A function to call for each row. It calls `onRows` with their number so far from time to time. */
+/** Returns a function to call for each row. It calls `onRows` after every 1,000 rows with the number of rows so far. */
 export function countRows(onRows: (rows: number) => void): () => void {
   let rows = 0;
   return () => {

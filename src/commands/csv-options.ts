@@ -1,4 +1,4 @@
-// The options of `import` for CSV files that another program wrote.
+// The options of `import` for CSV files of other programs, and reading the files that an operator names.
 
 import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
@@ -25,7 +25,7 @@ export function withCsvOptions(command: Command): Command {
   return command
     .option(
       "--delimiter <character>",
-      "what separates the cells of a CSV file, such as ; or tab (default: found from its first line)",
+      "character between the cells of a CSV file, such as ; or tab (default: detected in its first line)",
       readDelimiter,
     )
     .option(
@@ -41,9 +41,9 @@ export function withCsvOptions(command: Command): Command {
 }
 
 /**
- * The options for reading `file`.
- * @throws UsageError for an option that does not apply to the format, or when the refused rows cannot go to the file for them
- * @throws Refusal when the mapping cannot be read or has faults
+ * Checks the options for `file`, and reads the mapping of `--map`.
+ * @throws UsageError for an option that does not apply to the format, or if the file of `--rejects` cannot be used
+ * @throws ProblemError if the mapping cannot be read or is invalid
  */
 export async function readCsvFlags(
   resource: Resource,
@@ -61,7 +61,7 @@ export async function readCsvFlags(
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
 }
 
-/** In bytes. */
+/** Maximum size of a mapping file, in bytes. */
 const maxMappingSize = 1 << 20;
 
 async function readMappingFile(resource: Resource, map: string, file: string): Promise<CsvMapping> {
@@ -84,7 +84,7 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   }
 }
 
-/** @throws UsageError when the name of the file says another format than it will have */
+/** Requires that the extension of the file `rejects`, if it has one, matches `format`. @throws UsageError otherwise */
 function requireFormat(rejects: string, format: FileFormat): void {
   const named = formatOf(rejects) ?? format;
   if (named !== format)
@@ -93,7 +93,7 @@ function requireFormat(rejects: string, format: FileFormat): void {
     );
 }
 
-/** @throws UsageError when the refused rows cannot be written to this file, or would overwrite one that is read */
+/** Requires that `rejects` can be written, and differs from the files `inputs`, which the import reads. @throws UsageError otherwise */
 function requireOther(rejects: string, inputs: readonly string[]): void {
   if (rejects === "") throw new UsageError("the file name of --rejects is empty");
   if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file: the summary is on standard output");
@@ -120,9 +120,12 @@ function readEncoding(name: string): string {
   throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
 }
 
-// Reads the files that operators name.
+// Reading the files that an operator names.
 
-/** The content of a file, or of standard input (`-`). @throws Refusal when it cannot be read, or after its end when it was written to meanwhile */
+/**
+ * Yields the bytes of a file, or of standard input (`-`).
+ * @throws ProblemError if the file cannot be read; after its last byte, `conflict` if it was written to while it was read
+ */
 export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
   const isInput = isStandardInput(file);
   if (!isInput && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
@@ -138,7 +141,7 @@ export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
   if (before.isFile()) requireUnchanged(name, before, now);
 }
 
-/** @throws Refusal `conflict` when the file has another size, unless another file has its name now */
+/** Requires that the file kept its size. Does nothing if another file has its name now. @throws ProblemError `conflict` */
 function requireUnchanged(name: string, { ino, dev, size }: Stats, now: Stats | undefined): void {
   if (now?.ino !== ino || now.dev !== dev || now.size === size) return;
   throw new Refusal("conflict", `${name} was written to while it was read; read it again when it is complete`);

@@ -1,3 +1,5 @@
+// Commands on the whole database: `backup`, `restore`, `renew`, `copy` and `check`.
+
 import { Command, InvalidArgumentError } from "commander";
 import {
   backUp,
@@ -44,7 +46,7 @@ function backupCommand(): Command {
     .addArgument(
       fileArgument("<file>", "file to write, a folder for storefront-<time>.backup in it, or - for standard output"),
     )
-    .option("--keep <number>", "in a folder, delete the oldest backups afterwards, so that so many are left", readKeep)
+    .option("--keep <number>", "in a folder, keep this many backups and delete the older ones afterwards", readKeep)
     .action(async (target: string, options: BackupFlags) => {
       const now = Date.now();
       const inFolder = isFolder(target);
@@ -99,7 +101,7 @@ function restoreCommand(): Command {
     });
 }
 
-/** What happened to the previous content. */
+/** Describes what happened to the previous content: how many changes were discarded, and where the content is saved. */
 function consequences({ kept, discarded, otherHistories }: Restored): string[] {
   if (kept.length === 0) return [];
   const lost = `${counted(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
@@ -116,7 +118,7 @@ function renewCommand(): Command {
     .description("start new histories, after the database was restored by other means than `restore`")
     .addHelpText(
       "after",
-      "\nNo ETag from before is accepted, for any website: a client that has one reads the record again.",
+      "\nNo earlier ETag is accepted any more, for any site: a client that sends one has to read the record again.",
     )
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, startNewHistories);
@@ -177,12 +179,12 @@ function checkCommand(): Command {
     });
 }
 
-// What `restore` says about keys, operators, webhooks and sites that were restricted since the backup.
+// Messages of `restore` about keys, operators, webhooks and sites that were restricted since the backup.
 
-/** Lines of one kind at most; `--json` has them all. */
+/** Maximum number of lines for restrictions that stay, and maximum for restrictions that end. `--json` lists all. */
 const maxLines = 100;
 
-/** What each restriction means, for one that stays and for one that is undone. */
+/** For each kind of restriction, the end of two sentences: one for a restriction that stays, one for a restriction that the restore ends. */
 const meanings: Record<Restriction["change"], readonly [stays: string, revived: string]> = {
   revoked: ["stays revoked", "is valid again: it was revoked since the backup"],
   narrowed: ["keeps the narrower rights that it has had since the backup", "has its wider rights again"],

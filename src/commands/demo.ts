@@ -1,4 +1,4 @@
-// The sample site of `serve --demo`, and how to try it.
+// The sample site of `serve --demo`, the lines that show how to try it, and links to the console.
 
 import { type Config, toAdminText } from "../config.ts";
 import { isLoopback, toReachable } from "../lib/networks.ts";
@@ -9,17 +9,17 @@ import type { Server } from "./processes/serve.ts";
 import { commandLine, quoted } from "./undo.ts";
 
 export interface DemoSite {
-  /** Whether the database was created for it. */
+  /** Whether the database was created for the sample site. */
   readonly isNew: boolean;
-  /** Undefined when the database had sites already. */
+  /** The API key of the sample site. Undefined if the database had sites already. */
   readonly key: string | undefined;
-  /** The site to try. */
+  /** The site to try: the default site, otherwise the first one. */
   readonly site: SiteRecord | undefined;
-  /** The secret of a link for the operator `demo`; undefined when the database has other operators only. */
+  /** The secret of a sign-in link for the operator `demo`. Undefined if the database has other operators only. */
   readonly link: string | undefined;
 }
 
-/** Creates the sample site if the database has no site. Returns the site to try. */
+/** Creates the sample site if the database has no site, and a sign-in link. Returns the site to try. */
 export function prepareDemo({ database }: Config, as: string | undefined): Promise<DemoSite> {
   return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
     const key = await makeDemo(engine, Date.now());
@@ -29,7 +29,7 @@ export function prepareDemo({ database }: Config, as: string | undefined): Promi
   });
 }
 
-/** Prints a curl command that works as it is, and a link to the console. */
+/** Prints a curl command that works without changes, and a sign-in link to the console. */
 export function printDemo(
   { url, adminUrl }: Pick<Server, "url" | "adminUrl">,
   config: Config,
@@ -60,14 +60,14 @@ export function printDemo(
   }
 }
 
-// Where the console is, for the links that commands print.
+// The address of the console, for the links that commands print.
 
-/** A link to the console. The secret is in the fragment, which browsers do not send: a proxy or a log cannot have it. */
+/** Returns a sign-in link to the console. The secret is in the fragment. Browsers do not send the fragment, so no proxy or log sees the secret. */
 export function signInLink(url: string, secret: string): string {
   return `${toReachable(url)}/#sign-in=${secret}`;
 }
 
-/** The address of the console, as `--url` or the settings of the server give it. @throws UsageError */
+/** Returns the address of the console: `--url`, otherwise the admin address in the settings of the server. @throws UsageError */
 export function consoleUrl(given: string | undefined): string {
   if (given !== undefined) {
     const url = URL.parse(given);
@@ -80,12 +80,12 @@ export function consoleUrl(given: string | undefined): string {
   return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
 }
 
-/** The line that prints a link to the console at `url`. @param database the value of `--database`; undefined without that option */
+/** Returns the command line that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
 function linkLine(name: string, url: string, database: string | undefined): string {
   return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toReachable(url)])], database);
 }
 
-/** Whether a command finds this address by itself. */
+/** Whether `operator link` uses this address without `--url`. */
 function isDefault(url: string): boolean {
   try {
     return consoleUrl(undefined) === url;
@@ -94,10 +94,10 @@ function isDefault(url: string): boolean {
   }
 }
 
-/** Milliseconds that a listener has to accept a connection. */
+/** Maximum milliseconds until a listener accepts a connection. */
 const acceptTime = 1000;
 
-/** Whether something listens at an address. */
+/** Connects to `url`. Returns whether something listens there. */
 export async function isListening(url: string): Promise<boolean> {
   const { hostname, port, protocol } = new URL(toReachable(url));
   const host = hostname.replace(/^\[|\]$/g, "");

@@ -1,3 +1,5 @@
+// The command `health`: asks a server for /readyz.
+
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { messageOf } from "../lib/errors-for-log.ts";
@@ -5,7 +7,7 @@ import { isLoopback } from "../lib/networks.ts";
 import { Refusal } from "../model/errors.ts";
 import { printResult, toConfig, UsageError } from "./common.ts";
 
-/** Milliseconds in which the server must respond. It gives its storage 3 seconds. */
+/** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
 const timeout = 5000;
 
 export function healthCommand(): Command {
@@ -20,22 +22,22 @@ export function healthCommand(): Command {
     });
 }
 
-/** @throws UsageError */
+/** Returns the URL of /readyz on the server at `url`. @throws UsageError if `url` is not an HTTP address */
 function readyAddress(url: string): URL {
   const base = URL.parse(url);
   if (base && /^https?:$/.test(base.protocol)) return new URL("/readyz", base);
   throw new UsageError(`invalid URL \`${url}\`: write http://127.0.0.1:8080`);
 }
 
-/** Where a server with this configuration can be reached from the same machine. */
+/** Returns the URL at which a server with this configuration can be reached from the same machine. */
 function ownAddress({ host, port, tls }: Config): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `${tls ? "https" : "http"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** @throws Refusal `unavailable` when the server does not respond, or is not ready */
+/** Requests `url`. @throws ProblemError `unavailable` if the server does not respond, or is not ready */
 async function requireReady(url: URL): Promise<void> {
-  // A certificate is for the public name of the server, not for the address within its machine.
+  // The certificate names the public hostname, not a loopback address: do not verify it there.
   const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
   const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeout), tls } as const;
   const response = await fetch(url, options).catch((error) => {

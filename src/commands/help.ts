@@ -1,4 +1,4 @@
-// What `--help` shows beyond the options of a command: the groups of commands, and examples.
+// Completes the help: groups of commands, examples, and suggestions for unknown commands.
 
 import { Command } from "commander";
 import { nearest } from "../lib/text.ts";
@@ -22,7 +22,7 @@ const groups: Record<string, readonly string[]> = {
   "Help:": ["help"],
 };
 
-/** Examples for each command and group of commands, without the name of the program. */
+/** Examples for each command and for each command with subcommands, without the name of the program. */
 const examples: Record<string, readonly string[]> = {
   serve: ["serve --demo", "serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem --workers 4"],
   health: ["health --url http://127.0.0.1:8080"],
@@ -81,10 +81,10 @@ const examples: Record<string, readonly string[]> = {
   check: ["check --database sqlite:./data/storefront.db"],
 };
 
-/** Adds groups, examples and suggestions for unknown commands to `program`, which has its commands. */
+/** Adds groups, examples and suggestions to `program`. Call it after all commands were added. */
 export function completeHelp(program: Command): void {
   program.helpCommand(false).addCommand(helpCommand(program));
-  // Without their arguments, so that the descriptions have room beside the names on a terminal of 80 columns.
+  // Lists commands without their arguments, so that name and description fit into a terminal of 80 columns.
   for (const group of [program, ...program.commands])
     group.configureHelp({ subcommandTerm: (command) => command.name() });
   for (const [heading, names] of Object.entries(groups))
@@ -117,7 +117,7 @@ function addExamples(command: Command, above: readonly string[]): void {
   for (const child of command.commands) addExamples(child, path);
 }
 
-/** Makes the commands below `command` report an unknown one with the commands that were probably meant. */
+/** Makes `command` and its subcommands report an unknown subcommand, with a suggestion of the commands that were probably meant. */
 function suggestInstead(command: Command, path: readonly string[]): void {
   command.on("command:*", (operands: readonly string[]) => {
     throw unknownCommand(path, operands);
@@ -125,16 +125,20 @@ function suggestInstead(command: Command, path: readonly string[]): void {
   for (const child of command.commands) if (child.commands.length > 0) suggestInstead(child, [...path, child.name()]);
 }
 
-/** @param operands what follows the group of commands at `path`; the first is unknown */
+/**
+ * Creates the error for an unknown command.
+ * @param path the words that are known, such as `site`
+ * @param operands the words after `path`; the first is unknown
+ */
 function unknownCommand(path: readonly string[], operands: readonly string[]): UsageError {
   const meant = suggestCommands(Object.keys(examples), [...path, ...operands]).map((one) => `\`${one}\``);
   const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : "`storefront --help` lists all commands";
   return new UsageError(`unknown command \`${[...path, operands[0]].join(" ").slice(0, 200)}\`: ${hint}`);
 }
 
-// The commands that are probably meant by an unknown one: `site add` for `create-site`, `add site` or `site ad`.
+// Suggests the commands that were probably meant: `site add` for `create-site`, `add site` or `site ad`.
 
-/** Words for the same thing in other programs. */
+/** Words that mean the same: a word of this program, and the words of other programs. */
 const synonyms: readonly (readonly string[])[] = [
   ["add", "create", "new"],
   ["remove", "delete", "rm", "drop"],
@@ -163,12 +167,13 @@ const synonyms: readonly (readonly string[])[] = [
   ["health", "ready", "status", "ping"],
 ];
 
-/** Suggestions that are listed. */
+/** Maximum number of suggestions. */
 const maxSuggestions = 3;
 
 /**
- * The commands whose words are most similar to the first words of a wrong call, the best first; at most 3.
- * @param paths all commands and groups of commands: `site`, `site add`
+ * Returns the commands with the highest similarity to a wrong call: those with the same, best score, in the order of `paths`, at most three.
+ * @param paths all commands: `site`, `site add`
+ * @param operands the words of the call; only the first two count
  */
 function suggestCommands(paths: readonly string[], operands: readonly string[]): string[] {
   const words = operands.slice(0, 2).flatMap((operand) =>
@@ -195,12 +200,18 @@ function wordsOf(path: string): string[] {
   return path.split(/[- ]/);
 }
 
-/** Those that have a hyphen, as people write them without: `signout`. */
+/** Returns the words of a command with hyphens removed, because people write `signout` for `sign-out`. */
 function joinedWordsOf(path: string): string[] {
   return path.replaceAll("-", "").split(" ");
 }
 
-/** How well the words of a command are found among those that were written: 0 if the last of them is not. */
+/**
+ * Returns how well a call matches a command: the sum of the similarities of the command's words, minus one for each word that is missing in the call.
+ * Returns 0 if the last word of the command is missing.
+ * @param path the words of the command
+ * @param words the words of the call
+ * @param vocabulary the words of all commands
+ */
 function scoreOf(path: readonly string[], words: readonly string[], vocabulary: readonly string[]): number {
   const found = path.map((known) => Math.max(0, ...words.map((word) => similarity(word, known, vocabulary))));
   return found.at(-1) === 0
@@ -208,6 +219,10 @@ function scoreOf(path: readonly string[], words: readonly string[], vocabulary: 
     : found.reduce((sum, score) => sum + score, 0) - found.filter((score) => score === 0).length;
 }
 
+/**
+ * Returns how similar a word of a call is to a word of a command. 4: the same word; 3: its plural or singular; 2: a synonym; 1: the most similar
+ * word of `vocabulary`; 0: none of these.
+ */
 function similarity(word: string, known: string, vocabulary: readonly string[]): number {
   if (word === known) return 4;
   if (word === `${known}s` || `${word}s` === known) return 3;

@@ -1,13 +1,13 @@
-// Ctrl-C in a command that reports what it has done before it ends.
+// Ctrl-C in a long command: the command finishes its current step, reports what it has stored, and ends.
 
 import { printMessage } from "./common.ts";
 
-/** Milliseconds in which a repeated signal is the same Ctrl-C: npm and the terminal both pass it on. */
+/** Milliseconds in which a repeated signal counts as the same Ctrl-C, because npm and the terminal both pass it on. */
 const repeatTime = 1000;
 
 /**
- * Runs `work`, and aborts its signal at Ctrl-C, SIGTERM or SIGHUP. A second one ends the process at once.
- * @param onStop called before the process ends
+ * Runs `work`, and aborts its AbortSignal at SIGINT (Ctrl-C), SIGTERM or SIGHUP. A second signal ends the process at once, with status 1.
+ * @param onStop called before the second signal ends the process
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>, onStop: () => void): Promise<T> {
   const controller = new AbortController();
@@ -33,7 +33,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** The items of `source`. @throws the signal's reason as soon as it is aborted, even if `source` has not produced its next item */
+/** Yields the items of `source`. @throws the signal's reason as soon as it is aborted, even while `source` prepares its next item */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const items = source[Symbol.asyncIterator]();
   while (true) {
@@ -44,7 +44,10 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
   }
 }
 
-/** Not `Promise.race` with one promise for all items: that would keep them all in memory as long as it lives. */
+/**
+ * Returns the result of `promise`, or throws the signal's reason as soon as it is aborted. Do not use `Promise.race` with one promise for
+ * the signal: that promise would keep all items in memory.
+ */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: result, resolve, reject } = Promise.withResolvers<T>();
   const onAbort = () => reject(signal.reason);

@@ -1,4 +1,4 @@
-// Showing the journal, and deleting its old entries.
+// The commands `journal`, `journal prune` and `restore-record`, and the options that name a point of a journal or feed.
 
 import { Command, Option } from "commander";
 import { toCsvRow } from "../formats/csv.ts";
@@ -32,7 +32,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 
-/** Milliseconds between two queries for new entries with `--follow`. */
+/** Milliseconds between two checks for new entries with `--follow`. */
 const pollInterval = 250;
 
 interface SiteFlags extends CommonOptions {
@@ -58,7 +58,7 @@ interface PruneFlags extends SiteFlags {
 function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
-    .option("--site <name>", "name of the website, see `site list`")
+    .option("--site <name>", "name of the site, see `site list`")
     .option("--system", "instead, show the changes to sites, keys and webhooks")
     .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
     .option("--until <point>", "show only the changes up to and including this revision, time or age")
@@ -100,20 +100,20 @@ function pruneCommand(): Command {
   return withCommonOptions(new Command("prune"))
     .description("delete the old entries of the journal; servers may keep running")
     .requiredOption("--before <point>", "delete all entries before this time, age (such as 90d) or revision")
-    .option("--site <name>", "only of this website (default: all websites)")
+    .option("--site <name>", "only of this site (default: all sites)")
     .option("--system", "of the journal of sites, keys and webhooks; no other unless --site names one")
     .addHelpText(
       "after",
       `
 Records stay as they are. What is deleted cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can go on. Webhooks that had not delivered what is deleted are listed.
+kept, so that clients that have read all changes can continue. Webhooks that had not delivered what is deleted are listed.
 An age counts from now, or from the newest entry of the database if that is earlier: a wrong clock deletes nothing.
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
     .action(async (options: PruneFlags) => {
       const point = readPrunePoint("--before", options.before);
       if ("revision" in point && !options.site && !options.system)
-        throw new UsageError("a revision belongs to one website: add --site or --system");
+        throw new UsageError("a revision belongs to one site: add --site or --system");
       if ("revision" in point && options.site && options.system)
         throw new UsageError("a revision belongs to one journal: choose --site or --system");
       const pruned = await withEngine(options, async (engine) => {
@@ -128,6 +128,7 @@ A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-0
     });
 }
 
+/** Returns the journals to prune: a map from site ID to the name that the table shows. */
 async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
   if (site !== undefined) names.set((await findSite(engine, site)).ID, site);
@@ -136,7 +137,7 @@ async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promis
   return names;
 }
 
-/** @throws UsageError unless exactly one journal is named */
+/** Returns the ID of the site that the options name. @throws UsageError unless there is exactly one of `--site` and `--system` */
 async function oneSite(engine: Engine, { site, system }: SiteFlags): Promise<number> {
   if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
   return site === undefined ? systemSite : (await findSite(engine, site)).ID;
@@ -161,7 +162,10 @@ async function* upTo(entries: AsyncIterable<JournalEntry>, last: number): AsyncG
   }
 }
 
-/** The entries after `since`, or from now on without it; then new ones as they are made, until the site is removed. */
+/**
+ * Yields the entries after the revision `since`, or after the present head if it is undefined; then each new entry, until the site is removed.
+ * If the epoch changes, all entries of the new epoch follow.
+ */
 async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
   let [head] = await engine.heads([site]);
   let revision = since ?? head?.revision;
@@ -219,7 +223,7 @@ async function* csvRows(entries: AsyncIterable<JournalEntry>): AsyncGenerator<st
     yield toCsvRow([revision, new Date(at).toISOString(), actor, operation, resource, id, nameIn(body), run ?? ""]);
 }
 
-/** What a person knows the record by. */
+/** Returns the text by which a person recognizes the record: its name, the prefix of a key, or the URL of a webhook. */
 function nameIn(body: string): string {
   const { Name, Prefix, URL: url = "" } = JSON.parse(body);
   return Name ?? Prefix ?? url;
@@ -230,7 +234,7 @@ function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
   return JSON.stringify({ ...entry, at: new Date(at).toISOString(), ...records });
 }
 
-/** A record without what only the server needs: the digest of a key. */
+/** Returns the record without the digest of a key, which only the server needs. */
 function toShown(body: string): object {
   const { Digest: _, ...shown } = JSON.parse(body);
   return shown;
@@ -267,9 +271,13 @@ function restoreRecordCommand(): Command {
     });
 }
 
-// Points of a journal as options have them.
+// Options that name a point of a journal or feed.
 
-/** A revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`. @throws UsageError */
+/**
+ * Parses a revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`.
+ * @param name the option, for the error
+ * @throws UsageError
+ */
 export function readPoint(name: string, text: string): JournalPoint {
   if (/^[0-9]+$/.test(text)) return { revision: readRevision(name, text) };
   const at = readTime(text);
@@ -279,22 +287,26 @@ export function readPoint(name: string, text: string): JournalPoint {
   );
 }
 
-/** The same for what is deleted, where an age counts from the newest entry if the clock is ahead of it. @throws UsageError */
+/** As `readPoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
 function readPrunePoint(name: string, text: string): PrunePoint {
   return isAge(text) ? { age: readDuration(text), now: Date.now() } : readPoint(name, text);
 }
 
-/** The revision after which the changes since `point` begin: those from a time on, and those after a revision. */
+/** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
 export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? revisionOf(engine, site, point) : point.revision;
 }
 
-/** The revision of the last change until `point`: that of a time or revision included. */
+/** Returns the revision of the last change of `--until`. A change at exactly that revision or time is included. */
 export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? revisionOf(engine, site, { at: point.at + 1 }) : point.revision;
 }
 
-/** A cursor of the feed, `now`, or a time or age as above. @throws UsageError */
+/**
+ * Parses a cursor of the feed, `now`, a time or an age.
+ * @param name the option, for the error
+ * @throws UsageError
+ */
 export function readWebhookPoint(name: string, text: string): WebhookPoint {
   if (text === "now") return "now";
   if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
@@ -309,7 +321,7 @@ function isAge(text: string): boolean {
   return /^[0-9]+[a-z]$/.test(text);
 }
 
-/** Milliseconds since 1970; undefined for a text that is neither a time nor an age. @throws UsageError for an age that is too long */
+/** Parses a time or an age. Returns milliseconds since 1970, or undefined for any other text. @throws UsageError for an age over 100 years */
 function readTime(text: string): number | undefined {
   if (isAge(text)) return Date.now() - readDuration(text);
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;

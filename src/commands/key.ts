@@ -1,3 +1,5 @@
+// The command `key`.
+
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/api-key.ts";
 import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey, setKey } from "../operator/keys.ts";
@@ -56,8 +58,8 @@ function createCommand(): Command {
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the keys of one website or of all, by prefix; the keys themselves are not stored")
-    .option("--site <name>", "name of the website, see `site list` (default: all)")
+    .description("list the keys of one site or of all, by prefix; the keys themselves are not stored")
+    .option("--site <name>", "name of the site, see `site list` (default: all)")
     .action(async (options: CommonOptions & { site?: string }) => {
       const keys = await withEngine(options, async (engine) =>
         listKeys(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
@@ -126,7 +128,7 @@ function rotateCommand(): Command {
 }
 
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
-  // The prefix comes first: if the key cannot be printed, it can be revoked.
+  // Print the prefix first. If printing the key then fails, the operator can revoke the key by its prefix.
   printMessage(`created the key ${record.Prefix}; save the key itself now: it cannot be shown again`);
   printResult(options, { key, ...withoutDigest(record) }, [key]);
 }

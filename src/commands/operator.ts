@@ -1,3 +1,5 @@
+// The command `operator`: the people who may use the console.
+
 import { Command } from "commander";
 import { Refusal } from "../model/errors.ts";
 import {
@@ -54,11 +56,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("add an operator, who signs in with a link: see `operator link`")
     .argument("<name>", "name, which the history shows as console:<name>")
-    .option(
-      "--site <name>",
-      "website that the operator may manage; may be given several times (default: all)",
-      collected,
-    )
+    .option("--site <name>", "site that the operator may manage; may be given several times (default: all)", collected)
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) => addOperator(engine, name, options.site ?? [], Date.now()));
       printResult(options, toShown(added), [String(added.ID)]);
@@ -78,15 +76,11 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change which websites an operator may manage; sessions have the change from the next request on")
+    .description("change which sites an operator may manage; present sessions apply the change at the next request")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option(
-      "--site <name>",
-      "website that the operator may manage, and no other; may be given several times",
-      collected,
-    )
-    .option("--all-sites", "let the operator manage all websites")
-    .option("--yes", "limit also the last operator of all websites")
+    .option("--site <name>", "site that the operator may manage, and no other; may be given several times", collected)
+    .option("--all-sites", "let the operator manage all sites")
+    .option("--yes", "limit also the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {
       const { site: sites = [], allSites, yes: isLast = false } = options;
       if (sites.length > 0 === (allSites === true)) throw new UsageError("give either --site or --all-sites");
@@ -96,7 +90,7 @@ function setCommand(): Command {
         }),
       );
       printResult(options, toShown(changed), []);
-      printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all websites"}`);
+      printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all sites"}`);
     });
 }
 
@@ -104,7 +98,7 @@ function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
     .description("remove an operator and end their sessions")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--yes", "remove also the last operator of all websites")
+    .option("--yes", "remove also the last operator of all sites")
     .action(async (name: string, options: RemoveOptions) => {
       const isLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>
@@ -117,6 +111,7 @@ function removeCommand(): Command {
     });
 }
 
+/** Adds the advice to use `--yes` to a `conflict`: the operator is the last operator of all sites. Returns other errors unchanged. */
 function withAdvice(error: unknown, action: string): unknown {
   if (!(error instanceof Refusal) || error.code !== "conflict") return error;
   return new Refusal("conflict", `${error.message}; add --yes to ${action} it all the same`);

@@ -1,4 +1,4 @@
-// The program as a command with all of its commands.
+// The root command `storefront`, and its subcommands. The file of a subcommand is loaded only if it is called.
 
 import { Command, CommanderError } from "commander";
 import { readBuild } from "../build.ts";
@@ -14,13 +14,13 @@ To begin (in a checkout, write npx --no storefront):
   storefront key create --site shop             create a key for it`;
 
 /**
- * Creates the program.
- * @param name the command that is asked for: only that one and others of its file are there. For every other word, all are.
+ * Creates the root command.
+ * @param name the first word of the call. If it is a command, only the commands of its file are added; otherwise all commands are.
  */
 export async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command("storefront")
     .description(
-      `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each website.`,
+      `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each site.`,
     )
     .option("-V, --version", "print the version and the commit")
     .on("option:version", printVersion)
@@ -33,14 +33,14 @@ export async function createProgram(name: string | undefined): Promise<Command> 
   return program;
 }
 
-/** Prints version and commit. Throws what ends the program with status 0. */
+/** Prints version and commit. Always throws: commander's way to end the program, here with status 0. */
 function printVersion(): never {
   const { version, commit } = readBuild();
   printText(`${version} (${commit})\n`);
   throw new CommanderError(0, "commander.version", version);
 }
 
-/** Makes commander throw instead of ending the process, and print as the commands do. */
+/** Makes commander throw instead of ending the process, and print with the functions that the commands use. */
 function configure(command: Command): void {
   command
     .exitOverride()
@@ -53,7 +53,7 @@ function configure(command: Command): void {
   for (const child of command.commands) configure(child);
 }
 
-// The files of the commands. A call loads only the one that it asks for: loading all takes longer than most commands do.
+// The files of the commands. A call loads only the file of its command, because loading all files takes longer than most commands run.
 
 interface CommandFile {
   /** The commands that the file defines. */
@@ -61,7 +61,7 @@ interface CommandFile {
   load(): Promise<Command[]>;
 }
 
-/** In the order in which `storefront --help` lists the commands of a group. */
+/** All files with commands. `storefront --help` lists the commands of a group in this order. */
 const commandFiles: readonly CommandFile[] = [
   { names: ["serve"], load: async () => [(await import("./serve.ts")).serveCommand()] },
   { names: ["health"], load: async () => [(await import("./health.ts")).healthCommand()] },
@@ -79,7 +79,7 @@ const commandFiles: readonly CommandFile[] = [
   },
 ];
 
-/** The commands of the file that defines `name`; all commands for every other word, such as `--help`. */
+/** Loads the commands of the file that defines `name`. If no file does, for example for `--help`, loads all commands. */
 export async function loadCommands(name: string | undefined): Promise<Command[]> {
   const asked = commandFiles.filter(({ names }) => names.some((each) => each === name));
   const files = asked.length > 0 ? asked : commandFiles;

@@ -1,3 +1,5 @@
+// The commands `import` and `export`.
+
 import { statSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { Engine } from "../model/engine.ts";
@@ -143,7 +145,7 @@ function formatOption(): Option {
   );
 }
 
-/** Progress by bytes read: a bar on a terminal, otherwise nothing. */
+/** Opens the progress of an import, in bytes read: a bar if stderr is a terminal and the file is larger than 1 MB, otherwise nothing. */
 async function openProgress(file: string) {
   const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const bar = process.stderr.isTTY && total > 1_000_000 ? await startBar(total) : undefined;

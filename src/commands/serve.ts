@@ -1,3 +1,5 @@
+// The options of `serve`.
+
 import { Command } from "commander";
 import type { ConfigSources } from "../config.ts";
 import { type CommonOptions, toConfig, withCommonOptions } from "./common.ts";
@@ -5,9 +7,9 @@ import { type CommonOptions, toConfig, withCommonOptions } from "./common.ts";
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
 const notes = `
---memory limits what the records and lists of all sites keep together. Not in it: a single site that is larger, while
-it is in use; sites while they are loaded; lists while they are sorted; and connections, which may take as much again,
-at least 64 MiB.
+--memory limits the memory of the records and lists of all sites together. It does not count a single site that is
+larger, while it is in use; sites while they are loaded; and lists while they are sorted. Connections may take the same
+amount again, at least 64 MiB.
 
 Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
 
@@ -18,7 +20,7 @@ export function serveCommand(): Command {
     .action(async ({ json, ...options }: ServeOptions) => {
       const settings = toSettings(options);
       const config = toConfig(settings);
-      // The servers are large, and neither help nor a wrong call needs them.
+      // Loaded only now, because the code of servers is large, and neither help nor a wrong call needs it.
       const { serve } = await import("./processes/serve.ts");
       await serve(config, settings, { ...options, ...(json ? { json } : {}) });
     });
@@ -29,7 +31,7 @@ function withListenOptions(command: Command): Command {
     .option("--host <address>", "address to listen on, 0.0.0.0 for all (default: 127.0.0.1)")
     .option("--port <number>", "TCP port to listen on, 0 for any free one (default: 8080)")
     .option("--workers <number>", "processes that share the port, 1 to 256 (default: 1)")
-    .option("--demo", "in a database without websites, create one with sample records and print a key for it")
+    .option("--demo", "in a database without sites, create one with sample records and print a key for it")
     .option("--tls-cert <file>", "PEM file with the certificate chain; serves HTTPS (default: HTTP)")
     .option("--tls-key <file>", "PEM file with the private key of the certificate")
     .option(
@@ -66,22 +68,19 @@ function withLimitOptions(command: Command): Command {
     )
     .option(
       "--drain <seconds>",
-      "serve for so long after SIGTERM or SIGINT, with /readyz at 503 already, so that proxies can notice (default: 0)",
+      "keep serving for this time after SIGTERM or SIGINT; /readyz is 503 at once, so that proxies notice (default: 0)",
     );
 }
 
 function withLogOptions(command: Command): Command {
   return command
-    .option(
-      "--journal-days <number>",
-      "delete entries of the journal of websites after so many days (default: keep them)",
-    )
+    .option("--journal-days <number>", "delete journal entries of sites after this many days (default: keep them)")
     .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
     .option("--access-log", "log every request, whatever --log is")
-    .option("--slow-ms <milliseconds>", "log requests that take as long or longer, 0 for none (default: 1000)");
+    .option("--slow-ms <milliseconds>", "log requests that take at least this time, 0 for none (default: 1000)");
 }
 
-/** Options as commander names them, `tlsCert`, under the names of their settings, `TLS_CERT`. */
+/** Converts options from commander's names (`tlsCert`) to the names of settings (`TLS_CERT`). */
 function toSettings(options: Record<string, string | true>): ConfigSources {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),

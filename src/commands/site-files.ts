@@ -1,4 +1,4 @@
-// One site as a file: to move it, to copy it, or to restore it alone.
+// The commands `export-site` and `import-site`: one site as a file, to move it, to copy it, or to restore it alone.
 
 import { Command } from "commander";
 import { isStandardOutput } from "../operator/output.ts";
@@ -29,8 +29,8 @@ export function siteFileCommands(): Command[] {
 
 function exportSiteCommand(): Command {
   return withCommonOptions(new Command("export-site"))
-    .description("write one website with its keys, webhooks, records and history to a file; servers may keep running")
-    .argument("<name>", "name of the website, see `site list`")
+    .description("write one site with its keys, webhooks, records and history to a file; servers may keep running")
+    .argument("<name>", "name of the site, see `site list`")
     .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
     .action(async (name: string, file: string, options: CommonOptions) => {
       const { site, ...counts } = await withEngine(options, (engine) => exportSite(engine, name, file, Date.now()));
@@ -42,13 +42,13 @@ function exportSiteCommand(): Command {
 
 function importSiteCommand(): Command {
   return withCommonOptions(new Command("import-site"))
-    .description("create a website from a file of export-site; servers may keep running")
+    .description("create a site from a file of export-site; servers may keep running")
     .addArgument(fileArgument("<file>", "file of export-site, or - for standard input"))
-    .option("--name <name>", "name of the new website (default: that in the file)")
+    .option("--name <name>", "name of the new site (default: the name in the file)")
     .option("--without-keys", "leave out the keys")
     .addHelpText(
       "after",
-      "\nHostnames and keys that another website has, and webhooks whose URLs are not allowed here, are left out and listed.\nWebhooks are paused until `webhook resume`.\nIf the import fails or is stopped, nothing of it is left.",
+      "\nHostnames and keys that another site has, and webhooks whose URLs are not allowed here, are left out and listed.\nWebhooks are paused until `webhook resume`.\nIf the import fails or is stopped, nothing of it is kept.",
     )
     .action(async (file: string, options: ImportSiteOptions) => {
       const { name, withoutKeys } = options;

@@ -1,3 +1,5 @@
+// The command `site`.
+
 import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
 import { servedOf } from "../model/resource.ts";
@@ -43,7 +45,7 @@ interface SetOptions extends SiteOptions {
 const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
 
 export function siteCommand(): Command {
-  const site = new Command("site").description("manage websites: each has its own hostnames, keys and records");
+  const site = new Command("site").description("manage sites: each has its own hostnames, keys and records");
   for (const command of [addCommand(), listCommand(), showSiteCommand(), setCommand(), removeCommand()])
     site.addCommand(command);
   return site;
@@ -51,12 +53,12 @@ export function siteCommand(): Command {
 
 function addCommand(): Command {
   return withCommonOptions(new Command("add"))
-    .description("create a website, or those of a CSV file: all of them or none")
-    .argument("[name]", "name of the website: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "hostname of the website; may be given several times", collected)
-    .option("--default", "serve this website also for hostnames that no website has")
+    .description("create a site, or the sites of a CSV file: all of them or none")
+    .argument("[name]", "name of the site: lower-case letters, digits and hyphens")
+    .option("--hostname <host>", "hostname of the site; may be given several times", collected)
+    .option("--default", "serve this site also for hostnames that no site has")
     .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
-    .option("--with-key", "create a key for each website, and print it; it cannot be shown again")
+    .option("--with-key", "create a key for each site, and print it; it cannot be shown again")
     .action(async (name: string | undefined, options: AddOptions) => {
       const listed = await toListed(name, options);
       const print = (added: readonly AddedSite[]) =>
@@ -72,7 +74,7 @@ function addCommand(): Command {
     });
 }
 
-/** The sites to create. @throws UsageError unless there is either a name or a file */
+/** Returns the sites to create: the named site, or the sites of the file of `--from`. @throws UsageError unless there is either a name or a file */
 async function toListed(name: string | undefined, options: AddOptions): Promise<readonly ListedSite[]> {
   const { hostname: hostnames = [], default: isDefault = false, from } = options;
   if (from !== undefined) {
@@ -80,11 +82,11 @@ async function toListed(name: string | undefined, options: AddOptions): Promise<
       throw new UsageError("with --from, the file has the name, the hostnames and the default site");
     return readSiteList(openInput(from));
   }
-  if (name === undefined) throw new UsageError("missing the name of the website, or --from with a file");
+  if (name === undefined) throw new UsageError("missing the name of the site, or --from with a file");
   return [{ name, hostnames, isDefault }];
 }
 
-/** Prints the ID, or with `--with-key` the key and nothing else. Returns false when the reader has closed stdout. */
+/** Prints the ID of the site, or with `--with-key` only the key. Returns false if the reader of stdout has closed it. */
 function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
   const hint = key
     ? "save its key now: it cannot be shown again"
@@ -93,6 +95,7 @@ function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
   return printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
 }
 
+/** As `printAdded`, for the sites of a file: prints `name,key` for each site with `--with-key`, otherwise nothing. */
 function printList(added: readonly AddedSite[], options: AddOptions): boolean {
   const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
   printMessage(`created ${counted(added.length, "site")}${advice}`);
@@ -103,7 +106,7 @@ function printList(added: readonly AddedSite[], options: AddOptions): boolean {
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the websites")
+    .description("list the sites")
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, listSites);
       printResult(options, sites, toTable(header, sites.map(toRow)));
@@ -112,8 +115,8 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change a website; running servers apply the change at once")
-    .argument("<name>", "name of the website, see `site list`")
+    .description("change a site; running servers apply the change at once")
+    .argument("<name>", "name of the site, see `site list`")
     .option("--name <name>", "new name")
     .option(
       "--hostname <host>",
@@ -122,9 +125,9 @@ function setCommand(): Command {
     )
     .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collected)
     .option("--remove-hostname <host>", "hostname to remove; may be given several times", collected)
-    .option("--default", "serve this website also for hostnames that no website has")
-    .option("--no-default", "serve this website only for its own hostnames")
-    .addOption(new Option("--suspend", "refuse every request to this website with 403").conflicts("resume"))
+    .option("--default", "serve this site also for hostnames that no site has")
+    .option("--no-default", "serve this site only for its own hostnames")
+    .addOption(new Option("--suspend", "refuse every request to this site with 403").conflicts("resume"))
     .option("--resume", "serve it again")
     .action(async (name: string, options: SetOptions) => {
       const settings = toSettings(options);
@@ -149,8 +152,8 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove a website with its keys, webhooks, records and history; this cannot be undone")
-    .argument("<name>", "name of the website, see `site list`")
+    .description("remove a site with its keys, webhooks, records and history; this cannot be undone")
+    .argument("<name>", "name of the site, see `site list`")
     .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
       const removed = await withEngine(options, async (engine) => {
@@ -173,8 +176,8 @@ function toRow(site: SiteRecord): string[] {
 
 function showSiteCommand(): Command {
   return withCommonOptions(new Command("show"))
-    .description("show a website: its hostnames, state, keys, webhooks, records and last change")
-    .argument("<name>", "name of the website, see `site list`")
+    .description("show a site: its hostnames, state, keys, webhooks, records and last change")
+    .argument("<name>", "name of the site, see `site list`")
     .action(async (name: string, options: CommonOptions) => {
       const { site, changed, ...summary } = await withEngine(options, (engine) =>
         summarizeSite(engine, name, Date.now()),
@@ -198,7 +201,7 @@ function showSiteCommand(): Command {
     });
 }
 
-/** Whether a site is served, in words. */
+/** Returns the state of a site in words: served, suspended or being imported. */
 function stateOf({ Suspended, Importing }: SiteRecord): string {
   if (Importing) return "being imported";
   return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";

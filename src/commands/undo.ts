@@ -1,4 +1,4 @@
-// Deleting records, and taking changes back.
+// The commands `delete` and `undo`, and the `undo` lines that other commands print.
 
 import { Command } from "commander";
 import { commandName } from "../build.ts";
@@ -38,7 +38,7 @@ export function undoCommands(): Command[] {
   return [deleteCommand(), undoCommand()];
 }
 
-/** The command that takes back the changes of a run. */
+/** Returns the command line that undoes the changes of a run. @param since a revision before its first change */
 export function undoLine({ site, database }: SiteOptions, since: number, run: string): string {
   return commandLine(["undo", "--site", site, "--since", `${since}`, "--run", run], database);
 }
@@ -126,7 +126,7 @@ async function takeBack(from: JournalPoint, to: JournalPoint | undefined, option
   );
 }
 
-/** The command that does what an interrupted one has left. Its revisions are the same whenever it runs. */
+/** Returns the line that continues an interrupted `undo`. It has revisions instead of times, so that it means the same whenever it runs. */
 function restLine({ site, database, force }: UndoFlags, { since, until, run }: UndoRange): string {
   const more = [until === undefined ? [] : ["--until", `${until}`], run === undefined ? [] : ["--run", run]].flat();
   return commandLine(["undo", "--site", site, "--since", `${since}`, ...more, ...(force ? ["--force"] : [])], database);
@@ -149,25 +149,25 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   printUndo(back);
 }
 
-/** A resource may be one of a newer program. */
+/** Returns the path of a resource, or its name if a newer program version declares it. */
 function pathOf(name: string): string {
   return allResources.find((resource) => resource.name === name)?.path ?? name;
 }
 
-/** How to take back a command, as `--json` prints it. */
+/** How to undo a command, as `--json` prints it: the revisions that it wrote, its run, and the `undo` line. */
 export interface UndoOf {
   readonly revisions: RevisionRange | undefined;
   readonly run?: string;
   readonly undo?: string;
 }
 
-/** How to take back a command that wrote `revisions`. */
+/** Returns how to undo a command that wrote `revisions`. @param revisions undefined if it wrote nothing */
 export function undoOf(options: SiteOptions, revisions: RevisionRange | undefined, run: string): UndoOf {
   if (!revisions) return { revisions };
   return { revisions, run, undo: undoLine(options, revisions.first - 1, run) };
 }
 
-/** Prints the result of a command; if that fails, how to take the command back all the same. */
+/** Prints the result of a command. If that fails, prints how to undo the command nevertheless, and throws the error. */
 export function printUndoable<T extends UndoOf>(options: SiteOptions, result: T, lines: readonly string[]): void {
   try {
     printResult(options, result, lines);
@@ -177,7 +177,7 @@ export function printUndoable<T extends UndoOf>(options: SiteOptions, result: T,
   }
 }
 
-/** Prints which revisions a command wrote, and how to take them back. */
+/** Prints which revisions a command wrote, and the `undo` line for them. */
 export function printUndo({ revisions, undo }: UndoOf): void {
   if (!revisions) return;
   const { first, last } = revisions;
@@ -187,15 +187,15 @@ export function printUndo({ revisions, undo }: UndoOf): void {
 // Commands of this program, to paste into a shell.
 
 /**
- * The line that runs the command `words` on the same database. A password is left out, because the line may reach a log.
- * @param database the value of `--database`; undefined without that option
+ * Returns the line that runs the command `words` on the same database. It omits a password, because the line may reach a log.
+ * @param database the value of `--database`, if given
  */
 export function commandLine(words: readonly string[], database: string | undefined): string {
   const where = database === undefined ? [] : ["--database", withoutPassword(database).replace(":...@", "@")];
   return [commandName, ...[...words, ...where].map(quoted)].join(" ");
 }
 
-/** `text` as one word of a shell command. */
+/** Quotes `text` as one word of a shell command, if that is needed. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,3 +1,5 @@
+// The command `webhook`.
+
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { WebhookAttempt } from "../model/webhooks.ts";
@@ -40,9 +42,7 @@ interface AddOptions extends SiteOptions, AllowOptions {
 }
 
 export function webhookCommand(): Command {
-  const webhook = new Command("webhook").description(
-    "manage webhooks: URLs to which the changes of a website are sent",
-  );
+  const webhook = new Command("webhook").description("manage webhooks: URLs to which the changes of a site are sent");
   const first = [addCommand(), listCommand(), testCommand(), deliveriesCommand(), pauseCommand(), resumeCommand()];
   for (const command of [...first, rewindCommand(), rotateCommand(), removeCommand()]) webhook.addCommand(command);
   return webhook;
@@ -69,8 +69,8 @@ function addCommand(): Command {
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the webhooks of one website or of all; their secrets are not shown")
-    .option("--site <name>", "name of the website, see `site list` (default: all)")
+    .description("list the webhooks of one site or of all; their secrets are not shown")
+    .option("--site <name>", "name of the site, see `site list` (default: all)")
     .action(async (options: CommonOptions & { site?: string }) => {
       const webhooks = await withEngine(options, async (engine) =>
         listWebhooks(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
@@ -105,7 +105,7 @@ function pauseCommand(): Command {
 
 function resumeCommand(): Command {
   return withAllowOption(
-    withWebhook("resume", "deliver at once, from where it is; also after a restore or copy from another database"),
+    withWebhook("resume", "deliver again, from its cursor on; also after a restore or copy from another database"),
   ).action(async (id: number, options: AllowOptions) => {
     const policy = policyOf(options);
     const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
@@ -132,7 +132,7 @@ function rewindCommand(): Command {
       const point = readWebhookPoint("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
       printResult(options, toShownWebhook(webhook), []);
-      printMessage(`webhook ${id} goes on after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
+      printMessage(`webhook ${id} continues after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
     });
 }
 
@@ -157,7 +157,7 @@ function removeCommand(): Command {
   );
 }
 
-/** A command on one webhook. */
+/** Creates a command on one webhook, with the argument `<id>`. */
 function withWebhook(name: string, description: string): Command {
   return withCommonOptions(new Command(name))
     .description(description)
@@ -167,7 +167,7 @@ function withWebhook(name: string, description: string): Command {
 function withAllowOption(command: Command): Command {
   return command.option(
     "--webhook-allow <networks>",
-    "networks besides public ones that it may be in, such as 10.0.0.0/8",
+    "networks that webhooks may reach besides public ones, such as 10.0.0.0/8, separated by commas",
   );
 }
 
@@ -180,9 +180,9 @@ function collect(value: string, before: readonly Resource[] = []): readonly Reso
   return [...before, findResource(value)];
 }
 
-// How the command line shows webhooks.
+// Webhooks and attempts in the output.
 
-/** A webhook as `--json` shows it. */
+/** Converts a webhook to the form that `--json` prints. */
 function toShownWebhook({ state, siteName, status, detail, lag, ...record }: ListedWebhook) {
   const { cursor = "", failures = 0, failingSince = null, nextAt = 0, rewinds = 0 } = state ?? {};
   return {
@@ -205,7 +205,7 @@ function toWebhookRow(webhook: ListedWebhook): string[] {
   return [`${ID}`, siteName, url, Resources || "all", toMinute(Created), `${lag ?? "unknown"}`, shown];
 }
 
-/** An attempt as `--json` shows it. */
+/** Converts an attempt to the form that `--json` prints. */
 function toShownAttempt({ at, ...attempt }: WebhookAttempt) {
   return { at: new Date(at).toISOString(), ...attempt };
 }

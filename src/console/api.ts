@@ -1,4 +1,4 @@
-// Requests to the API of the console, `/operator`. See admin/ for what it offers.
+// Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
 import { HttpError } from "react-admin";
 import { identityOf } from "./attempts.ts";
@@ -15,24 +15,27 @@ interface Problem {
 
 let pageOperator: number | undefined;
 
-/** Sets whose page this is. Each request says so, because another tab may sign someone else in. @param operator ID */
+/** Sets the operator of this page. Each request names this operator, because another tab may sign in another one. @param operator ID */
 export function setPageOperator(operator: number): void {
   pageOperator = operator;
 }
 
-/** Who is signed in, and the names of the sites that the operator may manage; null for all. */
+/** The session of the signed-in operator. */
 export interface SessionInfo {
   /** ID of the operator. */
   readonly id: number;
+  /** Name of the operator. */
   readonly operator: string;
+  /** Names of the sites that the operator may manage; null for all sites. */
   readonly sites: readonly string[] | null;
+  /** Time at which the session ends, in ISO 8601. */
   readonly expires: string;
 }
 
 /**
- * Sends a request. Returns the JSON of the response. When the session has ended, or is that of someone else, it waits until the operator has signed
- * in again; a request that only reads also waits for a server that cannot be reached.
- * @throws HttpError with the status, the detail of the problem, and its faults by field as react-admin shows them at the fields
+ * Sends a request, and returns the JSON of the response. If the session has ended or belongs to another operator, waits until the operator of this
+ * page has signed in again. If the server cannot be reached, a GET waits until it responds again.
+ * @throws HttpError with the status, the detail of the problem, and its field errors in the form that react-admin shows at the fields
  */
 export async function callApi<T>(
   method: string,
@@ -65,18 +68,18 @@ export async function sendBytes(method: string, path: string, bytes: ArrayBuffer
   resultOf(await resent(path, { method, headers, body: bytes }));
 }
 
-/** Whether somebody is signed in, which must not wait for somebody to sign in. */
+/** The path of the session. A request for it must not wait until somebody signs in. */
 const sessionPath = "/session";
 
-/** A response that has arrived as a whole. */
+/** A response that has completely arrived. */
 interface Arrived {
   readonly status: number;
-  /** ID of the operator who is signed in, if that is why the request was refused. */
+  /** ID of the signed-in operator, if the request was rejected because this page belongs to another operator. */
   readonly operator: number | undefined;
   readonly text: string;
 }
 
-/** Sends a request until the server has responded to the operator. @throws HttpError with the status 0 */
+/** Sends a request, and repeats it until the server responds to the operator of this page. @throws HttpError with the status 0, see `callApi` */
 async function resent(path: string, request: RequestInit): Promise<Arrived> {
   for (;;) {
     try {
@@ -86,14 +89,14 @@ async function resent(path: string, request: RequestInit): Promise<Arrived> {
     } catch (error) {
       if (request.signal?.aborted) throw error;
       noteGone();
-      // Nobody knows whether a change was made, so that the operator decides whether to send it again.
+      // The server may have made the change, so do not repeat it: the operator decides.
       if (request.method !== "GET") throw error;
     }
     await whenOpen();
   }
 }
 
-/** @throws HttpError with the status 0 when the server cannot be reached */
+/** Sends a request once. @throws HttpError with the status 0 if the server cannot be reached */
 async function sent(path: string, request: RequestInit): Promise<Arrived> {
   try {
     const headers = withOperator(request.headers);
@@ -116,7 +119,7 @@ function withOperator(headers: HeadersInit | undefined): Headers {
   return all;
 }
 
-/** The JSON of a response. @throws HttpError */
+/** Returns the JSON of a successful response. @throws HttpError for any other response */
 function resultOf<T>({ status, operator, text }: Arrived): T {
   const isGood = status >= 200 && status < 300;
   if (status === 204) return undefined as T;
@@ -140,7 +143,7 @@ function toHttpError(
   return new HttpError(detail, status, { code, operator, ...(faults ? { errors: nested(faults) } : {}) });
 }
 
-/** `{"Address.Town": fault}` as `{Address: {Town: fault}}`. */
+/** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */
 function nested(faults: Record<string, string>): object {
   const tree: Record<string, unknown> = {};
   for (const [path, fault] of Object.entries(faults)) {

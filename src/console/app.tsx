@@ -15,12 +15,12 @@ import { texts } from "./texts.ts";
 type State =
   | { readonly kind: "loading" }
   | { readonly kind: "signed-out"; readonly fault?: string }
-  /** The link signs in someone else than the operator who is signed in, whose ID this is. */
+  /** The link belongs to another operator than the signed-in operator. `operator` is the ID of the signed-in operator. */
   | { readonly kind: "asked"; readonly operator: number; readonly fault: string }
   | { readonly kind: "failed"; readonly error: HttpError }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
 
-/** Signs in with the link in the address, if there is one, and then shows the sites. */
+/** The root component: signs in with the link in the address, if there is one, and then shows the sites. */
 export function App() {
   const [state, setState] = useState<State>({ kind: "loading" });
 
@@ -68,12 +68,12 @@ function toState(error: HttpError): State {
   const { status, message } = error;
   const operator = operatorIn(error);
   if (operator !== undefined) return { kind: "asked", operator, fault: message };
-  // Of a link that cannot be used, after many others, too.
+  // 401: the link cannot be used. 429: neither can this one, after many others.
   if (status === 401 || status === 429) return { kind: "signed-out", fault: message };
   return { kind: "failed", error };
 }
 
-/** Nothing, unless the server goes away or the session ends just now. */
+/** Shows nothing while the page loads, except if the server cannot be reached or the session has ended. */
 function Loading() {
   const connection = useConnection();
   if (connection === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
@@ -99,7 +99,7 @@ interface AskedProps {
   readonly onDone: (insteadOf?: number) => void;
 }
 
-/** Asks before a link replaces the session of someone else, who may be at work in another tab. */
+/** Asks before a link replaces the session of another operator, who may be using another tab. */
 function Asked({ operator, fault, onDone }: AskedProps) {
   function stay() {
     dropLink();

@@ -1,30 +1,30 @@
-// Which requests are the same. When a response is lost, nobody knows whether the server has done what was asked. If the operator sends the same
-// again, it has the same key, so that the server does it once (admin/idempotent-responses.ts).
+// Chooses the `Idempotency-Key` of each change. If a response is lost, the server may have made the change. If the operator then sends the same
+// change again, it gets the same key, so that the server makes it only once (admin/idempotent-responses.ts).
 
 interface Identity {
-  /** For `Idempotency-Key`. */
+  /** The value of `Idempotency-Key`. */
   readonly key: string;
-  /** The response has arrived: the next request is a new one. */
+  /** Call it when a response has arrived. The next request then gets a new key. */
   readonly noteResponse: () => void;
 }
 
-/** Keys of requests without a response so far, by what they ask for. */
+/** Keys of requests that have no response yet, by the request as JSON. */
 const keys = new Map<string, string>();
 
-/** Requests at most whose keys are remembered. */
+/** Maximum number of such keys. */
 const maxKeys = 100;
 
-/** @param request what makes it the same request, which JSON can have */
+/** Returns the key of a request: a new key, unless the same request was sent before without a response. @param request a value for JSON */
 export function identityOf(request: unknown): Identity {
   const text = JSON.stringify(request);
   const key = keys.get(text) ?? randomKey();
   if (keys.size >= maxKeys) keys.clear();
   keys.set(text, key);
-  // After any response, the operator knows how things are, and may want the same again: what was deleted is created once more.
+  // After any response, the operator sees the present state, and may want the same change again: for example, create a deleted record once more.
   return { key, noteResponse: () => keys.clear() };
 }
 
-/** Not `crypto.randomUUID`, which pages without TLS do not have. */
+/** Returns a random key. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

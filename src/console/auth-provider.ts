@@ -2,7 +2,7 @@ import type { AuthProvider } from "react-admin";
 import type { SessionInfo } from "./api.ts";
 import { leave, startAnew } from "./session.ts";
 
-/** The session of react-admin. One that ends is not a reason to leave the page: `callApi` waits until the operator has signed in again. */
+/** Creates react-admin's auth provider. It never leaves the page when the session ends, because `callApi` waits until the operator signs in again. */
 export function createAuthProvider({ operator }: SessionInfo): AuthProvider {
   return {
     login: async () => {},

@@ -8,14 +8,14 @@ interface ConfirmProps {
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean | undefined;
-  /** Whether something was typed or chosen, so that the dialog asks before it is closed without its action. */
+  /** Whether the operator typed or chose something. If so, the dialog asks before it is closed without its action. */
   readonly isEdited?: boolean;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A dialog that does one thing. What went wrong is shown in it, and it stays open. */
+/** A dialog with one action. If the action fails, the dialog stays open and shows the error. */
 export function Confirm({
   title,
   action,

@@ -1,8 +1,9 @@
-// Whether the server responds, and whether the session goes on. Requests report it, and wait until all is well again.
+// The state of the connection: whether the server responds, and whether the operator of this page is still signed in. Requests report changes of the
+// state, and wait until it is `open` again.
 
 import { useSyncExternalStore } from "react";
 
-/** `gone`: the server cannot be reached. `signed-out`: the operator of this page is no longer signed in; someone else may be. */
+/** `gone`: the server cannot be reached. `signed-out`: the session of this page's operator has ended; another operator may be signed in. */
 type Connection = "open" | "gone" | "signed-out";
 
 let connection: Connection = "open";
@@ -12,24 +13,24 @@ export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => connection);
 }
 
-/** Says that a request was refused because the operator of this page is no longer signed in. */
+/** Reports that a request was rejected because the session of this page's operator has ended. */
 export function noteSignedOut(): void {
   change("signed-out");
 }
 
-/** Says that the operator has signed in again. */
+/** Reports that the operator of this page has signed in again. */
 export function noteSignedIn(): void {
   change("open");
 }
 
-/** Says that the server could not be reached. It is tried again until it responds. */
+/** Reports that the server could not be reached. Starts to probe it until it responds. */
 export function noteGone(): void {
   if (connection === "gone") return;
   change("gone");
   void untilBack();
 }
 
-/** Resolves when the server responds and the operator is signed in. */
+/** Resolves when the server responds and the operator of this page is signed in. */
 export function whenOpen(): Promise<void> {
   if (connection === "open") return Promise.resolve();
   return new Promise((resolve) => {
@@ -41,7 +42,7 @@ export function whenOpen(): Promise<void> {
   });
 }
 
-/** Milliseconds between two attempts: the first, and the longest. */
+/** Milliseconds between two probes: the first pause, and the maximum. */
 const firstPause = 1000;
 const maxPause = 5000;
 
@@ -53,10 +54,10 @@ async function untilBack(): Promise<void> {
   }
 }
 
-/** Who is signed in at the server. */
+/** The signed-in operator, if any. */
 type Present = { readonly id: number; readonly operator: string } | { readonly operator: null };
 
-/** Reads who is signed in; undefined when the server does not respond. */
+/** Reads which operator is signed in. Returns undefined if the server does not respond. */
 export async function probe(): Promise<Present | undefined> {
   try {
     const response = await fetch("/operator/session", { cache: "no-store" });

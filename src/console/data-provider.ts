@@ -1,11 +1,11 @@
-// The records of a site, as react-admin reads and writes them.
+// Reads and writes the records of a site for react-admin.
 
 import type { DataProvider, Identifier } from "react-admin";
 import { callApi } from "./api.ts";
 import { texts } from "./texts.ts";
 import type { WriteNote } from "./undo-offer.tsx";
 
-/** A record as the console has it: `id` is its ID, and `version` identifies this state of it. */
+/** A record in the form that react-admin needs: `id` is its ID, `version` its version. */
 interface ConsoleRecord {
   readonly id: number;
   readonly version: string;
@@ -17,7 +17,7 @@ interface VersionedRecord {
   readonly version: string;
 }
 
-/** Characters of a search at most. An address may have more. */
+/** Maximum length of a search, in characters. A longer search in the address of the page is cut. */
 export const maxSearch = 255;
 
 type Written = Pick<WriteNote, "run" | "revisions">;
@@ -34,7 +34,7 @@ interface UpdateParameters {
   readonly previousData?: Partial<ConsoleRecord>;
 }
 
-/** @param onWrite is called with what each write did */
+/** Creates react-admin's data provider for a site. @param onWrite called after each write, so that the page can offer to undo it */
 export function createDataProvider(site: string, onWrite: (note: WriteNote) => void): DataProvider {
   const provider = { ...createReads(site), ...createWrites(site, onWrite) };
   return provider as unknown as DataProvider;
@@ -90,7 +90,7 @@ function createWrites(site: string, onWrite: (note: WriteNote) => void) {
   };
 }
 
-/** React-admin asks for more than the console has. An empty success would say that something was done. */
+/** Throws for functions of react-admin that the console does not offer. Otherwise the page would report success without a change. */
 async function notOffered(): Promise<never> {
   throw new Error(texts.app.not_offered);
 }
@@ -114,7 +114,7 @@ function toConsole({ record, version }: VersionedRecord): ConsoleRecord {
   return { ...record, id: record.ID, version };
 }
 
-/** The values of a form without what is not a field. An input that was emptied has no value, which is the empty text. */
+/** Returns the fields of a form's values. An input that was emptied has no value: it becomes the empty text. */
 function toValues(data: object): object {
   const { id: _, ID: __, version: ___, ...values } = data as Record<string, unknown>;
   return JSON.parse(JSON.stringify(values, (_key, value) => value ?? ""));

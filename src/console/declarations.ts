@@ -1,9 +1,9 @@
-// The declarations of the resources, as the server has them.
+// Reads the declarations of the resources and the list of sites from the server, and makes labels for fields.
 
 import { callApi } from "./api.ts";
 
 export interface FieldDeclaration {
-  /** Dotted: `Address.Town`. */
+  /** The dotted path, such as `Address.Town`. */
   readonly path: string;
   readonly max: number;
   readonly required: boolean;
@@ -32,7 +32,7 @@ export interface SiteInfo {
 export interface Declared {
   readonly resources: readonly ResourceDeclaration[];
   readonly sites: readonly SiteInfo[];
-  /** The address at which programs of integrators reach the server, as it knows it. */
+  /** The URL of the public listener, which programs of integrators use. */
   readonly publicUrl: string;
 }
 
@@ -44,19 +44,19 @@ export async function loadDeclared(): Promise<Declared> {
   return { resources, sites, publicUrl };
 }
 
-/** A field's name as people read it: `AddressLine1` as `Address line 1`, without the group that is above it. */
+/** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {
   const name = path.slice(path.lastIndexOf(".") + 1);
   const words = name.replace(/(?<=[a-z])(?=[A-Z0-9])/g, " ").split(" ");
   return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
-/** The name of a field with that of its group: `Address: Town`. */
+/** Returns the name of a field with the name of its group: `Address: town`. */
 export function fullLabelOf(path: string): string {
   return groupOf(path) ? `${labelOf(groupOf(path))}: ${labelOf(path).toLowerCase()}` : labelOf(path);
 }
 
-/** The name of the group that a field is in; the empty text for none. */
+/** Returns the name of the group that contains a field; the empty text for a field without a group. */
 export function groupOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(".")));
 }

@@ -5,7 +5,7 @@ import PlaceIcon from "@mui/icons-material/Place";
 
 const icons = { brand: LocalOfferIcon, "order-status": LabelIcon, location: PlaceIcon } as const;
 
-/** The icon of a resource in the menu. @param resource its name */
+/** Returns the icon of a resource in the menu. @param resource its name */
 export function iconOf(resource: string): typeof CategoryIcon {
   return icons[resource as keyof typeof icons] ?? CategoryIcon;
 }

@@ -17,10 +17,10 @@ import { useDeclared, useSession, useSite } from "./site-context.ts";
 import { texts } from "./texts.ts";
 import { UndoOffer } from "./undo-offer.tsx";
 
-/** The frame of every page: the site, the menu, and the dialog for a session that has ended. */
+/** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
 export function ConsoleLayout({ children, ...rest }: LayoutProps) {
   return (
-    // So that a wide table scrolls by itself, and not the page.
+    // The minimum width of 0 makes a wide table scroll instead of the page.
     <Layout
       {...rest}
       sx={{ minWidth: 0, "& .RaLayout-content": { minWidth: 0, px: { xs: 1.5, sm: 2 } } }}
@@ -40,7 +40,10 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
   );
 }
 
-/** Notifications are outside of the page, which open dialogs hide from screen readers, and beside the form of a record. */
+/**
+ * Shows notifications. They are outside the element of the page, because open dialogs hide that from screen readers. They do not cover a record's
+ * form.
+ */
 export function Notices() {
   return (
     <Portal>
@@ -49,7 +52,7 @@ export function Notices() {
   );
 }
 
-/** On a phone, there is no room for the title: only screen readers have it. */
+/** Hides the title on a phone, where the bar has no space for it, except for screen readers. */
 const titleStyle = {
   position: { xs: "absolute", sm: "static" },
   width: { xs: "1px", sm: "auto" },

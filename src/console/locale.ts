@@ -1,14 +1,14 @@
-// How dates, times and numbers are written: in the language of the texts, as the reader's region writes it if the browser says so.
+// The locale for dates, times and numbers: the language of the texts, and the reader's region if the browser has the same language.
 
 import { texts } from "./texts.ts";
 
 const { language, region } = texts.locale;
 
-/** Such as `en-US` for a browser in American English, and `en-GB` for a browser in another language. */
+/** The locale, such as `en-US` for a browser in American English, and `en-GB` for a browser in another language. */
 export const locale =
   [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages].find(isOfTexts) ?? region;
 
-/** Browsers may also name a language in a way that `Intl` does not know, such as `en-US@posix`. */
+/** Whether a locale has the language of the texts. False for a name that `Intl` does not know: some browsers report `en-US@posix`. */
 function isOfTexts(name: string): boolean {
   try {
     return new Intl.Locale(name).language === language;
@@ -17,7 +17,7 @@ function isOfTexts(name: string): boolean {
   }
 }
 
-/** A number with its separators. */
+/** Formats a number with separators. */
 export function toNumber(value: number, options?: Intl.NumberFormatOptions): string {
   return value.toLocaleString(locale, options);
 }

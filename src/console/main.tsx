@@ -1,5 +1,5 @@
-// The console: a page for the people who run the shops. It is an application of react-admin over the API at `/operator` (admin/action-routes.ts).
-// app.tsx decides what is shown, records/ makes lists and forms of the declarations of the resources, and texts.ts has every text.
+// The entry point of the console: a page for the people who run the shops. It uses react-admin, and the API at `/operator` (admin/action-routes.ts).
+// app.tsx is the root component. The folder records/ creates lists and forms from the declarations of the resources. texts.ts has every text.
 
 import createCache from "@emotion/cache";
 import { CacheProvider } from "@emotion/react";
@@ -7,7 +7,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 
-// The content security policy allows the style elements with this nonce only.
+// The content security policy allows only style elements with this nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content;
 const cache = createCache({ key: "sf", nonce });
 

@@ -21,7 +21,7 @@ interface PlainProps {
   readonly children?: ReactNode;
 }
 
-/** A page with one thing on it, outside of react-admin. */
+/** A page with a single card, outside of react-admin. */
 export function Plain({ title, detail, action, onAction, children }: PlainProps) {
   const isDark = useMediaQuery("(prefers-color-scheme: dark)");
   const theme = useMemo(() => createTheme(isDark ? darkTheme : lightTheme), [isDark]);

@@ -1,9 +1,12 @@
 import { QueryClient } from "@tanstack/react-query";
 
-/** Milliseconds before a read that failed is tried again. */
+/** Milliseconds before a failed read is repeated. */
 const pause = 1000;
 
-/** Creates the cache of what a page has read. A read that the server could not answer is tried once more before the page says so; a rejected one is not. */
+/**
+ * Creates the cache of a page's reads. A read is repeated once if the server could not be reached or failed (5xx), but not if it was rejected
+ * (4xx).
+ */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {

@@ -1,4 +1,4 @@
-// The router, of the kind that can ask before a page is left.
+// The router. It is a data router of react-router, because only these can ask before a page is left.
 
 import type { ReactNode } from "react";
 import { createHashRouter } from "react-router-dom";
@@ -7,12 +7,12 @@ type HashRouter = ReturnType<typeof createHashRouter>;
 
 let router: HashRouter | undefined;
 
-/** The router, made when it is first needed: the sign-in link is no longer in the address then. @param page what it shows */
+/** Returns the router. The first call creates it, after the sign-in link was removed from the address. @param page the component for every address */
 export function openRouter(page: ReactNode): HashRouter {
   if (router) return router;
   let index = indexOfEntry() ?? 0;
-  // An address that was typed makes an entry of the browser's history without the number by which the router goes back to where it was
-  // asked. This listener is the first one, so the router finds a number.
+  // The router numbers the entries of the browser's history, and uses the numbers to go back when the operator stays on a page. An address that the
+  // operator types creates an entry without a number. This listener is registered before that of the router, so it can add the number in time.
   window.addEventListener("popstate", () => {
     const found = indexOfEntry();
     if (found === undefined) history.replaceState({ ...history.state, idx: index + 1 }, "");
@@ -24,7 +24,7 @@ export function openRouter(page: ReactNode): HashRouter {
   return router;
 }
 
-/** The number of the present entry of the browser's history. */
+/** Returns the number of the present entry of the browser's history. */
 function indexOfEntry(): number | undefined {
   return history.state?.idx;
 }

@@ -1,4 +1,4 @@
-// Who is signed in.
+// Signs in with a link, signs out, and reads the present session.
 
 import type { HttpError } from "react-admin";
 import { callApi, type SessionInfo } from "./api.ts";
@@ -8,10 +8,10 @@ const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 let entering: Promise<SessionInfo | undefined> | undefined;
 
 /**
- * Signs in with the link in the address of this page, if there is one; otherwise reads the present session. React may run an effect twice, so callers
- * share an attempt.
- * @param insteadOf ID of the operator whose session the link replaces
- * @returns undefined when nobody is signed in
+ * Signs in with the link in the address of this page, if there is one; otherwise reads the present session. Calls at the same time share one attempt,
+ * because React may run an effect twice.
+ * @param insteadOf ID of the signed-in operator, if the link may replace that operator's session
+ * @returns undefined if nobody is signed in
  * @throws HttpError
  */
 export function enter(insteadOf?: number): Promise<SessionInfo | undefined> {
@@ -21,7 +21,7 @@ export function enter(insteadOf?: number): Promise<SessionInfo | undefined> {
   return entering;
 }
 
-/** The link stays in the address until the server has decided, so that the page can try again, also after it was loaded again. */
+/** Implements `enter`. It removes the link from the address only after the server's decision, so that the page can try again, also after a reload. */
 async function tryToEnter(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
   const [, link] = linkInHash.exec(location.hash) ?? [];
   if (!link) return currentSession();
@@ -38,7 +38,7 @@ async function tryToEnter(insteadOf: number | undefined): Promise<SessionInfo | 
   }
 }
 
-/** The statuses that say that a link cannot be used. 429 follows many links that could not. */
+/** Statuses for a link that cannot be used: 401, and 429 after many such links. */
 const unusable = new Set([401, 429]);
 
 /** Removes the link from the address. */
@@ -46,36 +46,37 @@ export function dropLink(): void {
   history.replaceState(null, "", `${location.pathname}${location.search}`);
 }
 
-/** Loads the page without its address, so that the next operator does not see what was searched for. */
+/** Loads the page again without the rest of its address, because that may contain searches of the previous operator. */
 export function startAnew(): void {
   location.hash = "";
   location.reload();
 }
 
-/** Signs in with a link that is pasted as the address of this page, for which the browser does not load the page again. */
+/** Reloads the page if the operator pastes a sign-in link into its address bar, because the browser does not reload it for a new fragment. */
 window.addEventListener("hashchange", () => {
   if (linkInHash.test(location.hash)) location.reload();
 });
 
-/** The secret in a link, or in the part of one that was pasted; undefined when there is none. */
+/** Returns the secret in a link, or in a part of a link; undefined if the text contains no secret. */
 export function secretIn(text: string): string | undefined {
   return /(?:^|sign-in=)([0-9A-Za-z]{32})$/.exec(text.trim())?.[1];
 }
 
 /**
- * Signs in with a link. @param insteadOf ID of the operator whose session it replaces
- * @throws HttpError with the status 409 when someone else is signed in, see `operatorIn`
+ * Signs in with a link.
+ * @param insteadOf ID of the signed-in operator, if the link may replace that operator's session
+ * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
 export function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
   return callApi("POST", "/session", { link, ...(insteadOf === undefined ? {} : { insteadOf }) });
 }
 
-/** Returns the ID of the operator who is signed in, if that is why a request was refused. */
+/** Returns the ID of the signed-in operator, if a request was rejected because its page or link belongs to another operator. */
 export function operatorIn(error: unknown): number | undefined {
   return (error as { readonly body?: { readonly operator?: number } }).body?.operator;
 }
 
-/** The present session; undefined when nobody is signed in. */
+/** Reads the present session. Returns undefined if nobody is signed in. */
 async function currentSession(): Promise<SessionInfo | undefined> {
   const session = await callApi<SessionInfo | { readonly operator: null }>("GET", "/session");
   return session.operator === null ? undefined : session;

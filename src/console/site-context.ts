@@ -10,29 +10,29 @@ interface SiteContextValue {
   readonly reload: () => Promise<void>;
 }
 
-/** The site that is shown, and what there is besides. */
+/** The context of all pages of a site: the shown site, all declarations and sites, and the session. */
 export const SiteContext = createContext<SiteContextValue | undefined>(undefined);
 
 export function useDeclared(): Declared {
   return useSiteContext().declared;
 }
 
-/** Who is signed in. */
+/** Returns the session of the signed-in operator. */
 export function useSession(): SessionInfo {
   return useSiteContext().session;
 }
 
-/** A function that reads the sites again, after one was added, changed or removed. */
+/** Returns a function that reads the sites again. Call it after a site was added, changed or removed. */
 export function useReload(): () => Promise<void> {
   return useSiteContext().reload;
 }
 
-/** The site that is shown. */
+/** Returns the shown site. */
 export function useSiteInfo(): SiteInfo {
   return useSiteContext().site;
 }
 
-/** The name of the site that is shown. */
+/** Returns the name of the shown site. */
 export function useSite(): string {
   return useSiteInfo().name;
 }

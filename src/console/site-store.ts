@@ -1,16 +1,17 @@
-// The state that react-admin's components share, of one operator in one site.
+// The state that react-admin's components share, separate for each operator and site.
 
 import { localStorageStore, memoryStore, type Store } from "react-admin";
 
-/** Keys that the browser keeps for an operator, whichever site is shown. */
+/** Keys of the state that the browser keeps for an operator, for all sites together. */
 const ofOperator = new Set(["theme", "sidebar.open"]);
-/** The hidden columns of a table, which the browser keeps for an operator and a site. */
+/** Matches the keys for hidden columns of a table. The browser keeps them for an operator and a site. */
 const columnsKey = /\.datatable$/;
 
 /**
- * Creates the state of an operator in a site. The browser keeps colours and columns. Everything else, such as the records that are selected and
- * the text of a search, is in memory and ends with the page: another operator or another site begins without it.
- * @param operator ID @param site ID
+ * Creates the state of an operator in a site. The browser keeps colours and columns. Everything else, such as selected records and the text of a
+ * search, is in memory and ends with the page, so that another operator or another site begins without it.
+ * @param operator ID of the operator
+ * @param site ID of the site
  */
 export function createSiteStore(operator: number, site: number): Store {
   const memory = memoryStore();

@@ -31,10 +31,10 @@ interface SitesProps {
   readonly reload: () => Promise<void>;
 }
 
-/** What the router, which is made once, cannot hand over. */
+/** Passes the properties to the pages, because the router is created only once and so cannot pass new ones. */
 export const SitesContext = createContext<SitesProps | undefined>(undefined);
 
-/** The site that the address names, or the first one. */
+/** Shows the site in the address; without one, the first site. */
 export function Sites() {
   const props = useContext(SitesContext);
   if (!props) return null;
@@ -52,7 +52,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
   const { site = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === site);
   const dataProvider = useMemo(() => createDataProvider(site, noteWrite), [site]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins without what was read of this one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins with an empty cache
   const queryClient = useMemo(createQueryClient, [session.id, site]);
   const siteId = known?.id ?? 0;
   const store = useMemo(() => createSiteStore(session.id, siteId), [session.id, siteId]);

@@ -1,10 +1,10 @@
-// Every text of the console in English. A second language is another file like this one. What react-admin shows by itself is in
-// ra-language-english; texts under `ra` override it.
+// Every text of the console, in English. A second language would be another file like this one. Texts of react-admin itself are in
+// ra-language-english; texts under `ra` override them.
 
 import englishMessages from "ra-language-english";
 
 export const texts = {
-  /** Dates and numbers are written in this language, and as in this region for browsers in another language. */
+  /** The language of dates and numbers, and the region for browsers in another language. */
   locale: { language: "en", region: "en-GB" },
   ra: {
     ...englishMessages.ra,
@@ -22,7 +22,7 @@ export const texts = {
     unreachable_start: "Try again in a moment, or load the page again. A sign-in link is not spent.",
     not_opened: "The console could not be opened.",
     unreachable_now: "The server cannot be reached. What you have typed is still here; try again in a moment.",
-    gone: "The server cannot be reached. It is tried again by itself, and nothing that you have typed is lost.",
+    gone: "The server cannot be reached. The console tries again by itself, and nothing that you have typed is lost.",
     no_such_site: "No shop has this name",
     unknown_site: "There is no shop %{name}, or you may not manage it.",
     unknown_page: "There is nothing at this address",
@@ -177,7 +177,7 @@ export const texts = {
     change_sites: "Change shops",
     sites_title: "The shops of %{name}",
     sites_explain:
-      "Their sessions have the change at once. An import into a shop that they may no longer manage stops.",
+      "Their sessions apply the change at once. An import into a shop that they may no longer manage stops.",
     limit_self: "This is you: you will no longer be able to manage shops and operators.",
     limit_last_confirm: "Limit all the same",
     sign_out: "Sign out",
@@ -274,7 +274,7 @@ export const texts = {
     paused: "Paused",
     incomplete: "Incomplete",
     behind_changes: "%{count} change behind |||| %{count} changes behind",
-    behind_unknown: "follows another history",
+    behind_unknown: "unknown number of changes behind",
     up_to_date: "up to date",
     next_try: "next attempt",
     deliveries: "Deliveries",

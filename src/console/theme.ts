@@ -9,7 +9,7 @@ const typography = {
   button: { textTransform: "none" as const, fontWeight: 600 },
 };
 
-/** MUI names the element around a checkbox, where screen readers do not look; and a circle that turns not at all. */
+/** Labels for screen readers that MUI lacks: it labels the element around a checkbox instead of the checkbox, and no progress circle. */
 const accessible = {
   MuiCheckbox: {
     defaultProps: {
@@ -22,12 +22,12 @@ const accessible = {
   MuiCircularProgress: { defaultProps: { "aria-label": texts.app.loading } },
 };
 
-/** Inputs have a border, a chosen item of the menu is tinted, and paper has the page alone. */
+/** The appearance of components: inputs with a border, a tinted active menu item, and rules for focus, reduced motion and print. */
 const looks: NonNullable<RaThemeOptions["components"]> = {
   MuiTextField: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
   MuiFormControl: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
   MuiCard: { defaultProps: { variant: "outlined" } },
-  // Small buttons are beside each other, where the words separate them well enough.
+  // Small buttons need little padding, because they stand in a row.
   MuiButton: {
     defaultProps: { disableElevation: true },
     styleOverrides: { sizeSmall: { minWidth: 0, padding: "4px 8px" } },
@@ -39,7 +39,7 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
       head: ({ theme }: { readonly theme: Theme }) => ({ color: theme.palette.text.secondary, fontWeight: 600 }),
     },
   },
-  // Above the buttons of a form, which are at the bottom of a phone.
+  // On a phone, notifications appear above the buttons of a form, which are at the bottom of the screen.
   MuiSnackbar: {
     styleOverrides: {
       root: ({ theme }: { readonly theme: Theme }) => ({
@@ -76,7 +76,7 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
         fontFamily: "inherit",
         fontSize: "0.8em",
       },
-      // Where the keyboard is. Fields show it by their border.
+      // An outline for the element with the focus. Fields show the focus by their border.
       ":focus-visible:not(input, textarea, [role=combobox], [role=dialog] *[tabindex='-1'])": {
         outline: "2px solid currentColor",
         outlineOffset: "-2px",

@@ -1,21 +1,21 @@
-// Times in the reader's zone and language.
+// Formats times in the reader's time zone and language.
 
 import { locale } from "./locale.ts";
 
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 
-/** @param instant in ISO 8601 */
+/** Formats the day of a time. @param instant in ISO 8601 */
 export function toDay(instant: string): string {
   return day.format(new Date(instant));
 }
 
-/** A text of the server with its instants in the reader's zone. */
+/** Replaces each time in ISO 8601 in a text of the server by the same time in the reader's time zone. */
 export function withMoments(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, toMoment);
 }
 
-/** @param instant in ISO 8601 */
+/** Formats day and time, to the minute. @param instant in ISO 8601 */
 export function toMoment(instant: string): string {
   return moment.format(new Date(instant));
 }
@@ -23,7 +23,11 @@ export function toMoment(instant: string): string {
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const [minute, hour, dayLength] = [60_000, 3_600_000, 86_400_000];
 
-/** How long ago, or in how long, in minutes, hours or days; the day when that is more than a week. @param instant in ISO 8601 */
+/**
+ * Formats a time relative to now, in minutes, hours or days: `5 minutes ago`. Returns the day if the difference is a week or more.
+ * @param instant in ISO 8601
+ * @param now in milliseconds since 1970
+ */
 export function toAgo(instant: string, now: number): string {
   const distance = Date.parse(instant) - now;
   const length = Math.abs(distance);
@@ -35,14 +39,14 @@ export function toAgo(instant: string, now: number): string {
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 
-/** With its second. @param instant in ISO 8601 */
+/** Formats day and time, to the second. @param instant in ISO 8601 */
 export function toExactMoment(instant: string): string {
   return exact.format(new Date(instant));
 }
 
 const hourAndMinute = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 
-/** The time of the day. @param at milliseconds since 1970 */
+/** Formats the time of day, to the minute. @param at in milliseconds since 1970 */
 export function toHour(at: number): string {
   return hourAndMinute.format(at);
 }

@@ -3,18 +3,18 @@ import { useEffect, useState } from "react";
 import { useRefresh, useTranslate } from "react-admin";
 import { useUndo } from "./history/history.ts";
 
-/** What a write did, to be taken back. */
+/** The result of a write, from which it can be undone. */
 export interface WriteNote {
   readonly kind: "saved" | "created" | "deleted";
   readonly count: number;
   readonly run: string;
-  /** The journal entries; undefined when nothing changed. */
+  /** First and last revision of its changes; undefined if nothing changed. */
   readonly revisions?: { readonly first: number; readonly last: number };
 }
 
 const notes = new EventTarget();
 
-/** Says that something was written. */
+/** Reports a write to the page, which then offers to undo it. */
 export function noteWrite(note: WriteNote): void {
   notes.dispatchEvent(new CustomEvent("write", { detail: note }));
 }
@@ -23,10 +23,10 @@ type Shown =
   | { readonly kind: "note"; readonly note: WriteNote }
   | { readonly kind: "undone" | "failed"; readonly text: string };
 
-/** Milliseconds for which taking back is offered. */
+/** Milliseconds for which the undo is offered. */
 const duration = 10_000;
 
-/** Shows what was written last, and offers to take it back. */
+/** Shows the result of the last write, and offers to undo it. */
 export function UndoOffer() {
   const translate = useTranslate();
   const undo = useUndo();

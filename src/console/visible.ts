@@ -1,6 +1,6 @@
 /**
- * Shows characters that nobody sees, and that change the direction of the text around them, by their code points, such as `[U+202E]`. Otherwise a name could
- * look like another one.
+ * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
+ * another name.
  */
 export function visible(text: string): string {
   return text.replace(directionControl, (character) => `[U+${hexOf(character)}]`);

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 import { serverNow } from "./clock.ts";
 import { toAgo, toMoment } from "./times.ts";
 
-/** A time as people say it, such as `5 minutes ago`, with the exact one as its tip. @param at in ISO 8601 */
+/** Shows a time relative to now, such as `5 minutes ago`, with the exact time as its tooltip. @param at in ISO 8601 */
 export function When({ at }: { readonly at: string }) {
   const now = useSyncExternalStore(subscribe, minute);
   return (
@@ -12,7 +12,7 @@ export function When({ at }: { readonly at: string }) {
   );
 }
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two updates of relative times. */
 const interval = 30_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -30,7 +30,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The present time, the same within each interval, as React asks of a store. */
+/** Returns the present time, rounded up to the interval, because React requires that a store returns the same value between updates. */
 function minute(): number {
   return Math.ceil(serverNow() / interval) * interval;
 }

@@ -1,4 +1,4 @@
-// A mapping: how the columns of a CSV file that another program wrote become the fields of records. For example:
+// A mapping says which columns of a CSV file become which fields of records. It is for files of other programs. For example:
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
 import { nearest, nearestPath } from "../lib/text.ts";
@@ -9,7 +9,7 @@ import { findLeaf, type Resource } from "../model/resource.ts";
 import { type CellPlan, type CellSource, fieldNames } from "./csv.ts";
 import { decodeJson } from "./json.ts";
 
-/** A source whose cell is not found yet. */
+/** The source of a field, before the column was searched in the header row of a file. */
 interface ColumnSource extends Omit<CellSource, "index"> {
   /** The name of the column; absent for a constant. */
   readonly column?: string | undefined;
@@ -23,8 +23,8 @@ export interface CsvMapping {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a mapping for records of `resource` from its JSON text.
- * @throws Refusal `bad-request` if the text is not JSON, `invalid-record` with all other faults
+ * Parses a mapping for records of `resource` from its JSON text.
+ * @throws ProblemError `bad-request` if the text is not JSON; `invalid-record` with all other errors
  */
 export function readMapping(resource: Resource, text: string): CsvMapping {
   const { input, faults: malformed } = decodeJson(text);
@@ -44,7 +44,7 @@ export function readMapping(resource: Resource, text: string): CsvMapping {
   return { sources, skip };
 }
 
-/** The plan of a mapping for a file with this header row, and its faults: columns that the file does not have, or has twice. */
+/** Returns the cell plan of a mapping for a file with this header row. Reports an error for each column that the file does not have, or has twice. */
 export function planMapping(mapping: CsvMapping, header: readonly string[]): { plan: CellPlan; faults: Fault[] } {
   const faults: Fault[] = [];
   const indexOf = (column: string, field: string): number => {
@@ -61,7 +61,7 @@ export function planMapping(mapping: CsvMapping, header: readonly string[]): { p
   return { plan: { width: header.length, sources, skip }, faults };
 }
 
-/** Columns that are listed if none is similar. */
+/** Maximum columns that a message lists if no column has a similar name. */
 const maxColumns = 20;
 
 function columnHint(column: string, header: readonly string[]): string {
@@ -72,7 +72,7 @@ function columnHint(column: string, header: readonly string[]): string {
   return `${name}; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;
 }
 
-/** The source of one field: the name of a column, or an object with `column` or `constant`. */
+/** Parses the source of one field: the name of a column, or an object with `column` or `constant`. */
 function readSource(resource: Resource, field: string, entry: unknown, faults: Fault[]): ColumnSource {
   const path = `fields.${shorten(field)}`;
   if (exceedsMaxFaults(faults)) return { field };
@@ -96,15 +96,14 @@ function readSource(resource: Resource, field: string, entry: unknown, faults: F
   return { field, column, constant, lookup, otherwise };
 }
 
-/** Checks that the members of a source fit together. */
+/** Checks that the members of a source can be combined. */
 function checkTogether(source: JsonObject, field: string, faults: Fault[]): void {
   const has = (name: string) => Object.hasOwn(source, name);
   if (has("column") && has("constant"))
     faults.push({ field, detail: "has both `column` and `constant`; leave one out" });
   if (!has("column") && !has("constant")) faults.push({ field, detail: "has neither `column` nor `constant`" });
   if (has("lookup") && !has("column")) faults.push({ field, detail: "has a `lookup`, but no `column` to look up" });
-  if (has("otherwise") && !has("lookup"))
-    faults.push({ field, detail: "has `otherwise`, which is for what `lookup` does not have, but no `lookup`" });
+  if (has("otherwise") && !has("lookup")) faults.push({ field, detail: "has `otherwise`, but no `lookup`" });
 }
 
 function readLookup(resource: Resource, field: string, input: unknown, faults: Fault[]): Map<string, string> {
@@ -119,7 +118,10 @@ function readLookup(resource: Resource, field: string, input: unknown, faults: F
   return lookup;
 }
 
-/** Whether `value` may be in the field; otherwise adds a fault. Empty is allowed: whether a record needs the field depends on the record. */
+/**
+ * Returns whether `value` is valid in the field; if not, adds a field error. An empty value is accepted here, because `required` is checked for
+ * each record.
+ */
 function checkValue(
   resource: Resource,
   field: string,
@@ -135,7 +137,7 @@ function checkValue(
   return detail === undefined;
 }
 
-/** The members of a source that are texts. */
+/** Returns the members of a source that must be texts. */
 function readTexts(source: JsonObject, path: string, faults: Fault[]) {
   const read = (name: string): string | undefined => {
     const value = source[name];
@@ -170,7 +172,7 @@ function checkMembers(input: JsonObject, known: readonly string[], path: string,
   }
 }
 
-/** A name from the mapping, for a message. */
+/** Shortens a name from the mapping for a message. */
 function shorten(name: string): string {
   return name.slice(0, 100);
 }

@@ -1,4 +1,4 @@
-// Records as rows of CSV (RFC 4180): one column per text field, named by its dotted path.
+// Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
 
 import { nearestPath } from "../lib/text.ts";
 import type { Fault } from "../model/errors.ts";
@@ -6,50 +6,50 @@ import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 
-/** Where the value of a field comes from: a constant, or a cell, perhaps through a table. */
+/** The source of a field's value: a constant or a cell. A lookup table can replace the content of the cell. */
 export interface CellSource {
   /** The path of the field, or ID. */
   readonly field: string;
   readonly constant?: string | undefined;
-  /** The index of the cell, if there is no constant. */
+  /** The index of the cell, if the source is not a constant. */
   readonly index?: number | undefined;
-  /** The value for each content of the cell. */
+  /** The value for each content of the cell. Default: the content itself. */
   readonly lookup?: ReadonlyMap<string, string> | undefined;
-  /** The value for a cell that `lookup` does not have; if absent, such a cell is a fault. */
+  /** The value for a content that is not in `lookup`. If missing, such a content is an error. */
   readonly otherwise?: string | undefined;
 }
 
-/** How the cells of a table become records. */
+/** How the cells of a file become records. */
 export interface CellPlan {
   /** The number of cells of each row. */
   readonly width: number;
   readonly sources: readonly CellSource[];
-  /** Rows with one of these contents in this cell are left out. */
+  /** A row is skipped if the cell `index` has one of `values`. */
   readonly skip: readonly { readonly index: number; readonly values: ReadonlySet<string> }[];
 }
 
-/** The names of the fields of a record: ID, then every text field. */
+/** Returns the column names for records of `resource`: ID, then the path of each text field. */
 export function fieldNames(resource: Resource): string[] {
   return ["ID", ...resource.leaves.map((leaf) => leaf.path)];
 }
 
-/** The header row with its line end. */
+/** Returns the header row with its line end. */
 export function csvHeader(resource: Resource): string {
   return toCsvRow(fieldNames(resource));
 }
 
-/** A row per record, with line ends. */
+/** Returns one row per record, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[]): string {
   const rows = records.map((record) => [record.ID, ...resource.leaves.map((leaf) => valueAt(record, leaf))]);
   return rows.map((row) => toCsvRow(row)).join("");
 }
 
-/** Whether a column is for notes, such as why a row was refused: it belongs to no field. */
+/** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */
 function isNote(column: string): boolean {
   return column.startsWith("#");
 }
 
-/** The plan for a header row that names fields, and its faults: unknown and repeated columns. */
+/** Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. */
 export function planColumns(resource: Resource, header: readonly string[]): { plan: CellPlan; faults: Fault[] } {
   const columns = fieldNames(resource);
   const faults = header.flatMap((name, index) => {
@@ -66,7 +66,7 @@ export function planColumns(resource: Resource, header: readonly string[]): { pl
   return { plan: { width: header.length, sources, skip: [] }, faults };
 }
 
-/** The record in the cells of a row; undefined if the plan leaves the row out. An empty ID counts as no ID. */
+/** Decodes the record in the cells of a row. Returns undefined if the plan skips the row. An empty ID counts as no ID. */
 export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonly string[]): Decoded | undefined {
   if (cells.length !== width) {
     return { input: {}, faults: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }] };
@@ -90,7 +90,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
 }
 
-/** Sets the value at `path`, and creates the objects on the way. */
+/** Sets the value at `path` in `target`, and creates the missing objects on this path. */
 function setPath(target: Record<string, unknown>, path: readonly string[], value: string): void {
   const [name = "", ...rest] = path;
   if (rest.length === 0) {
@@ -102,9 +102,9 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
   setPath(inner as Record<string, unknown>, rest, value);
 }
 
-// Rows of CSV text (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
+// Parses CSV text into rows (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
 
-/** A row, and the fault in its quoting, if any. */
+/** A row, and the error in its quoting, if there is one. */
 interface CsvRow {
   readonly cells: string[];
   readonly fault: CsvFault | undefined;
@@ -112,30 +112,30 @@ interface CsvRow {
 
 interface CsvFault {
   readonly detail: string;
-  /** The row as it is in the file, with its line end. */
+  /** The text of the row in the file, with its line end. */
   readonly text: string;
 }
 
-/** The rows that a chunk completes, and the character between their cells. */
+/** The rows that are complete after a chunk, and the character between their cells. */
 interface CsvRows {
   readonly rows: CsvRow[];
   readonly delimiter: string;
 }
 
-/** In characters. Bounds the memory for a quoted cell that is never closed. */
+/** Maximum UTF-16 units of a row. It limits the memory for a quoted cell that is never closed. */
 export const maxRowLength = 1 << 20;
 
-/** What separates cells, unless it is named: the one of these that gives the first row the most cells. */
+/** If the delimiter is not given, the delimiter of this list that splits the first row into the most cells is used. */
 const delimiters = [",", ";", "\t", "|"];
 
-/** Whether `delimiter` can separate cells: one character of 16 bits other than a quote or a line break. */
+/** Whether `delimiter` can separate cells: one UTF-16 unit other than a quote, CR, LF or half of a surrogate pair. */
 export function isDelimiter(delimiter: string): boolean {
   return /^[^"\r\n\ud800-\udfff]$/.test(delimiter);
 }
 
 /**
- * The rows of a text. Yields the rows that each chunk completes, and `undefined` as the last value if a row is longer than `maxRowLength`.
- * @param named the delimiter; if absent, it is found from the first row
+ * Parses the rows of a text. Yields the rows that are complete after each chunk. If a row is longer than `maxRowLength`, yields `undefined` and ends.
+ * @param named the delimiter; if missing, it is chosen by the first row
  */
 export async function* readCsvRows(chunks: AsyncIterable<string>, named?: string): AsyncGenerator<CsvRows | undefined> {
   let dialect = named === undefined ? undefined : toDialect(named);
@@ -152,12 +152,12 @@ export async function* readCsvRows(chunks: AsyncIterable<string>, named?: string
   yield { rows: takeRows(rest, dialect, true).rows, delimiter: dialect.delimiter };
 }
 
-/** A row of text with its line end. */
+/** Returns a row as CSV text, with its line end. */
 export function toCsvRow(cells: readonly (string | number)[], delimiter = ","): string {
   return `${cells.map((cell) => quoted(String(cell), delimiter)).join(delimiter)}\r\n`;
 }
 
-/** Also quotes cells that begin or end with white space, because some programs trim them. */
+/** Quotes a cell if it must be quoted, and if it begins or ends with white space, because some programs trim it. */
 function quoted(cell: string, delimiter: string): string {
   const needsQuotes = /["\r\n\ufeff]|^\s|\s$/.test(cell) || cell.includes(delimiter);
   return needsQuotes ? `"${cell.replaceAll('"', '""')}"` : cell;
@@ -165,7 +165,7 @@ function quoted(cell: string, delimiter: string): string {
 
 interface Dialect {
   readonly delimiter: string;
-  /** Matches where a cell ends. */
+  /** Matches the character that ends a cell: the delimiter, CR or LF. */
   readonly cellEnd: RegExp;
 }
 
@@ -174,7 +174,7 @@ function toDialect(delimiter: string): Dialect {
   return { delimiter, cellEnd: new RegExp(`[${escaped}\\r\\n]`, "g") };
 }
 
-/** The dialect in which the first row has the most cells; undefined if that row may not be complete yet. */
+/** Returns the dialect in which the first row has the most cells; undefined if this row may be incomplete. */
 function findDialect(text: string, isEnd: boolean): Dialect | undefined {
   let best: Dialect | undefined;
   let most = 0;
@@ -186,7 +186,7 @@ function findDialect(text: string, isEnd: boolean): Dialect | undefined {
   return best;
 }
 
-/** The complete rows of `text`, and the start of the next one. */
+/** Returns the complete rows of `text`, and the index at which the next row begins. */
 function takeRows(text: string, dialect: Dialect, isEnd: boolean): { rows: CsvRow[]; next: number } {
   const rows: CsvRow[] = [];
   let next = 0;
@@ -199,7 +199,7 @@ function takeRows(text: string, dialect: Dialect, isEnd: boolean): { rows: CsvRo
   return { rows, next };
 }
 
-/** The row at `start`, or undefined if its end is not in `text` yet. */
+/** Returns the row at the index `start`; undefined if its end is not in `text` yet. */
 function takeRow(text: string, start: number, dialect: Dialect, isEnd: boolean) {
   const { delimiter, cellEnd } = dialect;
   const cells: string[] = [];
@@ -224,7 +224,7 @@ function takeRow(text: string, start: number, dialect: Dialect, isEnd: boolean) 
   }
 }
 
-/** The content of a quoted cell, and the position after its closing quote. */
+/** Returns the content of a quoted cell, and the index after its closing quote. */
 function takeQuoted(text: string, start: number): { cell: string; next: number; isClosed: boolean } {
   let cell = "";
   let at = start;

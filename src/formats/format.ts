@@ -1,6 +1,8 @@
-// How records travel: JSON and XML over HTTP, and CSV in files. A format writes records and problem documents (json.ts, xml.ts), and decodes a
-// body into plain values and the faults of its form; what the values mean is checked by model/record.ts, for all formats alike. Parsing
-// has a bound on depth and size (syntax-errors.ts), and json-parser.ts and xml-parser.ts report the position of an error.
+// The formats of request and response bodies, JSON and XML, and the status code of each problem. CSV is a format of files only (csv.ts).
+//
+// A format encodes records, feed pages and problem documents (json.ts, xml.ts), and decodes a body into plain values. Decoding reports errors of
+// form, such as a name that appears twice. The values are validated later, in the same way for all formats (model/record.ts). Decoding has limits of
+// depth and of the number of values (syntax-errors.ts), and reports malformed text by line and column (json-parser.ts, xml-parser.ts).
 
 import type { Change } from "../model/change.ts";
 import type { Encoding } from "../model/encoding.ts";
@@ -10,35 +12,35 @@ import type { Resource } from "../model/resource.ts";
 import { json } from "./json.ts";
 import { xml } from "./xml.ts";
 
-/** The decoded content of a body, not yet validated, and the faults of its form. */
+/** The decoded content of a body, not yet validated, and its errors of form. */
 export interface Decoded {
   readonly input: unknown;
   readonly faults: readonly Fault[];
 }
 
-/** A format of request and response bodies. Its name is the suffix of the path. */
+/** A format of request and response bodies. Its name is the suffix of the path: `json`. */
 export interface Format extends Encoding {
   readonly contentType: string;
   /** The content type of a problem document. */
   readonly problemType: string;
-  /** Decodes a request body. @throws Refusal `bad-request` or `unsupported-media-type` */
+  /** Decodes a request body. @throws ProblemError `bad-request` or `unsupported-media-type` */
   decode(resource: Resource, body: Uint8Array): Decoded;
-  /** A record, or some of its fields, as an item of a list. */
+  /** Encodes a record, or some of its fields, as an item of a list. */
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
   problem(problem: Problem): string;
   readonly feed: FeedEncoding;
 }
 
-/** How a page of the feed is written: `start`, its items with `separator` between them, `end`. */
+/** The encoding of a feed page: `start`, then the items with `separator` between them, then `end`. */
 interface FeedEncoding {
   start(page: FeedPosition): string;
-  /** A change of a record of `resource`. @param cursor the position after it */
+  /** Encodes a change of a record of `resource`. @param cursor the cursor after the change */
   item(resource: Resource, cursor: string, change: Change): string;
   readonly separator: string;
   end(page: FeedPosition): string;
 }
 
-/** Where a page of the feed ends: the cursor after it, and whether there are changes after that. */
+/** The end of a feed page: the cursor after it, and whether there are changes after this cursor. */
 export interface FeedPosition {
   readonly next: string;
   readonly isMore: boolean;
@@ -46,7 +48,7 @@ export interface FeedPosition {
 
 /** A problem document (RFC 9457 section 3). */
 export interface Problem {
-  /** The path of the page about this kind of problem. */
+  /** The path of the documentation page about this kind of problem. */
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -83,7 +85,7 @@ const statuses: Record<Code, number> = {
   unavailable: 503,
 };
 
-/** The codes of requests that cannot be read, by the reason that `wire` has for it. */
+/** The error codes of requests that cannot be read, by the reason that `wire` reports. */
 export const unreadableCodes = {
   malformed: "bad-request",
   timeout: "request-timeout",
@@ -91,7 +93,7 @@ export const unreadableCodes = {
   "body-too-large": "too-large",
 } as const satisfies Record<string, Code>;
 
-/** The status code for an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
+/** Returns the status code of an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
 export function statusOf(code: Code): number {
   return statuses[code];
 }

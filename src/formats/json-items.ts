@@ -1,5 +1,5 @@
-// The items of a JSON list, one after the other, so that the list can have any size. Each is read as one value (json-parser.ts); here only its
-// end is found.
+// Reads the items of a JSON list one after the other, so that the list can have any size. This file only finds the end of each item; the item is then
+// parsed as one value (json-parser.ts).
 
 import { Refusal } from "../model/errors.ts";
 import { hintAt, parseFaultless, readJson } from "./json-parser.ts";
@@ -14,8 +14,8 @@ import {
 } from "./syntax-errors.ts";
 
 /**
- * The items of the list that a text is, or its only value.
- * @throws Refusal `bad-request` where the text is malformed, empty, or has an item longer than `maxItemLength`
+ * Yields the items of a JSON list, or the only value of a text that is not a list.
+ * @throws ProblemError `bad-request` if the text is malformed or empty, or has an item longer than `maxItemLength`
  */
 export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenerator<FileItem> {
   const text = new ArrivingText(chunks);
@@ -34,13 +34,14 @@ export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenera
   if (text.next !== undefined) text.refuse(`${text.shown} follows the end of the value`);
 }
 
-/** What has arrived of a text and has not been read, from the index `at` on. */
+/** The part of a text that has arrived and was not read yet. It begins at the index `at`. */
 class ArrivingText {
   at = 0;
   readonly #chunks: AsyncIterator<string>;
   #text = "";
   /** The position of the beginning of `#text` in the file. */
   #from = firstPosition;
+  /** The number of items that were read. */
   #count = 0;
 
   constructor(chunks: AsyncIterable<string>) {
@@ -60,7 +61,7 @@ class ArrivingText {
     return shownAt(this.#text, this.at);
   }
 
-  /** Whether there was more of the text. */
+  /** Waits for the next chunk, and discards the text before `at`. Returns false at the end of the text. */
   async more(): Promise<boolean> {
     if (this.#text.length - this.at > maxItemLength) throw tooLong(this.#count + 1);
     const { done, value } = await this.#chunks.next();
@@ -77,7 +78,7 @@ class ArrivingText {
     } while (this.next === undefined && (await this.more()));
   }
 
-  /** The index after the item that begins here; undefined when the text ends in it. */
+  /** Returns the index after the item that begins at `at`; undefined if the text ends within the item. */
   async endOfItem(): Promise<number | undefined> {
     for (;;) {
       const end = endOfItem(this.#text, this.at);
@@ -85,7 +86,7 @@ class ArrivingText {
     }
   }
 
-  /** Reads the item up to `end`, or to the end of the text. @throws Refusal `bad-request` */
+  /** Parses the item that begins at `at` and ends before the index `end`, by default the end of the text. @throws ProblemError `bad-request` */
   read(end = this.#text.length): FileItem {
     const text = this.#text.slice(this.at, end).trim();
     if (text.length > maxItemLength) throw tooLong(this.#count + 1);
@@ -96,7 +97,7 @@ class ArrivingText {
     return { text, decoded };
   }
 
-  /** Also finds out what is wrong, and where. */
+  /** Parses an item with our own parser, which finds each error and its position. */
   #readSlowly(end: number) {
     const text = this.#text.slice(this.at, end);
     const separator = this.#text[end];
@@ -107,7 +108,7 @@ class ArrivingText {
     return readJson(text, Number.POSITIVE_INFINITY, positionOf(this.#text, this.at, this.#from));
   }
 
-  /** Reads the `,` before the next item, or the `]` of the list. */
+  /** Reads and returns the `,` before the next item, or the `]` at the end of the list. */
   async separator(): Promise<string> {
     await this.skipSpace();
     const { next } = this;
@@ -121,7 +122,7 @@ class ArrivingText {
   }
 }
 
-/** The index after the object or list that begins at `start`, or that of the `,` or bracket after another value. */
+/** Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it. */
 function endOfItem(text: string, start: number): number | undefined {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
@@ -136,7 +137,7 @@ function endOfItem(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** The index of the quote that ends the string whose content begins at `start`; -1 when there is none. */
+/** Returns the index of the quote that ends a string; -1 if the string is not closed. The content of the string begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -1,20 +1,22 @@
-// JSON.parse, for the texts that it reads as our reader below does and that have no fault: it is several times faster.
+// Parses JSON in two ways. `tryFastParse` uses `JSON.parse`, which is several times faster, and accepts only texts without errors for which both ways
+// have the same result. `parseJson` is our own parser. It handles all other texts, and reports each error with its position.
 
 import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
 import { firstPosition, malformed, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
 
-/** Longer texts, of which few are one record, are for the reader: it stops as soon as there are too many values. */
+/** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
 
-/** What is counted in a value: all values in it, itself included, and the names and strings. */
+/** The number of values in a value, itself included, and the number of its strings, names of members included. */
 interface Counts {
   values: number;
   strings: number;
 }
 
 /**
- * The value of a JSON text that is valid, neither too deep nor too long, and repeats no name in an object; otherwise undefined.
- * @param maxCount the number of values that it may have
+ * Returns the value of a valid JSON text. Returns undefined if the text is malformed, too long, nested too deeply, has too many values, or has a name
+ * twice in an object.
+ * @param maxCount maximum number of values
  */
 export function parseFaultless(text: string, maxCount: number): unknown {
   if (text.length > maxLength) return undefined;
@@ -26,11 +28,11 @@ export function parseFaultless(text: string, maxCount: number): unknown {
   }
   const counts = { values: 0, strings: 0 };
   if (!count(value, 0, counts) || counts.values > maxCount) return undefined;
-  // Of equal names in an object, JSON.parse keeps the last one: then the text has more strings than the value.
+  // If an object has two equal names, JSON.parse keeps only the last member. Then the text has more strings than the value.
   return 2 * counts.strings === quotesIn(text) ? value : undefined;
 }
 
-/** Adds the counts of `value`, which is nested `depth` deep. Returns false if it is nested too deeply. */
+/** Adds the counts of `value` to `counts`. Returns false if it is nested too deeply. @param depth the depth of `value`, from 0 */
 function count(value: unknown, depth: number, counts: Counts): boolean {
   counts.values++;
   if (typeof value === "string") counts.strings++;
@@ -44,7 +46,7 @@ function count(value: unknown, depth: number, counts: Counts): boolean {
   return true;
 }
 
-/** The number of quotes that begin or end a string in a valid JSON text. */
+/** Returns the number of quotes that begin or end a string in a valid JSON text. */
 function quotesIn(text: string): number {
   let quotes = 0;
   for (let at = 0; at < text.length; at++) {
@@ -55,10 +57,10 @@ function quotesIn(text: string): number {
   return quotes;
 }
 
-// JSON (RFC 8259), read by our own code. `JSON.parse` keeps the last of two equal names in silence, does not say where a
-// text is malformed, and reads all of it, however deep or full of values that no record has.
+// Our own parser for JSON (RFC 8259). It exists because `JSON.parse` silently keeps the last of two equal names, does not say where a text is
+// malformed, and parses a text of any depth and any number of values to its end.
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a string
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a string must not contain these characters
 const plain = /[^"\\\u0000-\u001f]*/y;
 const unicodeEscape = /u[0-9A-Fa-f]{4}/y;
 const shortEscapes = '"\\/bfnrt';
@@ -67,10 +69,10 @@ const word = /(?:true|false|null)(?![A-Za-z0-9_])/y;
 const words: Record<string, unknown> = { true: true, false: false, null: null };
 
 /**
- * Reads one JSON value. A name that occurs twice in an object is a fault. Objects come without a prototype.
- * @param most after so many values the rest is not read, which is a fault too
- * @param from the position of the beginning of `text`, if that is a part of a file
- * @throws Refusal `bad-request` where the text is malformed or nested too deeply, with line and column
+ * Parses one JSON value. A name that appears twice in an object is reported as a field error. The objects in the result have no prototype.
+ * @param most maximum number of values. Values after it are not read, which is reported as a field error
+ * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
+ * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
  */
 export function readJson(text: string, most: number, from = firstPosition): { input: unknown; faults: Fault[] } {
   const reader = new JsonReader(text, most, from);
@@ -82,11 +84,11 @@ class JsonReader {
   readonly #text: string;
   readonly #most: number;
   readonly #from: Position;
-  /** The names on the way to where reading is. */
+  /** The names of the members that contain the present position, outermost first. */
   readonly #path: string[] = [];
   #at = 0;
   #values = 0;
-  /** Whether there were too many values: then nothing more is read. */
+  /** Whether there were too many values. Then reading stops. */
   #isCut = false;
 
   constructor(text: string, most: number, from: Position) {
@@ -214,13 +216,13 @@ class JsonReader {
   }
 }
 
-/** Where `pattern`, which is sticky, ends when it begins at `at`; `at` when it does not match there. */
+/** Returns the index after the match of the sticky `pattern` at the index `at`; `at` itself if the pattern does not match there. */
 function passOver(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/** What was probably meant by a character that begins no value. */
+/** Returns a hint for a character with which a value cannot begin: the mistake that the author of the text probably made. */
 export function hintAt(character = ""): string {
   if (character === "'") return "; JSON takes double quotes only";
   if (character === "/" || character === "#") return "; JSON has no comments";

@@ -32,8 +32,8 @@ function changeObject(resource: Resource, cursor: string, { at, operation, id, b
 
 /**
  * Decodes the JSON value of a body or a file.
- * @param maxCount reading stops after this number of values, which is then a fault
- * @throws Refusal `bad-request` if the text is empty or malformed
+ * @param maxCount maximum number of values. Values after it are not read, which is reported as a field error
+ * @throws ProblemError `bad-request` if the text is empty, malformed or nested too deeply
  */
 export function decodeJson(text: string, maxCount = Number.POSITIVE_INFINITY): Decoded {
   if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send a JSON object");

@@ -1,15 +1,15 @@
-// Bounds on request bodies, and the refusals of texts that cannot be parsed.
+// Limits of request bodies and file items, and the errors of texts that cannot be parsed.
 
 import { Refusal } from "../model/errors.ts";
 import type { Decoded } from "./format.ts";
 
-/** Nesting levels of a text; more than any record has. */
+/** Maximum nesting depth of a text. It is more than any record has. */
 export const maxDepth = 8;
 
-/** Values (JSON) or elements (XML) that are read of a request body; more than any record has. */
+/** Maximum values (JSON) or elements (XML) of a request body. It is more than any record has. */
 export const maxValues = 1000;
 
-/** Where something is in a text, from 1. A column is a code point; a line ends with CRLF, LF or CR, as in editors. */
+/** A position in a text, counted from 1. Columns count code points. A line ends with CRLF, LF or CR, as in editors. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -18,10 +18,10 @@ export interface Position {
 export const firstPosition: Position = { line: 1, column: 1 };
 
 /**
- * The refusal of a text that cannot be parsed.
- * @param form the form that the text lacks, such as `valid JSON`
+ * Returns the error of a text that cannot be parsed.
+ * @param form the form that the text should have, such as `valid JSON`
  * @param at the index of the error in `text`
- * @param from the position of the beginning of `text`, if that is a part of a file
+ * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
  */
 export function malformed(form: string, text: string, at: number, detail: string, from = firstPosition): Refusal {
   const { line, column } = positionOf(text, at, from);
@@ -30,7 +30,7 @@ export function malformed(form: string, text: string, at: number, detail: string
   });
 }
 
-/** The refusal of a text that exceeds `maxDepth` at index `at`. */
+/** Returns the error of a text that exceeds `maxDepth` at the index `at`. */
 export function tooDeep(text: string, at: number, from = firstPosition): Refusal {
   const { line, column } = positionOf(text, at, from);
   const detail = "the body is nested too deeply";
@@ -39,14 +39,14 @@ export function tooDeep(text: string, at: number, from = firstPosition): Refusal
   });
 }
 
-/** The error of a reader for request bodies and files, in the words for a file. What is no refusal stays as it is. */
+/** Replaces "the body" by "the file" in the error of a parser that reads both. Returns any other error unchanged. */
 export function toFileError(error: unknown): unknown {
   if (!(error instanceof Refusal) || !error.message.startsWith("the body ")) return error;
   const { code, message, faults, cause } = error;
   return new Refusal(code, message.replace("the body", "the file"), { faults, cause });
 }
 
-/** The character at index `at`, for a message. */
+/** Returns the character at the index `at`, for a message. */
 export function shownAt(text: string, at: number): string {
   const code = text.codePointAt(at);
   if (code === undefined) return "the end of the text";
@@ -54,7 +54,7 @@ export function shownAt(text: string, at: number): string {
   return isVisible ? `\`${String.fromCodePoint(code)}\`` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The position of the index `at` in a text that begins at `from`. */
+/** Returns the position of the index `at` in a text that begins at the position `from`. */
 export function positionOf(text: string, at: number, from = firstPosition): Position {
   let { line, column } = from;
   for (let index = 0; index < at; index++) {
@@ -67,18 +67,18 @@ export function positionOf(text: string, at: number, from = firstPosition): Posi
   return { line, column };
 }
 
-// The items of a file: one of the records in it, as it is written there and as it is read.
+// The items of a file, each with one record.
 
 export interface FileItem {
-  /** As it is in the file. */
+  /** The text of the item in the file. */
   readonly text: string;
   readonly decoded: Decoded;
 }
 
-/** Characters of an item. Bounds the memory for one whose end is missing. */
+/** Maximum UTF-16 units of an item. It limits the memory for an item without an end. */
 export const maxItemLength = 1 << 20;
 
-/** @param number of the item, from 1 */
+/** Returns the error of an item that exceeds `maxItemLength`. @param number the number of the item in its file, from 1 */
 export function tooLong(number: number): Refusal {
   return new Refusal(
     "bad-request",
@@ -86,7 +86,7 @@ export function tooLong(number: number): Refusal {
   );
 }
 
-/** The text of a file in UTF-8. @throws Refusal `bad-request` if it is something else */
+/** Decodes a file in UTF-8. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
 export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {

@@ -1,14 +1,15 @@
-// Text in any character encoding of the WHATWG Encoding Standard.
+// Decodes text in any character encoding of the WHATWG Encoding Standard.
 
 import { Refusal } from "../model/errors.ts";
 
-/** What begins a text in each Unicode encoding, if it has a byte order mark. */
+/** The byte order marks of the Unicode encodings. */
 const byteOrderMarks: readonly [encoding: string, bytes: readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
 ];
 
+/** Bytes of the longest byte order mark. */
 const longestMark = 3;
 
 /** Whether `label` names an encoding, such as `utf-8`, `windows-1252` or `latin1`. */
@@ -22,9 +23,9 @@ export function isEncoding(label: string): boolean {
 }
 
 /**
- * Decodes a text. A byte order mark identifies its encoding, and takes precedence over `label` (Encoding Standard section 6.1).
+ * Decodes a text. A byte order mark decides the encoding, and takes precedence over `label` (Encoding Standard section 6.1).
  * @param label the encoding of a text without a byte order mark
- * @throws Refusal `bad-request` if the bytes are not valid in that encoding
+ * @throws ProblemError `bad-request` if the bytes are not valid in the encoding
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, label = "utf-8"): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
@@ -51,9 +52,9 @@ function decoderOf(start: Uint8Array, label: string): TextDecoder {
   return createDecoder(marked?.[0] ?? label);
 }
 
-/** @throws RangeError when there is no such encoding; its `decode` throws a TypeError for bytes that are not valid */
+/** Returns a decoder that throws a TypeError for invalid bytes. @throws RangeError if no encoding has this label */
 function createDecoder(label: string): TextDecoder {
-  // The runtime has more encodings than its types.
+  // The runtime supports more encodings than its types say.
   return new TextDecoder(label as "utf-8", { fatal: true });
 }
 
@@ -66,7 +67,7 @@ function invalidText(encoding: string): Refusal {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes UTF-8, and removes a byte order mark. @throws Refusal `bad-request` if the bytes are not valid UTF-8 */
+/** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
 export function fromUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);

@@ -1,12 +1,12 @@
-// A parser for XML 1.0 documents without a DOCTYPE. The parser of the runtime does not report the position of an error, and has no bound on depth or
-// on the number of elements.
+// A parser for XML 1.0 documents without a DOCTYPE. The program has its own because the parser of the runtime does not report the position of an
+// error, and does not limit the depth or the number of elements.
 
 import { Refusal } from "../model/errors.ts";
 import { firstPosition, malformed, maxDepth, shownAt, tooDeep } from "./syntax-errors.ts";
 
-// The tokens of XML 1.0, and reading them from a text.
+// Scans the tokens of XML 1.0.
 
-// XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so each takes time proportional to the text.
+// XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so a match takes time in proportion to the length of the text.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
 const invalidCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const nameStart =
@@ -17,14 +17,14 @@ const declarationPattern =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Attributes of one element. */
+/** Maximum attributes of one element. */
 const maxAttributes = 100;
 
 /** Reads tokens of `text` from the index `at`. */
 class XmlScanner {
   protected text: string;
   protected at = 0;
-  /** The position of the beginning of `text`, which may be a part of a file. */
+  /** The position of the beginning of `text` in its file, because `text` may be a part of a file. */
   protected from = firstPosition;
 
   constructor(text: string) {
@@ -39,7 +39,7 @@ class XmlScanner {
     return true;
   }
 
-  /** Reads a name. @param expected what a message calls it */
+  /** Reads a name. @param expected the expected token, for the message if the text has something else */
   protected name(expected: string): string {
     const begin = this.at;
     if (!this.skip(namePattern)) this.refuse(`expected ${expected}, not ${this.shown}`);
@@ -47,8 +47,9 @@ class XmlScanner {
   }
 
   /**
-   * Replaces the references in `raw`, whose index in the text is `begin` (section 4.1).
-   * @param normalize of line ends (section 2.11) or of white space in attributes (section 3.3.3)
+   * Replaces the references in `raw` by their characters (section 4.1), and normalizes the text between them.
+   * @param begin the index of `raw` in the text
+   * @param normalize normalizes line ends (section 2.11) or the white space of attributes (section 3.3.3)
    */
   protected resolved(raw: string, begin: number, normalize: (text: string) => string): string {
     let resolved = "";
@@ -66,7 +67,7 @@ class XmlScanner {
     return resolved + normalize(raw.slice(from));
   }
 
-  /** The attributes up to the `>` or `/` at the end of the tag. */
+  /** Reads the attributes, up to the `>` or `/` at the end of the tag. */
   protected attributes(): ReadonlyMap<string, string> {
     const attributes = new Map<string, string>();
     while (true) {
@@ -109,7 +110,7 @@ class XmlScanner {
   }
 }
 
-/** The character of `&reference;`, or undefined if there is none. Without a DOCTYPE, only the predefined entities exist. */
+/** Returns the character of `&reference;`; undefined if the reference is invalid. Without a DOCTYPE, only the predefined entities exist. */
 function toCharacter(reference: string): string | undefined {
   if (!reference.startsWith("#")) return Object.hasOwn(entities, reference) ? entities[reference] : undefined;
   const isHexadecimal = reference[1] === "x";
@@ -141,26 +142,26 @@ export interface XmlElement {
 
 export interface XmlDocument {
   readonly root: XmlElement;
-  /** Whether reading stopped at the bound on elements. */
+  /** Whether reading stopped because there were too many elements. */
   readonly isCut: boolean;
 }
 
 /**
  * Parses a document.
- * @param maxElements reading stops after this number of elements
- * @throws Refusal `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
+ * @param maxElements maximum number of elements. Elements after it are not read
+ * @throws ProblemError `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
  */
 export function readXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
   return new XmlReader(text, maxElements).read();
 }
 
-/** An element whose end tag has not been read. */
+/** An element before its end tag was read. */
 interface OpenElement {
   readonly name: string;
   readonly children: (XmlElement | string)[];
 }
 
-/** Reads a document. What is read of it is in `root`; `open` has the elements around the index `at`. */
+/** Reads a document. `root` is the root element, as far as it was read. `open` has the elements that contain the index `at`, outermost first. */
 export class XmlReader extends XmlScanner {
   readonly #maxElements: number;
   protected readonly open: OpenElement[] = [];
@@ -180,7 +181,7 @@ export class XmlReader extends XmlScanner {
     return { root: this.end(isCut), isCut };
   }
 
-  /** @throws Refusal if the text has a character from `start` on that XML cannot contain */
+  /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later */
   protected requireCharacters(start: number): void {
     const bad = this.text.slice(start).search(invalidCharacter);
     if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
@@ -192,13 +193,13 @@ export class XmlReader extends XmlScanner {
       this.refuse("the XML declaration is malformed");
   }
 
-  /** Reads the tag, comment, instruction, CDATA section or text that begins here. */
+  /** Reads the tag, comment, instruction, CDATA section or text that begins at the index `at`. */
   protected token(): void {
     if (this.text[this.at] === "<") this.#markup();
     else this.#characters();
   }
 
-  /** The root element at the end of the text. @param isCut whether elements may be open */
+  /** Returns the root element at the end of the text. @param isCut whether elements may still be open */
   protected end(isCut = false): XmlElement {
     if (!this.root) this.refuse("the document has no element");
     const last = this.open.at(-1);
@@ -270,7 +271,7 @@ export class XmlReader extends XmlScanner {
     else this.refuse("expected a comment or a CDATA section after `<!`");
   }
 
-  /** The text up to the next markup. */
+  /** Reads the text up to the next markup. */
   #characters(): void {
     const begin = this.at;
     const next = this.text.indexOf("<", begin);

@@ -12,8 +12,8 @@ import { readXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-par
 
 /**
  * Parses a document.
- * @param maxCount reading stops after this number of elements
- * @throws Refusal `bad-request` if it is malformed or has a DOCTYPE, `unsupported-media-type` if it is not UTF-8
+ * @param maxCount maximum number of elements. Elements after it are not read
+ * @throws ProblemError `bad-request` if it is malformed or has a DOCTYPE; `unsupported-media-type` if it is not in UTF-8
  */
 function parseXml(body: Uint8Array, maxCount: number): XmlDocument {
   refuseOtherEncodings(body);
@@ -22,7 +22,7 @@ function parseXml(body: Uint8Array, maxCount: number): XmlDocument {
   return readXml(text, maxCount);
 }
 
-/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws Refusal as `parseXml` and `decodeRecord` do */
+/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXml` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   const { root, isCut } = parseXml(body, maxValues);
   const { input, faults } = decodeRecord(resource, root);
@@ -31,7 +31,7 @@ export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   return { input, faults: [cut, ...faults] };
 }
 
-/** Decodes the element of a record. @throws Refusal `bad-request` if it has another name */
+/** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
 function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   if (root.name !== resource.element) throw otherRoot(resource, root);
   const faults: Fault[] = [];
@@ -46,7 +46,7 @@ function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   return { input, faults };
 }
 
-/** Reads the records of a list, the children of `<Results>`, or the only record of a file. @throws Refusal `bad-request`, `unsupported-media-type` */
+/** Yields the records of a file: the children of `<Results>`, or the only record. @throws ProblemError `bad-request`, `unsupported-media-type` */
 export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<FileItem> {
   const requireRoot = (name: string) => {
     if (name !== listElement && name !== resource.element)
@@ -58,10 +58,10 @@ export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<U
 
 const listElement = "Results";
 
-/** Bytes at the beginning of a file that say its encoding. */
+/** Bytes at the beginning of a file in which the XML declaration is searched for an encoding. */
 const declarationSize = 1024;
 
-/** The chunks of a file, after a look at its declaration. @throws Refusal `unsupported-media-type` */
+/** Yields the bytes of a file after it has checked the encoding in the XML declaration. @throws ProblemError `unsupported-media-type` */
 async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | undefined = new Uint8Array(0);
   for await (const chunk of bytes) {
@@ -103,7 +103,7 @@ function otherRoot({ element }: Resource, root: XmlElement): Refusal {
   return new Refusal("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
 }
 
-/** The element that is read: that of the record, or of a group in it. */
+/** The element that is being read: a record, or a group in it. */
 interface Position {
   readonly resource: Resource;
   readonly fields: Fields;
@@ -112,7 +112,7 @@ interface Position {
   readonly faults: Fault[];
 }
 
-/** Ignores `xmlns:x="..."`, which some serialisers add. */
+/** Reads the attributes of an element. Ignores `xmlns:x="..."`, which some serialisers add. @param onId called with the `ID` if it is allowed */
 function readAttributes(node: XmlElement, { prefix, faults }: Position, onId?: (id: string) => void): void {
   for (const [name, value] of node.attributes) {
     if (name === "ID" && onId) onId(value);
@@ -150,7 +150,7 @@ function readChild(child: XmlElement, position: Position, into: Record<string, u
   }
 }
 
-/** A suggestion for an unknown element. It names the groups around the element if they differ from the present ones. */
+/** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
 function hintFor(path: string, { resource, prefix }: Position): string {
   const meant = nearestPath(path, fieldPaths(resource));
   if (!meant) return "";
@@ -191,18 +191,18 @@ function shorten(text: string): string {
   return JSON.stringify(text.trim().slice(0, 40));
 }
 
-// The records of an XML list, one after the other, so that the list can have any size. The reader is the one for whole documents; it forgets each
-// record once it was read.
+// Reads the records of an XML list one after the other, so that the list can have any size. It uses the parser for whole documents, but removes each
+// record from the document once it was read.
 
-/** An element that is a record, and how it is written. */
+/** The element of a record, and its text in the file. */
 interface ElementItem extends Pick<FileItem, "text"> {
   readonly element: XmlElement;
 }
 
 /**
- * The elements in the root element of a document if that is named `list`; otherwise the root element.
- * @param requireRoot is called with the name of the root element as soon as it is read
- * @throws Refusal `bad-request` where the text is malformed, empty, or has a record longer than `maxItemLength`
+ * Yields the children of the root element, if it is named `list`; otherwise the root element.
+ * @param requireRoot called with the name of the root element as soon as it is read
+ * @throws ProblemError `bad-request` if the text is malformed or empty, or has a record longer than `maxItemLength`
  */
 async function* readXmlItems(
   chunks: AsyncIterable<string>,
@@ -221,7 +221,7 @@ async function* readXmlItems(
 class XmlItems extends XmlReader {
   readonly #list: string;
   readonly #requireRoot: (name: string) => void;
-  /** The index at which the record begins that is being read. */
+  /** The index at which the record that is being read begins. */
   #begin = 0;
   #isBegun = false;
   #count = 0;
@@ -232,7 +232,7 @@ class XmlItems extends XmlReader {
     this.#requireRoot = requireRoot;
   }
 
-  /** Adds a chunk, and forgets what was read before the record that is being read. */
+  /** Adds a chunk, and discards the text before the record that is being read. */
   add(chunk: string): void {
     const end = this.#isInItem ? this.#begin : this.at;
     this.from = positionOf(this.text, end, this.from);
@@ -242,12 +242,12 @@ class XmlItems extends XmlReader {
     this.requireCharacters(this.text.length - chunk.length);
   }
 
-  /** @throws Refusal `bad-request` when more has arrived than a record may have */
+  /** @throws ProblemError `bad-request` if a record is longer than `maxItemLength` */
   requireBounded(): void {
     if (this.text.length - (this.#isInItem ? this.#begin : this.at) > maxItemLength) throw tooLong(this.#count + 1);
   }
 
-  /** The records that are complete. @param isEnd whether nothing follows */
+  /** Yields the records that are complete. @param isEnd whether the whole text has arrived */
   *items(isEnd: boolean): Generator<ElementItem> {
     while (this.at < this.text.length && (isEnd || this.#isTokenComplete())) {
       if (!this.#isBegun) this.declaration();
@@ -264,12 +264,12 @@ class XmlItems extends XmlReader {
     if (root.name !== this.#list) yield { element: root, text: this.text.slice(this.#begin).trimEnd() };
   }
 
-  /** Whether the index is in an element that is a record. */
+  /** Whether the index `at` is within the element of a record. */
   get #isInItem(): boolean {
     return this.root !== undefined && (this.root.name !== this.#list || this.open.length > 1);
   }
 
-  /** Takes the elements that are complete out of the list. */
+  /** Removes the complete elements from the list, and yields them. */
   *#taken(): Generator<ElementItem> {
     const [list] = this.open;
     if (!list || this.#isInItem) return;
@@ -280,7 +280,7 @@ class XmlItems extends XmlReader {
     }
   }
 
-  /** Whether the tag, comment, instruction, CDATA section or text that begins here has arrived to its end. */
+  /** Whether the tag, comment, instruction, CDATA section or text that begins at the index `at` has arrived to its end. */
   #isTokenComplete(): boolean {
     const { text, at } = this;
     if (text[at] !== "<") return text.includes("<", at);
@@ -292,7 +292,7 @@ class XmlItems extends XmlReader {
   }
 }
 
-/** Whether the text has the `>` of the tag that begins at `start`. In quotes, that is a character like others. */
+/** Whether the text contains the `>` that ends the tag at the index `start`. A `>` in quotes does not end the tag. */
 function isTagComplete(text: string, start: number): boolean {
   for (let at = start; at < text.length; at++) {
     const character = text[at] as string;

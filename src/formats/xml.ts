@@ -27,7 +27,7 @@ export const xml: Format = {
   },
 };
 
-/** No attribute has a character that needs escaping: a cursor, a time, names of this program, and numbers. */
+/** Encodes a change. The attributes need no escaping, because they are a cursor, a time, names of this program, and numbers. */
 function changeElement(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
   const time = new Date(at).toISOString();
   const start = `<Change Cursor="${cursor}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
@@ -39,7 +39,7 @@ function element(resource: Resource, record: Partial<StorefrontRecord>): string 
   return `<${resource.element} ID="${record.ID}">${fieldElements(resource.fields, record)}</${resource.element}>`;
 }
 
-/** The elements of the fields that `values` has. */
+/** Returns the elements of those fields that are in `values`. */
 function fieldElements(fields: Fields, values: Values | Partial<StorefrontRecord>): string {
   let out = "";
   for (const name in fields) {
@@ -55,14 +55,14 @@ function fieldElements(fields: Fields, values: Values | Partial<StorefrontRecord
 
 const special = /[&<>\r]/;
 
-/** Escapes CR too, because a parser would turn it into LF (XML 1.0 section 2.11). */
+/** Escapes the text of an element. CR is escaped too, because a parser would turn it into LF (XML 1.0 section 2.11). */
 export function escapeText(text: string): string {
   return special.test(text)
     ? text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\r", "&#13;")
     : text;
 }
 
-/** A problem document in XML (RFC 9457 appendix B). */
+/** Encodes a problem document in XML (RFC 9457 appendix B). */
 function problemDocument(problem: Problem): string {
   const { errors, ...members } = problem;
   const simple = Object.entries(members).map(([name, value]) => `<${name}>${safeText(String(value))}</${name}>`);
@@ -78,12 +78,12 @@ function position(line: number | undefined, column: number | undefined): string 
   return line === undefined ? "" : `<line>${line}</line><column>${column}</column>`;
 }
 
-/** Problems quote what clients sent: replaces characters that XML cannot contain by U+FFFD. */
+/** Escapes a text, and replaces the characters that XML cannot contain by U+FFFD. Problem documents quote texts of clients, which may have them. */
 function safeText(text: string): string {
   return escapeText(withXmlCharacters(text));
 }
 
-/** Text for a comment, which cannot contain two hyphens, nor end in one (XML 1.0 section 2.5). */
+/** Converts `text` for an XML comment, which must not contain two hyphens in sequence or end in a hyphen (XML 1.0 section 2.5). */
 export function escapeXmlComment(text: string): string {
   return withXmlCharacters(text).replace(/-(?=-|$)/g, "- ");
 }

@@ -1,4 +1,4 @@
-// Which site a request is for, and which key it carries.
+// Reads from a request the host, the API key and the client's network, and checks the key. authorizer.ts decides what follows from them.
 
 import { isIPv4, isIPv6 } from "node:net";
 import { BoundedCache } from "../lib/bounded-cache.ts";
@@ -10,11 +10,11 @@ import type { RequestHeaders } from "../wire/request-header.ts";
 import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange, KeyRefusal } from "./handler.ts";
 
-/** By host. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port up to 5. */
+/** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
 const hostnames = new BoundedCache(1024, 300, hostnameOf);
 
 /**
- * The host that the request names, as it was sent, one character per byte; empty when it names none (HTTP/1.0).
+ * Returns the requested host as the client sent it, one character per byte; empty if the request has no host (HTTP/1.0).
  * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` decides, because a proxy sets it
  */
 export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
@@ -23,12 +23,12 @@ export function sentHost({ request, target }: Exchange, trustForwardedHost: bool
   return forwarded || (target.host ?? request.headers.get("host") ?? "");
 }
 
-/** The hostname of `host` in its normal form. @param host as `sentHost` returns it */
+/** Returns the hostname of `host` in its normal form. @param host as `requestedHost` returns it */
 export function toHostname(host: string): string {
   return hostnames.get(host);
 }
 
-/** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` returns it */
+/** Returns the error for a host that no site has (RFC 9110 section 15.5.20). @param host as `requestedHost` returns it */
 export function wrongSite(host: string): Refusal {
   if (host === "") return new Refusal("wrong-site", "the request names no host, and there is no default website");
   // Some clients send letters outside ASCII, as UTF-8.
@@ -37,9 +37,9 @@ export function wrongSite(host: string): Refusal {
 }
 
 /**
- * The request's key, if it is valid for `site` now. The key and the reason of a refusal are noted in `exchange`, for the log.
+ * Returns the request's key if it is valid for `site` now. Sets the key and the reason of a rejection in the request context, for the log.
  * @param now milliseconds since 1970
- * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without saying which;
+ * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which;
  *   `forbidden` for the key of another site
  */
 export function authenticate(exchange: Exchange, site: Site, directory: Directory, now: number): Key {
@@ -56,8 +56,8 @@ export function authenticate(exchange: Exchange, site: Site, directory: Director
 }
 
 /**
- * The digests of the keys in header sections. Most clients send the same section again and again, which `wire` parses once, and a digest takes
- * as long as the rest of the admission. The key itself is looked up for each request.
+ * The digest of the key in each header section. Most clients repeat their header section; the wire parses it once and passes the same object again.
+ * Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request.
  */
 const digests = new WeakMap<RequestHeaders, string>();
 
@@ -69,7 +69,7 @@ function digestIn(headers: RequestHeaders, key: string): string {
   return digest;
 }
 
-/** @throws Refusal `forbidden` unless `key` may write */
+/** Requires that `key` may write. @throws ProblemError `forbidden` if it may only read */
 export function requireWrite(exchange: Exchange, key: Key): void {
   if (key.scope === "write") return;
   exchange.keyRefusal = "read-only";
@@ -89,20 +89,20 @@ function unauthorized(site: Site): Refusal {
   );
 }
 
-// The network that a request comes from, by which failed authentications are counted (contract section 9).
+// The client's network. Failed authentications are counted by network (contract section 9).
 
 /**
- * The client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the least that a customer gets (RFC 6177
- * section 2). An IPv4-mapped address is the IPv4 address.
- * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. Clients choose the
- *   entries before it. If it is not an address, the network is the proxy's.
+ * Returns the client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the smallest network that a customer gets (RFC 6177
+ * section 2). An IPv4-mapped address counts as the IPv4 address. If the address is unknown, returns `unknown`.
+ * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. The entries before it could be
+ *   forged. If the last entry is not an address, returns the network of the proxy.
  */
 export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
   const forwarded = forwardedFor(request, trustProxy);
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 
-/** The client's address, as `clientNetwork` finds it; undefined when it is not known. */
+/** Returns the client's address, found as in `clientNetwork`; undefined if it is unknown. */
 export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
   const forwarded = forwardedFor(request, trustProxy);
   return (forwarded && addressIn(forwarded)) || addressIn(request.address);
@@ -112,13 +112,13 @@ function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | u
   return trustProxy ? headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
 }
 
-/** The network of an address with or without a port, IPv6 with or without brackets; undefined when it is not an address. */
+/** Returns the network of an address with or without a port, IPv6 with or without brackets; undefined if `text` is not an address. */
 export function networkOf(text: string): string | undefined {
   const address = addressIn(text);
   return address === undefined || isIPv4(address) ? address : networkOfV6(address);
 }
 
-/** The address alone; undefined when there is none. */
+/** Returns the address in `text`, without port, brackets and zone; undefined if `text` is not an address. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
   const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
@@ -126,7 +126,7 @@ function addressIn(text: string): string | undefined {
 }
 
 function networkOfV6(address: string): string {
-  // The URL standard's form has no dotted part, and at most one `::`.
+  // In the form of the URL standard, an IPv6 address has no dotted part, and at most one `::`.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
   if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");

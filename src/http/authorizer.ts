@@ -1,4 +1,18 @@
-// Admission: the site that the request's host selects, the key, and the limits (contract sections 1 and 9).
+// Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9).
+//
+//   resolveSite            the site of the host, with an up-to-date view    before the route is checked
+//   authorize              key and rate limit                               before the route responds; counts the request
+//   reauthorize            key and site again, up to date                   after a wait: slow body, long poll, list
+//   reauthorizeInMemory    key and site again, without a query              after a read that also returned the head of the system site
+//
+// The check of contract section 1 needs the site first (421, 403 if it is suspended), then the route (404, 405), and then the key (401, 403, 429). So
+// these are two functions, and handler.ts checks the route between them.
+//
+// Invariants:
+// - The site and the key come from an index of the system site (directory.ts), which is up to date when `resolveSite` returns. If it has become
+//   up to date only during the call, and maps the host to another site now, the site is resolved again.
+// - A response is made only if the key and the site are valid as of the response's data. A revoked key or a suspended site has an effect on the next
+//   response, also of requests that are in flight.
 
 import { messageOf } from "../lib/errors-for-log.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
@@ -15,11 +29,11 @@ import type { HttpDependencies } from "./server.ts";
 export interface AdmissionOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
   readonly trustProxy: boolean;
-  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
+  /** Whether the last entry of `X-Forwarded-Host` is the host that the client requested, because a proxy sets it. */
   readonly trustForwardedHost: boolean;
-  /** Limits the requests of a key without its own rate; undefined for no limit. */
+  /** Limits the requests of each key that has no rate of its own; undefined for no limit. */
   readonly keyLimit: Limit | undefined;
-  /** Limits the requests with an invalid key from one client network. */
+  /** Limits the requests with an invalid key from each client network. */
   readonly failureLimit: Limit;
 }
 
@@ -39,8 +53,8 @@ export class Admission {
   }
 
   /**
-   * The site that the request's host selects, as new as the store is now. It is noted in `exchange`.
-   * @throws Refusal `wrong-site`, `site-suspended`, or `unavailable` when the store does not respond
+   * Returns an up-to-date view of the site that the request's host selects. Sets the site in the request context.
+   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
    */
   atSite(exchange: Exchange): MaybePromise<FreshSite> {
     const host = sentHost(exchange, this.#options.trustForwardedHost);
@@ -49,7 +63,11 @@ export class Admission {
     return fresh instanceof Promise ? this.#confirmLater(exchange, host, fresh) : this.#confirm(exchange, host, fresh);
   }
 
-  /** Returns the request's key for the site that `atSite` found, and counts the request. @throws Refusal `unauthorized`, `forbidden` or `too-many-requests` */
+  /**
+   * Returns the request's key for the site that `resolveSite` has found. The request counts for the rate limit of the key; with an invalid key, for
+   * the limit of the client's network.
+   * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
+   */
   admit(exchange: Exchange): Key {
     const now = this.#dependencies.now();
     let key: Key;
@@ -66,10 +84,10 @@ export class Admission {
   }
 
   /**
-   * Checks the site and the key again, as they are known to this process, for a request that has got its data from the store together
-   * with them. The request does not count again.
-   * @param siteId the site of the data
-   * @throws Refusal as `atSite` and `admit` do, and OtherHistory if the host has another site now
+   * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record. The
+   * request does not count again.
+   * @param siteId the site of the record
+   * @throws ProblemError as `resolveSite` and `authorize` do; EpochChangedError if the host has another site now
    */
   recheck(exchange: Exchange, siteId: number): void {
     const site = this.#siteAt(sentHost(exchange, this.#options.trustForwardedHost), exchange);
@@ -78,9 +96,9 @@ export class Admission {
   }
 
   /**
-   * Checks the site and the key again, for a request that was admitted and has waited since, and calls `then`. The request does not
-   * count again.
-   * @throws Refusal as `atSite` and `admit` do
+   * Authorizes a request again that has waited since it was authorized. Calls `then` with its key and an up-to-date view of its site, and returns the
+   * result. The request does not count again.
+   * @throws ProblemError as `resolveSite` and `authorize` do, except `too-many-requests`
    */
   readmit<T>(exchange: Exchange, then: (key: Key, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
     return after(this.atSite(exchange), (fresh) =>
@@ -88,7 +106,7 @@ export class Admission {
     );
   }
 
-  /** Stores when keys were last used. */
+  /** Saves the times at which keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
   }
@@ -97,7 +115,7 @@ export class Admission {
     return this.#confirm(exchange, host, await fresh);
   }
 
-  /** Only now is the directory as new as the store. It may have another site for the host. */
+  /** The index is up to date only now, and may map the host to another site: then resolves again. */
   #confirm(exchange: Exchange, host: string, fresh: FreshSite): MaybePromise<FreshSite> {
     return this.#siteAt(host, exchange).id === fresh.site ? fresh : this.atSite(exchange);
   }
@@ -125,31 +143,31 @@ export class Admission {
   }
 }
 
-/** The site that `atSite` has noted. */
+/** Returns the site that `resolveSite` has set. */
 function siteOf({ site }: Exchange): Site {
   if (!site) throw new Error("the request's site is not known yet");
   return site;
 }
 
-// Limits of requests: one token bucket per key, and one per client network that sends invalid keys (contract section 9).
+// Rate limits: one token bucket per key, and one per client network that sends invalid keys (contract section 9).
 
-/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
+/** Returns the header fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). @param left whole tokens in the bucket */
 export function rateLimitHeaders({ rate, burst }: Limit, left: number): Record<string, string> {
   const window = Math.max(1, Math.round(burst / rate));
   const refill = Math.ceil((burst - left) / rate);
   return { "RateLimit-Policy": `"key";q=${burst};w=${window}`, RateLimit: `"key";r=${left};t=${refill}` };
 }
 
-/** The refusal of a request for which there was no token. */
+/** Returns the error of a request for which the bucket had no token. `Retry-After` is the time in which one token refills, at least 1 s. */
 export function tooManyRequests(limit: Limit, detail: string): Refusal {
   const retryAfter = Math.max(1, Math.ceil(1 / limit.rate));
   return new Refusal("too-many-requests", detail, { retryAfter });
 }
 
-/** Milliseconds between two writes to the store. */
+/** Milliseconds between two writes to the database. */
 const interval = 30_000;
 
-/** Remembers when each key was last used, and stores that every 30 seconds and on `stop`. */
+/** Tracks when each key was last used, and saves these times every 30 seconds and on `stop`. */
 export class KeyUses {
   readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
   readonly #timer: NodeJS.Timeout;
@@ -161,17 +179,18 @@ export class KeyUses {
     this.#timer.unref();
   }
 
-  /** @param now milliseconds since 1970 */
+  /** Tracks a use of a key. @param now milliseconds since 1970 */
   note(keyId: number, now: number): void {
     this.#uses.set(keyId, now);
   }
 
+  /** Saves the times that are not saved yet, and stops. */
   stop(): Promise<void> {
     clearInterval(this.#timer);
     return this.#flush();
   }
 
-  /** A failure is logged. What could not be stored is lost. */
+  /** Saves the times since the last flush. If that fails, logs the error; these times are lost. */
   async #flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;

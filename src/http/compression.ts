@@ -1,5 +1,5 @@
-// Responses in the content coding that the client accepts. Each part of a list is compressed once and cached with the part, so after
-// a write only the part that changed is compressed again.
+// Compresses responses in the content coding that the client prefers. Each part of a list is compressed once, and cached with the part. So after a
+// write, only the changed part is compressed again.
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
@@ -8,27 +8,28 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
 
-/** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
+/** A content coding (RFC 9110 section 8.4.1) in which separately compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
+  /** Joins compressed parts to the compressed `list`. */
   join(parts: readonly Uint8Array[], list: EncodedList): Steps<Uint8Array>;
-  /** Compresses what never changes, which is worth more time, on another thread. */
+  /** Compresses bytes that never change: better and slower, on another thread. */
   compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
 export type ContentCoding = "zstd" | "gzip";
 
-/** The server's favourite first. */
+/** In the server's order of preference. */
 const offered: readonly ContentCoding[] = ["zstd", "gzip"];
 
 const codings: Record<ContentCoding, Coding> = {
-  // A sequence of frames is a valid stream (RFC 8878 section 3.1).
+  // Each part is a frame. A sequence of frames is a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
     join: joined,
     compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
-  // One member (RFC 1952): each part is deflate blocks that end on a byte and refer to nothing before them.
+  // The parts form one member (RFC 1952). Each part consists of deflate blocks that end at a byte boundary and do not refer to earlier bytes.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
     *join(parts, list) {
@@ -54,15 +55,15 @@ function* gzipTrailer({ parts, length }: EncodedList): Steps<Buffer> {
   return trailer;
 }
 
-/** A response with fewer bytes fits in about one packet, and compressing it gains nothing. */
+/** Minimum bytes of a response that is compressed. A smaller one fits in about one packet, so compression gains nothing. */
 const minBytes = 1024;
 
-/** The coding for a body of `bytes`, according to `Accept-Encoding`; undefined for none. */
+/** Returns the content coding for a body of `bytes` bytes; undefined for none. @param header the value of `Accept-Encoding` */
 export function chooseCoding(header: string | null, bytes: number): ContentCoding | undefined {
   return bytes < minBytes ? undefined : preferredCoding(header, offered);
 }
 
-/** The whole list. A long one is compressed in slices. */
+/** Compresses a list, in slices if it is long. The result is cached with the list. */
 export function compressed(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
   return list.compressed(name, () => inSlices(compress(list, name)));
 }

@@ -1,23 +1,29 @@
-// Conditional requests (RFC 9110 section 13) over strong entity tags: `"<version>.<representation>"`.
+// Conditional requests (RFC 9110 section 13) with strong entity tags: `"<version>.<representation>"`.
+//
+// The version is the epoch and the revision of the record or list. It changes with the data. The representation is a digest of the resource's
+// declaration, the format and the content coding. It changes with the bytes that the same data are sent as.
+//
+// A read compares the whole tag (`If-None-Match`). A write compares only the version, so that a record which was read as JSON can be updated as XML,
+// also after an upgrade of the program.
 
 import { Refusal } from "../model/errors.ts";
 import type { Resource, Shape } from "../model/resource.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import { type HeaderParts, joinParts } from "../wire/response.ts";
 
-/** An entity tag. */
+/** An entity tag, in parts, which need not be joined to be sent. */
 type Etag = HeaderParts;
 
 /**
- * The tag of a record or list at `version`. The representation is the digest of the resource's declaration and a format.
- * @param version in parts
- * @param format such as `json` or `xml-gzip`
+ * Returns the tag of a record or list.
+ * @param version epoch and revision, in parts
+ * @param format the format and the content coding, such as `json` or `xml-gzip`
  */
 export function toEtag(version: HeaderParts, { shape }: Resource, format: string): Etag {
   return ['"', version, endingOf(shape, format)];
 }
 
-/** The tags' ends after the version, by format. */
+/** The ends of the tags after the version, by format. */
 const endings = new WeakMap<Shape, Map<string, string>>();
 
 function endingOf(shape: Shape, format: string): string {
@@ -30,7 +36,10 @@ function endingOf(shape: Shape, format: string): string {
   return ending;
 }
 
-/** Whether the client has what `etag` identifies: `If-None-Match` contains it, or is `*`. The comparison is weak (section 13.1.2). */
+/**
+ * Whether the client has the current representation, so that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak
+ * (section 13.1.2).
+ */
 export function isKnown(headers: RequestHeaders, etag: Etag): boolean {
   const known = headers.get("if-none-match");
   if (known === null) return false;
@@ -39,10 +48,8 @@ export function isKnown(headers: RequestHeaders, etag: Etag): boolean {
 }
 
 /**
- * The versions that `If-Match` accepts; undefined for every version. Representations do not matter: a record that was read as JSON may
- * be updated as XML, and one that was read from another version of the program through this one. A weak tag matches nothing (section
- * 13.1.1).
- * @throws Refusal `bad-request` when it is not a list of entity tags. To ignore it would be unsafe
+ * Returns the versions that `If-Match` accepts; undefined for every version. Representations are ignored. A weak tag never matches (section 13.1.1).
+ * @throws ProblemError `bad-request` if the header is not a list of entity tags, because it would be unsafe to ignore it
  */
 export function versionsOf(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
@@ -51,9 +58,9 @@ export function versionsOf(header: string | null): readonly string[] | undefined
 }
 
 /**
- * The versions that `If-None-Match` of a write excludes, `*` for every version; undefined for none. Representations do not matter, and
- * the comparison is weak (section 13.1.2).
- * @throws Refusal `bad-request` when it is not a list of entity tags
+ * Returns the versions that `If-None-Match` of a write excludes: `*` for every version, undefined for none. Representations are ignored, and the
+ * comparison is weak (section 13.1.2).
+ * @throws ProblemError `bad-request` if the header is not a list of entity tags
  */
 export function versionsBut(header: string | null): readonly string[] | undefined {
   if (header === null) return undefined;
@@ -62,7 +69,7 @@ export function versionsBut(header: string | null): readonly string[] | undefine
   return tagsOf(header).map(versionIn);
 }
 
-/** Whether one of the tags in `header` is weak. The server's are strong, so an intermediary weakened it. */
+/** Whether a tag in `header` is weak. The tags of this server are strong, so an intermediary has weakened it. */
 export function hasWeakTag(header: string | null): boolean {
   return header !== null && tagsOf(header, true).length < tagsOf(header).length;
 }
@@ -76,7 +83,7 @@ function tagsOf(header: string, strongOnly = false): string[] {
   return strongOnly ? tags.filter((tag) => !tag.startsWith("W/")) : tags.map((tag) => tag.replace(/^W\//, ""));
 }
 
-/** A tag and the comma after it (section 8.8.3). Elements of a list may be empty (section 5.6.1). */
+/** The next tag of a list and the comma after it (section 8.8.3). A list may have empty elements (section 5.6.1). */
 const nextTag = /[ \t,]*(?:W\/)?"[^"]*"[ \t]*(?:,[ \t,]*|$)/y;
 
 function requireTags(name: string, header: string): void {

@@ -1,4 +1,5 @@
-// Sites by host and keys by digest: an index of the system site's records.
+// An index of the system site's records: finds a site by host, and an API key by digest. It listens to the snapshot of the system site, so it always
+// has the same changes as that snapshot.
 
 import type { Scope } from "../model/api-key.ts";
 import type { RecordChange } from "../model/change.ts";
@@ -10,6 +11,7 @@ import { site as siteResource } from "../resources/site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { Follower } from "../store/reads/snapshot-cache.ts";
 
+/** A site, as its record in the system site describes it. */
 export interface Site {
   readonly id: number;
   readonly name: string;
@@ -18,19 +20,21 @@ export interface Site {
   readonly isSuspended: boolean;
 }
 
+/** An API key, as its record in the system site describes it. */
 export interface Key {
   readonly id: number;
+  /** The ID of the key's site. */
   readonly site: number;
   readonly prefix: string;
   readonly digest: string;
   readonly scope: Scope;
   /** Requests per second; undefined for the server's default. */
   readonly rate: number | undefined;
-  /** The end of its validity, by expiry or revocation, in milliseconds since 1970; infinite when there is none. */
+  /** When the key expires or was revoked, whichever is earlier, in milliseconds since 1970; infinity if neither. */
   readonly endsAt: number;
 }
 
-/** Follows the system site. */
+/** The index. `onSnapshot` and `onEntry` keep it up to date. */
 export class Directory implements Follower {
   readonly #sites = new Map<number, Site>();
   readonly #hosts = new Map<string, Site>();
@@ -38,16 +42,17 @@ export class Directory implements Follower {
   readonly #digests = new Map<string, Key>();
   #default: Site | undefined;
 
-  /** The site with the hostname `host` (in its normal form), otherwise the default site, if there is one. */
+  /** Returns the site with the hostname `host` (in its normal form), otherwise the default site; undefined if there is neither. */
   siteOf(host: string): Site | undefined {
     return this.#hosts.get(host) ?? this.#default;
   }
 
-  /** The key with this digest, which may have expired or been revoked. */
+  /** Returns the key with this digest, which may have expired or been revoked; undefined if it is unknown. */
   keyOf(digest: string): Key | undefined {
     return this.#digests.get(digest);
   }
 
+  /** Builds the index again from a snapshot. */
   reset(system: Snapshot): void {
     for (const map of [this.#sites, this.#hosts, this.#keys, this.#digests]) map.clear();
     this.#default = undefined;
@@ -55,6 +60,7 @@ export class Directory implements Follower {
     for (const { id, json } of system.collection(keyResource)) this.#putKey(id, json);
   }
 
+  /** Applies a journal entry of the system site. */
   change({ resource, id, operation, body }: RecordChange): void {
     const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
     if (resource === siteResource.name) this.#putSite(id, after(siteResource));

@@ -1,4 +1,4 @@
-// Serves what describes the interface (`reference/`). `documentation.ts` loads this file after the start.
+// Serves the pages and documents of `reference/`, which describe the interface. documentation.ts loads this file after the start.
 
 import { statusOf } from "../formats/format.ts";
 import { once } from "../lib/concurrency.ts";
@@ -18,7 +18,10 @@ import { toCacheableResponse, toResponse } from "./responses.ts";
 
 type Respond = (exchange: Exchange) => MaybePromise<WireResponse>;
 
-/** A function that responds, for each path; where a query chooses between documents, for each path and query. @param addressOf the address at which the client reached the server */
+/**
+ * Creates the functions that respond, by path. If a query chooses between documents, there is a function for each path with its query too.
+ * @param addressOf returns the URL by which the client reached the server
+ */
 export function createPages(
   resources: readonly Resource[],
   addressOf: (exchange: Exchange) => string,
@@ -32,7 +35,7 @@ export function createPages(
   return new Map([...made, ...files]);
 }
 
-/** The problem as a page, for browsers. */
+/** Makes a response with a problem as an HTML page, for browsers. */
 export function toProblemPage(exchange: Exchange, refusal: Refusal): WireResponse {
   const body = problemPage({
     status: statusOf(refusal.code),
@@ -45,8 +48,8 @@ export function toProblemPage(exchange: Exchange, refusal: Refusal): WireRespons
   return toResponse(exchange, statusOf(refusal.code), { type: htmlType, body }, headers);
 }
 
-// Content that caches may store: pages, documents and scripts. The server keeps each file once per content coding, so that slow clients
-// take no more memory, however many they are.
+// Content that caches may store: pages, documents and scripts. The server has each file in memory once per content coding. All clients are sent the
+// same bytes, so that many slow clients take no more memory than one.
 
 interface LoadedFile {
   readonly bytes: Uint8Array;
@@ -55,7 +58,7 @@ interface LoadedFile {
   readonly inCodings: Map<ContentCoding, () => Promise<Uint8Array>>;
 }
 
-/** A function that responds with `file`, in the coding that the client prefers. */
+/** Returns a function that responds with `file`, in the coding that the client prefers. */
 function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile) {
   const load = once(() => after(make(), toLoadedFile));
   const headers = {
@@ -74,7 +77,7 @@ function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile
     });
 }
 
-/** A text that was made for this request. @param vary the request header field that it depends on */
+/** Responds with a text that was made for this request. @param vary the request header field that the text depends on */
 function serveMade(exchange: Exchange, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
   const bytes = Buffer.from(text);
   const headers = {
@@ -82,16 +85,16 @@ function serveMade(exchange: Exchange, { type, text }: Download, vary: string): 
     Vary: `${vary}, Accept-Encoding`,
     "Content-Security-Policy": pagePolicy,
   };
-  // It is not kept, so it is not worth the time that what never changes gets.
+  // The text is not cached, so compress it faster than files.
   const compress = (coding: ContentCoding) => compressed(new EncodedList([new ListPart(bytes)]), coding);
   return respond(exchange, { type, bytes, digest: shortDigest(bytes), headers, compress });
 }
 
 interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
   readonly type: string;
-  /** Besides those about its type, its tag and its coding. */
+  /** Header fields in addition to `Content-Type`, `ETag` and `Content-Encoding`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its bytes in a content coding; undefined for content that is compressed already. */
+  /** Returns the bytes in a content coding; undefined for content that is compressed already. */
   readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
 }
 

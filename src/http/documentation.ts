@@ -1,5 +1,4 @@
-// The routes of the documentation: pages for people, and documents for programs. The code that makes them is large, so it is loaded
-// after the start.
+// The routes of the documentation: pages for people, and documents for programs. The code that makes these is large, so it is loaded after the start.
 
 import { once } from "../lib/concurrency.ts";
 import { Refusal } from "../model/errors.ts";
@@ -15,12 +14,13 @@ interface DocumentationOptions {
   readonly trustForwardedHost: boolean;
 }
 
+/** The documentation, as the other parts of the listener use it. */
 export interface Documentation {
   /** Loads the code of the pages. */
   load(): Promise<unknown>;
-  /** The route of a path under which there is documentation; undefined for other paths. */
+  /** Returns the route of a path that can be documentation; undefined for other paths. */
   routeOf(path: string): PublicRoute | undefined;
-  /** A page with the refusal, for a browser that opened a path that does not exist (contract section 8); undefined for every other client. */
+  /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
   problemPage(exchange: Exchange, error: unknown): Promise<WireResponse> | undefined;
 }
 
@@ -47,7 +47,7 @@ export function createDocumentation(
   };
 }
 
-/** @throws Refusal `bad-request` for a `format` that a document does not have */
+/** Returns the responder for the path and the parameter `format`. @throws ProblemError `bad-request` for a `format` that the path does not have */
 function responderFor<T>({ target: { path, query } }: Exchange, responders: ReadonlyMap<string, T>): T | undefined {
   const format = new URLSearchParams(query).get("format");
   const chosen = format === null ? undefined : responders.get(`${path}?format=${format}`);
@@ -62,12 +62,12 @@ function wantsPage({ request, target }: Exchange, { code }: Refusal): boolean {
   return !/^\/restapi(?:\/|$)/.test(target.path) && acceptsHtml(request.headers.get("accept"));
 }
 
-/** A host with or without a port, without any character that a shell would interpret. */
+/** A host with or without a port, without characters that a shell would interpret. */
 const plainHost = /^(?:[\p{L}\p{N}._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/iu;
 
 /**
- * The address at which the client reached this server, according to the request. Only that client sees it, in an example, so
- * `X-Forwarded-Proto` is trusted.
+ * Returns the URL by which the client reached this server, according to the request. `X-Forwarded-Proto` is trusted, because only this client sees
+ * the URL, in an example.
  */
 function addressOf(exchange: Exchange, { tls, trustForwardedHost }: DocumentationOptions): string {
   const host = Buffer.from(sentHost(exchange, trustForwardedHost), "latin1").toString();

@@ -1,5 +1,10 @@
-// Pages of the feed as they are sent. Clients that follow a site are at the same cursor most of the time, so a page is read and encoded once
-// for all that request it at about the same moment.
+// Caches encoded feed pages for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
+//
+// Invariants:
+// - A page is served only to requests whose head it has reached, in the same epoch. A read that started before the request is checked like
+//   a cached page; after two of them, the request starts its own.
+// - At most four pages are read and encoded at once, because each can have 1,000 records in memory.
+// - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 
 import type { FeedPosition, Format } from "../formats/format.ts";
 import { Slots } from "../lib/concurrency.ts";
@@ -12,32 +17,33 @@ import { ListPart } from "../store/memory/block.ts";
 import { EncodedList } from "../store/memory/collection-version.ts";
 import type { ChangesQuery } from "./feed-routes.ts";
 
-/** How long a page is shared, in milliseconds: entries that are pruned meanwhile are refused soon. */
+/** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
 const maxAge = 100;
-/** Estimated memory of the shared pages, in bytes. */
+/** Maximum estimated memory of the cached pages, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
-/** Pages that are read and encoded at once. Each may have 1,000 records in memory. */
+/** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
 const maxReads = 4;
-/** Characters of a part of a page: what is encoded or compressed at once. */
+/** Characters after which a part of a page is complete and the next one begins. Each part is compressed separately. */
 const partLength = 64 * 1024;
 
+/** A page of the feed in one format, as it is sent. */
 export interface EncodedPage extends FeedPosition {
   readonly isEmpty: boolean;
   readonly body: EncodedList;
-  /** The end of the journal when it was read. */
+  /** The head of the site when the page was read. */
   readonly head: Head;
 }
 
 interface SharedPage {
   readonly page: EncodedPage;
-  /** When it was read, as `performance.now()`. */
+  /** When the read of the page started, as `performance.now()`. */
   readonly at: number;
 }
 
 export class FeedPages {
   readonly #engine: Pick<Engine, "journal">;
   readonly #slots = new Slots(maxReads);
-  /** The oldest first. */
+  /** The cached pages by request, the oldest first. */
   readonly #pages = new Map<string, SharedPage>();
   readonly #reading = new Map<string, Promise<EncodedPage>>();
   #bytes = 0;
@@ -47,16 +53,16 @@ export class FeedPages {
   }
 
   /**
-   * A page of `site`, as new as `head`.
-   * @throws Refusal `gone` for a cursor from which no client can follow, `unavailable` when the store is behind `head`; OtherHistory when
-   *   the site has another history now
+   * Returns a page of `site` that has at least the changes up to `head`, from the cache or from the database.
+   * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; EpochChangedError if
+   *   the site has another epoch now
    */
   async page(site: number, head: Head, query: ChangesQuery, format: Format): Promise<EncodedPage> {
     const names = query.resources.map(({ name }) => name);
     const key = JSON.stringify([site, format.name, query.since, query.limit, query.isCollapsed, names]);
     const shared = this.#pages.get(key);
     if (shared && performance.now() - shared.at < maxAge && isAsNew(shared.page, head)) return shared.page;
-    // A page that was under way may be older than this request. The one after it is not.
+    // A read in flight may have started before this request. The next read did not, so join at most two.
     for (let joined = 0; joined < 2; joined++) {
       const page = await this.#reading.get(key);
       if (page && isAsNew(page, head)) return page;
@@ -98,17 +104,17 @@ export class FeedPages {
   }
 }
 
-/** A page without changes. */
+/** Encodes a page without changes. */
 export function emptyPage(format: Format, position: FeedPosition): EncodedList {
   return new EncodedList([new ListPart(Buffer.from(format.feed.start(position) + format.feed.end(position)))]);
 }
 
-/** Whether a page has all changes that were known at `head`. */
+/** Whether a page was read at `head` or later, in the same epoch and timeline. */
 function isAsNew({ head: { epoch, revision, timeline } }: EncodedPage, head: Head): boolean {
   return epoch === head.epoch && timeline === head.timeline && revision >= head.revision;
 }
 
-/** An estimate: with the bytes, what is made of them when they are sent again or compressed. */
+/** Estimated memory: the body, its joined copy and its compressed copies. */
 function memoryOf({ page }: SharedPage): number {
   return 2000 + 3 * page.body.length;
 }

@@ -1,4 +1,5 @@
-// The feed: GET /restapi/changes.json and .xml (contract section 10).
+// The feed: GET /restapi/changes.json and .xml (contract section 10). Reads a page of changes. If the page is empty and the request has the parameter
+// `wait`, holds the request as a long poll until there is a change.
 
 import { type Format, formats } from "../formats/format.ts";
 import { FairQueue } from "../lib/event-loop.ts";
@@ -28,7 +29,7 @@ interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "res
   readonly polls: Polls;
 }
 
-/** The routes by path. */
+/** Returns the routes of the feed, by path. */
 export function changeRoutes(dependencies: ChangeRouteDependencies): [path: string, route: SiteRoute][] {
   const endpoint = new ChangesEndpoint(dependencies);
   return formats.map((format) =>
@@ -45,14 +46,14 @@ interface PageReading extends Reading {
   readonly page: EncodedPage;
 }
 
-/** How often a page is read whose site gets another history meanwhile, the first time included. */
+/** Maximum attempts to read a page of a site whose epoch changes. */
 const maxReads = 3;
 
 class ChangesEndpoint {
   readonly #dependencies: ChangeRouteDependencies;
   readonly #served: readonly Resource[];
   readonly #pages: FeedPages;
-  /** By site. When a change has woken thousands of clients, they all come back at once. */
+  /** The first reads of requests, queued by site. After a change has woken thousands of clients, they all send their next requests at once. */
   readonly #turns = new FairQueue<number>();
 
   constructor(dependencies: ChangeRouteDependencies) {
@@ -69,7 +70,7 @@ class ChangesEndpoint {
     return respondEncoded(exchange, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
   }
 
-  /** Waits for the next change, if that is wanted and there is nothing to return. */
+  /** Returns `first` if it has content or the client does not want to wait. Otherwise holds the request as a long poll, and returns its last read. */
   async #wait(
     exchange: Exchange,
     key: Key,
@@ -84,7 +85,7 @@ class ChangesEndpoint {
       try {
         return await this.#read(exchange, format, { ...query, since: page.next }, { site, ...head });
       } catch (error) {
-        // The history of a removed site is gone too.
+        // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client.
         await admission.readmit(exchange, () => {});
         throw error;
       }
@@ -92,6 +93,7 @@ class ChangesEndpoint {
     return polls.wait(exchange, { key, wait, first, read });
   }
 
+  /** Reads a page and then authorizes again. If the epoch has changed, repeats both. */
   async #read(
     exchange: Exchange,
     format: Format,
@@ -102,7 +104,7 @@ class ChangesEndpoint {
     const { admission, snapshots } = this.#dependencies;
     try {
       const page = await this.#page(site, { revision, epoch, timeline }, query, format);
-      // While the page was read, the key may have been revoked or the site removed.
+      // Authorize again, because the key may have been revoked or the site removed while the page was read.
       return await admission.readmit(exchange, () => ({
         page,
         site,
@@ -126,17 +128,19 @@ class ChangesEndpoint {
 // The parameters of the feed (contract section 10).
 
 export interface ChangesQuery {
-  /** A cursor, not checked yet; `now` for that of this moment. */
+  /** The cursor after which the page begins, not checked yet; or `now`, for an empty page with the cursor of this moment. */
   readonly since: string;
+  /** Maximum number of changes in the page, before `collapse`. */
   readonly limit: number;
-  /** Milliseconds to wait for a change when there is nothing to return. */
+  /** Milliseconds to wait for a change if the page is empty. */
   readonly wait: number;
-  /** The resources whose changes are wanted. */
+  /** The resources of the changes to return. */
   readonly resources: readonly Resource[];
+  /** Whether to return only the last change to each record in the page. */
   readonly isCollapsed: boolean;
 }
 
-/** What clients write for each parameter, by letters. */
+/** The names that clients may write for each parameter, normalized to letters and digits. The first of them is the right one. */
 const names: readonly (readonly [parameter: string, likenesses: string])[] = [
   [
     "since",
@@ -151,7 +155,11 @@ const names: readonly (readonly [parameter: string, likenesses: string])[] = [
 const parameterOf = new Map(names.flatMap(([name, likenesses]) => likenesses.split(" ").map((one) => [one, name])));
 const known: ReadonlySet<string> = new Set(names.map(([name]) => name));
 
-/** @param served all resources that clients can use. @throws Refusal `bad-request` for a bad value, or a parameter that looks like a mistake */
+/**
+ * Parses the parameters of the feed.
+ * @param served all public resources
+ * @throws ProblemError `bad-request` for a bad value, or a parameter that looks like a mistake
+ */
 function readChangesQuery(served: readonly Resource[], query: string): ChangesQuery {
   const parameters = new URLSearchParams(query);
   refuseOthers(served, parameters);
@@ -182,7 +190,7 @@ function readResources(served: readonly Resource[], wanted: readonly string[]): 
   throw new Refusal("bad-request", `\`resource\`: there is no resource \`${unknown.slice(0, 100)}\`; ${hint}`);
 }
 
-/** Refuses parameters that would be expected to have an effect. Others are ignored. */
+/** Rejects unknown parameters if the client probably expects an effect of them. Others are ignored. @throws ProblemError `bad-request` */
 function refuseOthers(served: readonly Resource[], parameters: URLSearchParams): void {
   for (const [name, value] of parameters) {
     if (known.has(name)) continue;

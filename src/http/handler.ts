@@ -1,4 +1,5 @@
-// One request from beginning to end: route, site, method, key, and the route's own function (contract section 1).
+// Handles one request from beginning to end: finds its route, checks site, method and key in the order of contract section 1, and calls the route's
+// function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
 
 import { unreadableCodes } from "../formats/format.ts";
 import { createLogLimit, type LogLimit } from "../lib/logging.ts";
@@ -116,7 +117,7 @@ export class HttpHandler implements Handler {
     return route.respond(exchange, this.#dependencies.admission.admit(exchange), fresh);
   }
 
-  /** A page for a browser that opened a path that does not exist, otherwise a problem document. */
+  /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
   #fail(exchange: Exchange, error: unknown): MaybePromise<WireResponse> {
     const page = this.#dependencies.documentation.problemPage(exchange, error);
     return page?.catch(() => this.#toProblem(exchange, error)) ?? this.#toProblem(exchange, error);
@@ -143,16 +144,17 @@ export class HttpHandler implements Handler {
   }
 }
 
+/** The log text of each incident, after its name. */
 const explanations: Record<Incident, string> = {
-  "idle connection ended": "the limit of --connections was reached, and a new one came",
-  "slow connection ended": "the limit of --connections was reached, and this one waited for its client, the slowest",
-  "waiting request ended": "the limit of --connections was reached, and this one waited longest for a change",
-  "connection turned away": "the limit of --connections was reached, and no connection could make room",
-  "connection cut off": "the connections exceeded their memory limit, and this one had waited longest for its client",
+  "idle connection ended": "the limit of --connections was reached, and a new connection needed its place",
+  "slow connection ended": "the limit of --connections was reached, and this connection had the slowest client",
+  "waiting request ended": "the limit of --connections was reached, and this request had waited longest for a change",
+  "connection turned away": "the limit of --connections was reached, and no other connection could be ended",
+  "connection cut off": "the connections exceeded their memory limit, and this one had made no progress for longest",
   "TLS handshake failed": "no request was read",
 };
 
-/** Bytes that are not a request, without an ID. */
+/** The request context of bytes that could not be read as a request, without an ID. */
 const unreadable: Omit<Exchange, "id"> = {
   request: {
     method: "",
@@ -175,7 +177,7 @@ const unreadable: Omit<Exchange, "id"> = {
   keyRefusal: undefined,
 };
 
-/** Why a key was refused. The first four have the same response (contract section 1), and the log has the reason. */
+/** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
 export type KeyRefusal =
   | "missing"
   | "malformed"
@@ -185,36 +187,38 @@ export type KeyRefusal =
   | "read-only"
   | "over its rate";
 
-/** A request on its way to its response. */
+/** The context of one request on its way to its response. */
 export interface Exchange {
   readonly request: WireRequest;
   readonly target: RequestTarget;
-  /** In `X-Request-Id` and in the log. */
+  /** The request ID, in `X-Request-Id` and in the log. */
   readonly id: RequestId;
-  /** Undefined when the path has none, or the request could not be read. */
+  /** The route of the path; undefined if the path does not exist, or the request could not be read. */
   readonly route: Route | undefined;
-  /** The record's ID in the path; undefined when there is none, or one that is not valid. */
+  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
   readonly pathId: number | undefined;
-  /** The method that decides: the request's own, or that of `X-HTTP-Method-Override` on a POST. */
+  /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
   readonly method: string;
-  /** Header fields about the key's rate limit, in every response to the request. Only admission sets them. */
+  /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
   rateLimit: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds for which the request has waited as it wanted to. They do not make it slow. */
+  /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
   waited: number;
-  /** For the log: the site of the request's host, the key that it has, and why that was refused. Only admission sets them. */
+  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next two members. */
   site: Site | undefined;
+  /** The key of the request, also if it was rejected; undefined if it is unknown. */
   key: Key | undefined;
+  /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
   keyRefusal: KeyRefusal | undefined;
 }
 
-// Responses to requests that failed: what the client learns and what is logged.
+// Errors: the problem that the client gets, and the line in the log.
 
-/** No client receives this. It counts in the metrics. */
+/** The response to a client that has disconnected. It is only counted in the metrics. */
 const abandoned = new Refusal("bad-request", "the client went away before its turn");
 
 /**
- * Logs the error of a request, unless the client caused it, and returns the refusal for the response. That contains nothing internal,
- * such as files and hosts.
+ * Logs the error of a request, unless the client caused it or can just try again. Returns the problem for the response. The problem does not contain
+ * internals such as names of files and hosts.
  */
 export function reportFailure(
   error: unknown,

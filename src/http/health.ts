@@ -1,4 +1,4 @@
-// `/healthz` and `/readyz`.
+// `/healthz` and `/readyz`: whether the process lives, and whether it can serve requests (contract section 11).
 
 import { after } from "../lib/maybe-promise.ts";
 import type { Engine } from "../model/engine.ts";
@@ -8,7 +8,7 @@ import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
 import type { RouteDependencies } from "./routes.ts";
 
-/** 200 while the process lives, and while the server is ready. */
+/** Returns the routes. `/healthz` responds with 200 while the process lives, `/readyz` while the server is ready, otherwise with 503. */
 export function healthRoutes({ readiness }: Pick<RouteDependencies, "readiness">): [string, PublicRoute][] {
   return [
     publicRoute("/healthz", (exchange) => toTextResponse(exchange, "ok\n")),
@@ -16,20 +16,20 @@ export function healthRoutes({ readiness }: Pick<RouteDependencies, "readiness">
   ];
 }
 
-/** Milliseconds for which a result holds. */
+/** Milliseconds for which the result of a check is reused. */
 const lifetime = 1000;
-/** Milliseconds in which the storage must respond. */
+/** Maximum milliseconds for the database to respond to a check. */
 const timeout = 3000;
-/** Milliseconds for which the metrics wait for a check. */
+/** Maximum milliseconds for which the metrics wait for a check. */
 const patience = 500;
 
 interface CheckResult {
-  /** Milliseconds since 1970. */
+  /** When the check started, in milliseconds since 1970. */
   readonly at: number;
   readonly result: Promise<void>;
 }
 
-/** Whether a server can be sent requests: its storage can be read and written, and it is not about to stop. */
+/** Checks whether the server is ready for requests: its database can be read and written, and the server is not about to stop. */
 export class Readiness {
   readonly #engine: Pick<Engine, "heads" | "tryWrite">;
   readonly #now: () => number;
@@ -45,15 +45,16 @@ export class Readiness {
   }
 
   /**
-   * Checks the storage at most once a second for all callers: this needs no key, and must not become a load.
-   * @throws TryAgain when the server is about to stop, Refusal `unavailable`, or what the storage failed of
+   * Requires that the server is ready. Checks the database at most once a second, for all callers together, because `/readyz` needs no key and must
+   * not become a load on the database.
+   * @throws RetryableError if the server is about to stop; ProblemError `unavailable` or another error if the database cannot be read and written
    */
   async require(): Promise<void> {
     if (this.#isDraining) throw new TryAgain("the server is about to stop");
     const at = this.#now();
     if (this.#last === undefined || Math.abs(at - this.#last.at) >= lifetime) {
       this.#last = { at, result: this.#check() };
-      // The callers handle a failure. Without this, one that no caller waits for would end the process.
+      // Callers handle a rejection. Handle it here too: a rejection that no caller awaits would end the process.
       this.#last.result.then(
         () => this.#note(true),
         () => this.#note(false),
@@ -62,7 +63,7 @@ export class Readiness {
     await this.#last.result;
   }
 
-  /** Whether it is ready, for the metrics: as of the last check, if this one takes long. A server whose first check takes long is not. */
+  /** Returns whether the server is ready, for the metrics. If the check takes over 500 ms, returns the last result; false before the first result. */
   async check(): Promise<boolean> {
     const checked = this.require().then(
       () => true,
@@ -71,7 +72,7 @@ export class Readiness {
     return Promise.race([checked, Bun.sleep(patience).then(() => this.latest === true)]);
   }
 
-  /** Whether it was ready when it was last checked; undefined if it never was. */
+  /** Whether the server was ready at the last check; undefined if it was never checked. */
   get latest(): boolean | undefined {
     return this.#isDraining ? false : this.#isReady;
   }
@@ -80,13 +81,13 @@ export class Readiness {
     this.#isReady = isReady;
   }
 
-  /** Is not ready from now on. Resolves after so many seconds, in which whoever sends requests should begin to send them elsewhere. */
+  /** Makes `/readyz` fail from now on. Resolves after `seconds` seconds: in this time, load balancers should begin to send requests elsewhere. */
   async drain(seconds: number): Promise<void> {
     this.#isDraining = true;
     await Bun.sleep(seconds * 1000);
   }
 
-  /** One check at a time. Otherwise a storage that does not respond would get one more each second. */
+  /** Checks the database, one check at a time. Otherwise a database that does not respond would get one more check each second. */
   #check(): Promise<void> {
     this.#running ??= readAndWrite(this.#engine).finally(() => {
       this.#running = undefined;

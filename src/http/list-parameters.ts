@@ -1,4 +1,5 @@
-// The parameters of a list (contract section 6).
+// The parameters of lists (contract section 6): paging, `sort`, `filter` and `fields`. Also rejects parameters that look like a mistake, for lists,
+// look-ups and the feed.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { lettersOf, nearestPath } from "../lib/text.ts";
@@ -9,27 +10,28 @@ import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resourc
 import type { Order, RecordFilter } from "../store/memory/order.ts";
 import { joined, readNumber, single } from "./common/parameters.ts";
 
+/** The parsed parameters of a list. */
 export interface ListQuery {
-  /** 1 to 1000; undefined for all records. */
+  /** Maximum number of records, 1 to 1000; undefined for all records. */
   readonly limit: number | undefined;
-  /** Records to skip. */
+  /** The number of records to skip. */
   readonly offset: number;
   readonly sort: readonly Order[];
   readonly filters: readonly RecordFilter[];
-  /** The paths to return; undefined for all. */
+  /** The paths of the fields to return; undefined for all fields. */
   readonly fields: ReadonlySet<string> | undefined;
-  /** The query without `limit` and `offset`. */
+  /** The query without `limit` and `offset`, for `Link`. */
   readonly rest: string;
 }
 
-/** Parsed queries of each resource, null for one that has no parameter of a list. */
+/** The parsed queries of each resource; null for a query without a parameter of a list. */
 const parsed = new WeakMap<Resource, BoundedCache<ListQuery | null>>();
 
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
 /**
- * The parameters in `query`; undefined when there are none. Unknown parameters are ignored, unless they look like a mistake.
- * @throws Refusal `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
+ * Parses the parameters of a list; undefined if `query` contains none of them. Unknown parameters are ignored, unless they look like a mistake.
+ * @throws ProblemError `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
   if (query === "") return undefined;
@@ -42,8 +44,8 @@ export function readListQuery(resource: Resource, query: string): ListQuery | un
 }
 
 /**
- * Checks the query of a look-up, which has no parameters.
- * @throws Refusal `bad-request` for a parameter that looks like a mistake
+ * Checks the query of a look-up. Look-ups have no parameters, and ignore parameters that do not look like a mistake.
+ * @throws ProblemError `bad-request` for a parameter that looks like a mistake
  */
 export function refuseLookUpMistakes(resource: Resource, query: string): void {
   if (query !== "") refuseMistakes(resource, unknownIn(new URLSearchParams(query)), false);
@@ -74,20 +76,23 @@ function isKnown(name: string): boolean {
   return names.has(name) || filterName.test(name);
 }
 
-/** The parameters that a list does not have, each name once. */
+/** Returns the parameters that a list does not have. Of a repeated parameter, returns the last value. */
 function unknownIn(parameters: URLSearchParams): ReadonlyMap<string, string> {
   return new Map([...parameters].filter(([name]) => !isKnown(name)));
 }
 
-/** `record` with only the fields in `fields`, in the order of the declaration. */
+/** Returns a copy of `record` with its ID and the fields in `fields` only, in the order of the declaration. */
 export function project(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
   return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
 }
 
-/** Characters of a `Link`: proxies refuse header fields that are longer than their buffer (4 KiB in nginx). */
+/** Maximum characters of a `Link`. Proxies reject header fields that are longer than their buffer (4 KiB in nginx). */
 const maxLinkLength = 4096;
 
-/** `Link` to the other pages (RFC 8288); undefined without `limit`, and when it would be longer than 4 KiB. */
+/**
+ * Returns the header field `Link` to the other pages (RFC 8288); undefined without `limit`, and if it would be longer than 4 KiB.
+ * @param total the number of records on all pages
+ */
 export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
@@ -113,7 +118,7 @@ function readOrder(resource: Resource, name: string): Order {
   return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
 }
 
-/** Refuses `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). */
+/** Rejects `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). @throws ProblemError `bad-request` */
 function refuseDirection(resource: Resource, name: string): void {
   const [, path = ""] = /^[ +]?([^ +:]+)(?:[ +:]+(?:asc|desc)\w*)?$/i.exec(name) ?? [];
   if (path === name || !(path === "ID" || findLeaf(resource, path))) return;
@@ -147,7 +152,7 @@ function pick(values: Values, fields: ReadonlySet<string>, above: string): Value
 /** `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
 const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
 
-/** @throws Refusal `bad-request` for an unknown field or operator, a bad ID, or too many filters */
+/** Parses the filters. @throws ProblemError `bad-request` for an unknown field or operator, a bad ID, or too many filters */
 function readFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
   const filters: RecordFilter[] = [];
   for (const [name, value] of parameters) {
@@ -163,7 +168,7 @@ function readFilters(resource: Resource, parameters: URLSearchParams): RecordFil
   return filters;
 }
 
-/** The leaf at `path`; undefined for the ID. @throws Refusal `bad-request` for an unknown field, or a group of fields */
+/** Returns the text field at `path`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field or a field group */
 function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
   if (path === "ID") return undefined;
   const leaf = findLeaf(resource, path);
@@ -176,7 +181,7 @@ function readLeaf(resource: Resource, parameter: string, path: string): Leaf | u
   throw unknownField(parameter, path, ["ID", ...resource.leaves.map((known) => known.path)]);
 }
 
-/** The refusal of a field that is not among `known`. */
+/** Returns the error for a field that is not in `known`. */
 function unknownField(parameter: string, path: string, known: readonly string[]): Refusal {
   const meant = nearestPath(path, known);
   const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
@@ -212,15 +217,15 @@ function readId(parameter: string, value: string): string {
   );
 }
 
-// Parameters that look like a mistake (contract section 6). If they were ignored, a client that wants some records would get all.
-// Names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
+// Parameters that look like a mistake (contract section 6). If the server ignored them, a client that asks for some records would get all of them.
+// Only letters and digits of names are compared, so that case, brackets and dots do not matter.
 
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
 
-/** Where the changes since a moment are, which no list or look-up knows. */
+/** The suggestion for parameters that ask for changes since a time: only the feed has these. */
 const feed = "`/restapi/changes.json?since=now`, the feed, for what has changed";
 
-/** The names that other interfaces and the feed use, and what to write here. */
+/** Names that clients may write because other interfaces or the feed have them, normalized; and the text that says what to write instead. */
 const synonyms: readonly (readonly [names: string, instead: string])[] = [
   ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
   ["perpage pagesize pagelimit itemsperpage", paging],
@@ -239,17 +244,17 @@ const synonyms: readonly (readonly [names: string, instead: string])[] = [
 
 const instead = new Map(synonyms.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
 
-/** The paths of a resource's fields by their letters, cached because a query may have thousands of parameters. */
+/** The paths of a resource's fields by normalized name. They are cached, because a query may have thousands of parameters. */
 const pathsByLetters = new WeakMap<Resource, ReadonlyMap<string, string>>();
 
-/** Operators that some interfaces append to a field's name. */
+/** Operators that other interfaces append to the name of a field. */
 const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
 
 /**
- * Refuses unknown parameters whose name suggests that the client expects an effect.
+ * Rejects unknown parameters if their name suggests that the client expects an effect.
  * @param unknown names and values of parameters that a list does not have
  * @param isList false for a look-up, which has no parameters
- * @throws Refusal `bad-request` that says what to write instead
+ * @throws ProblemError `bad-request`, which says what to write instead
  */
 function refuseMistakes(
   resource: Resource,
@@ -265,7 +270,7 @@ function refuseMistakes(
   }
 }
 
-/** What to write in a list instead of a parameter; undefined when its name does not suggest that it has an effect. */
+/** Returns a text that says what to write in a list instead of a parameter; undefined if its name does not suggest that it has an effect. */
 export function meantBy(resource: Resource, name: string, value: string): string | undefined {
   const letters = lettersOf(name);
   const field = fieldNamed(resource, letters);
@@ -281,7 +286,7 @@ export function meantBy(resource: Resource, name: string, value: string): string
   return instead.get(parameter.toLowerCase());
 }
 
-/** The path of the field with the name `letters`, with or without its group and an operator after it. */
+/** Finds the path of a field by normalized name, with or without its group, and with or without an operator at the end. */
 function fieldNamed(resource: Resource, letters: string): string | undefined {
   let paths = pathsByLetters.get(resource);
   if (!paths) {
@@ -291,7 +296,10 @@ function fieldNamed(resource: Resource, letters: string): string | undefined {
   return paths.get(letters) ?? paths.get(letters.replace(operators, ""));
 }
 
-/** Of fields with the same name in several groups, the first. A whole path wins over the last name of another. */
+/**
+ * Maps normalized names to paths: each whole path, and the last name of each path. If several paths have the same last name, the first one wins. A
+ * whole path wins over a last name.
+ */
 function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
   const lastNames = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
   return new Map([...lastNames.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);

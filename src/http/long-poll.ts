@@ -1,5 +1,13 @@
-// Requests that wait for the next change of their site. A waiting request costs memory, and nothing else until the site changes: then its key
-// and site are checked again, and it reads again.
+// Long polls: feed requests that are held until their site changes, their time is over, their client leaves, or the server stops. A long poll may
+// also end to make room for another one (poll-places.ts).
+//
+// While it waits, a poll costs memory and nothing else. A wake-up comes from a change of its site, or of the system site. Then the poll is authorized
+// again and, if its site changed, reads the next page. After a page without content, it waits again.
+//
+// Invariants:
+// - Wake-ups that arrive during a read cause one more read, not several at once.
+// - A poll is settled once, by the first of these events, and responds only after its key was checked again.
+// - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
 import { FairQueue, type FairWork } from "../lib/event-loop.ts";
 import type { Head } from "../model/engine.ts";
@@ -11,26 +19,27 @@ import type { Key } from "./directory.ts";
 import type { Exchange } from "./handler.ts";
 import { PollPlaces } from "./poll-places.ts";
 
-/** What a request has read of its site. */
+/** The result of one read of a poll. */
 export interface Reading {
+  /** The ID of the site. */
   readonly site: number;
-  /** The head of the site of which it was read. */
+  /** The head of the site as of the read. */
   readonly head: Head;
   /** The head of the system site when the key was last checked. */
   readonly system: Head;
-  /** Whether there is something to return, so that the request waits no longer. */
+  /** Whether there is something to return, so that the wait ends. */
   readonly isEnough: boolean;
 }
 
 interface PollOptions<R extends Reading> {
   readonly key: Key;
-  /** How long to wait, in milliseconds. */
+  /** Maximum time to wait, in milliseconds. */
   readonly wait: number;
-  /** What was read first. */
+  /** The result of the first read. */
   readonly first: R;
   /**
-   * Reads again and then checks the key and the site again.
-   * @param head that the site has reached
+   * Reads again, and then authorizes the request again.
+   * @param head the head that the site has reached
    */
   readonly read: (last: R, head: Head) => Promise<R>;
 }
@@ -40,34 +49,35 @@ interface PollDependencies {
   readonly admission: Pick<Admission, "readmit" | "recheck">;
 }
 
-/** A request that waits, of which every `run` is its end. */
+/** A long poll in the expiry queue. `run` ends it. */
 interface Waiting extends FairWork {
   readonly site: number;
 }
 
+/** The long polls of this process. */
 export class Polls {
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
   readonly #waiting = new Set<Waiting>();
-  /** Those that end without a change, by site. Clients that came together also end or go away together. */
+  /** Polls that time out or whose clients leave, queued by site. Polls that started together also end together, so a few per tick are ended. */
   readonly #ends = new FairQueue<number>();
   #isStopped = false;
 
-  /** @param connections that this process accepts; the polls of all keys together have half of them at most */
+  /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
   constructor(connections: number, dependencies: PollDependencies) {
     this.#places = new PollPlaces(Math.max(1, Math.floor(connections / 2)));
     this.#dependencies = dependencies;
   }
 
-  /** How many requests wait. */
+  /** The number of polls that wait. */
   get size(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Waits until a reading is enough, the time is over, the client has ended its side of the connection, its place is needed, or the server
-   * stops. Returns the last reading.
-   * @throws Refusal `too-many-requests` when too many requests wait already, those of the checks, or what `read` throws
+   * Waits until a read has content, the timeout passes, the client closes its side, another poll needs the place, or the server stops. Returns the
+   * result of the last read.
+   * @throws ProblemError `too-many-requests` if too many requests wait already; the errors of `reauthorize`, and of `read`
    */
   async wait<R extends Reading>(exchange: Exchange, options: PollOptions<R>): Promise<R> {
     const { key, wait, first } = options;
@@ -94,28 +104,29 @@ export class Polls {
     }
   }
 
-  /** Ends the longest waiting request of the key that has the most, to make room for a new connection. Returns whether there was one. */
+  /** Ends the longest waiting poll of the key that has the most polls, to make room for a new connection. Returns false if nothing waits. */
   makeRoom(): boolean {
     return this.#places.endOne();
   }
 
-  /** Ends all that wait, some in each turn of the event loop. From now on, no request waits. */
+  /** Ends all polls, a few in each tick of the event loop. Later calls of `waitForContent` return at once. */
   stop(): void {
     this.#isStopped = true;
     for (const poll of this.#waiting) this.#ends.add(poll.site, poll);
   }
 }
 
+/** One long poll. */
 class Poll<R extends Reading> implements Waiting {
   readonly #exchange: Exchange;
   readonly #read: PollOptions<R>["read"];
   readonly #admission: PollDependencies["admission"];
   readonly #result = Promise.withResolvers<R>();
   #last: R;
-  /** What the site has reached. */
+  /** The head that the site has reached, as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
-  /** Whether a change came during the work under way. */
+  /** Whether a wake-up has not been handled yet. */
   #isDue = false;
   #hasEnded = false;
 
@@ -131,11 +142,12 @@ class Poll<R extends Reading> implements Waiting {
     return this.#last.site;
   }
 
+  /** Resolves with the result of the last read when the poll ends. */
   get ended(): Promise<R> {
     return this.#result.promise;
   }
 
-  /** To be called after a change of its site, to `head`, or of the system site. */
+  /** Wakes the poll. @param head the head of its site after a change; by default the last one, after a change of the system site */
   goOn(head = this.#head): Promise<void> {
     this.#head = head;
     this.#isDue = true;
@@ -143,7 +155,7 @@ class Poll<R extends Reading> implements Waiting {
     return this.#running;
   }
 
-  /** Ends it with what was read last. The key may have expired meanwhile. */
+  /** Ends the poll with the result of the last read. Authorizes it first, because its key may have expired while it waited. */
   run(): void {
     this.#end(() => {
       this.#admission.recheck(this.#exchange, this.site);

@@ -1,3 +1,5 @@
+// The methods of requests: which are registered, which a route allows, `X-HTTP-Method-Override`, and the response to OPTIONS (contract section 3).
+
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -14,23 +16,23 @@ const registered: ReadonlySet<string> = new Set(
   TRACE UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE UPDATEREDIRECTREF VERSION-CONTROL`.split(/\s+/),
 );
 
-/** @throws Refusal `not-implemented` for a method that is not registered (RFC 9110 section 9.1) */
+/** Requires a registered method. @throws ProblemError `not-implemented` for any other (RFC 9110 section 9.1) */
 export function requireKnownMethod({ method }: WireRequest): void {
   if (registered.has(method)) return;
   throw new Refusal("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
 }
 
-/** The method in the metrics. Clients can invent methods, so those that are not registered share a label. */
+/** Returns the label of a method in the metrics. Clients can invent methods, so all methods that are not registered share a label. */
 export function methodLabel(method: string): string {
   return registered.has(method) ? method : "other";
 }
 
-/** The method that decides: the request's own, or a valid `X-HTTP-Method-Override` of a POST. */
+/** Returns the effective method of a request: its own method, or on a POST the method in a valid `X-HTTP-Method-Override`. */
 export function effectiveMethod(request: WireRequest): string {
   return request.method === "POST" ? (overrideOf(request) ?? "POST") : request.method;
 }
 
-/** @throws Refusal `method-not-allowed` when `route` does not have the method, `bad-request` for an invalid override */
+/** Requires that `route` has the method. @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override */
 export function requireMethod({ request, method }: Exchange, route: Route): void {
   if (request.method === "POST") refuseOtherOverride(request);
   if (route.methods.includes(method)) return;
@@ -38,7 +40,7 @@ export function requireMethod({ request, method }: Exchange, route: Route): void
   throw new Refusal("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 
-/** The response to OPTIONS. It needs no key, since a browser's preflight has none (Fetch section 3.2). */
+/** Returns the response to OPTIONS. It needs no key, because the preflight request of a browser has no key (Fetch section 3.2). */
 export function preflight(exchange: Exchange, route: Route): WireResponse {
   const methods = route.methods.join(", ");
   return toResponse(exchange, 204, null, {

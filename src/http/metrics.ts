@@ -1,4 +1,4 @@
-// What is counted for Prometheus, which the admin listener shows. Clients choose no label: their number has a bound.
+// Counts requests for Prometheus; the admin listener serves the result. No label value comes from a client, so the number of series is limited.
 
 import type { Registry } from "prom-client";
 import { once } from "../lib/concurrency.ts";
@@ -16,26 +16,27 @@ import type { Exchange, KeyRefusal } from "./handler.ts";
 import { methodLabel } from "./methods.ts";
 import type { Route } from "./route.ts";
 
+/** The metrics of this process. */
 export interface Metrics {
-  /** Counts a response that took `milliseconds`. */
+  /** Counts a response. @param milliseconds the time from the request's header section to the response */
   count(exchange: Pick<Exchange, "route" | "method" | "keyRefusal">, status: number, milliseconds: number): void;
-  /** Loads the code that `sample` needs. */
+  /** Loads the code that `collectSample` needs. */
   load(): Promise<unknown>;
-  /** @param isChecked passed on to `others`, by default true */
+  /** Returns all metrics of this process. @param isChecked passed on to `others`, by default true */
   sample(isChecked?: boolean): Promise<MetricsSample>;
 }
 
-/** What is counted for a method on a route. */
+/** The counts of a method on a route. */
 interface RequestCounts {
-  /** Responses by status. */
+  /** Number of responses, by status. */
   readonly statuses: number[];
-  /** In milliseconds, with those of all other routes and methods of the same operation. */
+  /** Durations in milliseconds. All routes and methods of the same operation share one histogram. */
   readonly durations: Histogram;
 }
 
 type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 
-/** @param others returns the metrics that are not counted here */
+/** Creates the metrics. @param others returns the metrics that are not counted here */
 export function createMetrics(others: (isChecked: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
   const durations = new Map<string, Histogram>();
@@ -57,14 +58,14 @@ export function createMetrics(others: (isChecked: boolean) => Promise<readonly M
   };
 }
 
-/** The metrics of the process and the runtime. */
+/** Creates a registry with the metrics of the process and the runtime. */
 async function createRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await metricsLibrary();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Gauges with the names of counters. The metrics without `_total` have the same values by type.
+  // Remove gauges that are named like counters. The metrics without `_total` have the same values, by type.
   for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
-  // The runtime walks its whole heap for them, and all but one are 0.
+  // Remove these metrics because the runtime walks its whole heap to read them, and all but one are 0.
   for (const part of ["total", "used", "available"])
     registry.removeSingleMetric(`nodejs_heap_space_size_${part}_bytes`);
   return registry;
@@ -104,7 +105,7 @@ function* requestValues(counts: Counts): Generator<[Record<string, string>, numb
   }
 }
 
-/** The counts of `method` on `route`. */
+/** Returns the counts of `method` on `route`. Creates them at the first call. */
 function countsOf(
   counts: Counts,
   durations: Map<string, Histogram>,
@@ -127,7 +128,7 @@ function countsOf(
   return ofMethod;
 }
 
-/** `write`, what a GET of the route does, or `other`. */
+/** Returns the operation for the histogram of durations: `write`, the operation of a GET on the route, or `other`. */
 function operationOf(route: Route | undefined, method: string): string {
   if (route?.kind !== "site" || !route.methods.includes(method) || method === "OPTIONS") return "other";
   return method === "GET" || method === "HEAD" ? route.reading : "write";

@@ -1,13 +1,16 @@
-// The places of the requests that wait for a change: which key has how many, and which request makes room when none is left. Every operation
-// takes as long with many requests as with few.
+// Limits the number of long polls in a process, and divides the places fairly between the API keys.
+//
+// If all places are taken, a new poll ends the longest waiting poll of the key with the most places. So the keys converge to equal shares. If the new
+// poll's key has its share already, that key's own longest waiting poll ends. The clients of ended polls ask again, so in 5 seconds at most as many
+// polls are ended in this way as there are places. Every operation takes constant time, however many polls wait.
 
 import { Refusal } from "../model/errors.ts";
 import { Queue, QueueEntry } from "../wire/round-robin.ts";
 import type { Key } from "./directory.ts";
 
-/** A request that waits. */
+/** A long poll. */
 interface Waiting {
-  /** Ends it without a change. Must not throw. */
+  /** Ends the poll without a change. Must not throw. */
   run(): void;
 }
 
@@ -16,37 +19,38 @@ interface Place {
   readonly holder: QueueEntry<Holder>;
 }
 
-/** A key whose requests wait. */
+/** A key with at least one place. */
 interface Holder {
   readonly key: number;
-  /** The longest waiting first. */
+  /** The places of the key, the longest waiting poll first. */
   readonly places: Queue<Place>;
 }
 
-/** Seconds after which a client that may not wait now should ask again. */
+/** `Retry-After` for a client that does not get a place, in seconds. Also the time in which `displaced` polls are counted. */
 const retryAfter = 5;
 
+/** The places of all long polls of a process. */
 export class PollPlaces {
   readonly #max: number;
   readonly #holders = new Map<number, QueueEntry<Holder>>();
-  /** The keys that have a certain number of places, by this number. */
+  /** The keys by their number of places. */
   readonly #byCount = new Map<number, Queue<Holder>>();
-  /** Places of the key that has the most. */
+  /** The number of places of the key that has the most. */
   #most = 0;
   #size = 0;
-  /** Requests that ended for one of a key that has no fewer places, since a time in milliseconds. */
+  /** The number of polls that were ended for a key that has its share already, since the time below (as `performance.now()`). */
   #displaced = 0;
   #displacedSince = 0;
 
-  /** @param max places of all keys together */
+  /** @param max the number of places, for all keys together */
   constructor(max: number) {
     this.#max = max;
   }
 
   /**
-   * Gives `request` a place. If none is left, the longest waiting request of the key with the most places ends.
-   * @returns what to release when it has ended
-   * @throws Refusal `too-many-requests` when the key has all places, or when the clients of all keys displace each other too often
+   * Gives a place to a new poll. If all places are taken, ends another poll first.
+   * @returns the place, to release when the poll has ended
+   * @throws ProblemError `too-many-requests` if the key has all places, or if too many polls were ended for keys that have their share
    */
   take({ id, prefix }: Key, request: Waiting): QueueEntry<Place> {
     const own = this.#holders.get(id);
@@ -64,6 +68,7 @@ export class PollPlaces {
     return place;
   }
 
+  /** Frees a place. Does nothing if it is free already. */
   release(place: QueueEntry<Place>): void {
     const { holder } = place.member;
     const { places } = holder.member;
@@ -74,14 +79,19 @@ export class PollPlaces {
     this.#list(holder);
   }
 
-  /** Ends the longest waiting request of the key with the most places. Returns whether there was one. */
+  /** Ends the longest waiting poll of the key with the most places. Returns false if nothing waits. */
   endOne(): boolean {
     const holder = this.#byCount.get(this.#most)?.first;
     if (holder) this.#endLongest(holder);
     return holder !== undefined;
   }
 
-  /** @param own the key of the new request, which has `count` places */
+  /**
+   * Returns the key that must end a poll for a new poll. If a key has at least two places more than the new poll's key, it is the key with the most
+   * places. Otherwise it is the new poll's own key; if that has no place, any key with the most places.
+   * @param own the key of the new poll, which has `count` places
+   * @throws ProblemError `too-many-requests`
+   */
   #whoMakesRoom(own: QueueEntry<Holder> | undefined, count: number): QueueEntry<Holder> {
     const most = this.#byCount.get(this.#most)?.first as QueueEntry<Holder>;
     if (this.#most > count + 1) return most;
@@ -90,8 +100,9 @@ export class PollPlaces {
   }
 
   /**
-   * When the places are divided equally, clients that ask again as soon as they are ended would displace each other all the time. So in 5
-   * seconds, only as many are displaced as there are places.
+   * Counts a poll that is ended for a key that has its share already. When the places are divided equally, clients that ask again as soon as their
+   * poll has ended would end each other's polls all the time. So in 5 seconds, at most as many polls are ended as there are places.
+   * @throws ProblemError `too-many-requests` when that number is reached
    */
   #countDisplaced(): void {
     const now = performance.now();
@@ -109,7 +120,7 @@ export class PollPlaces {
     longest.member.request.run();
   }
 
-  /** Adds a key to those with as many places. */
+  /** Adds a key to the queue of its number of places, after that number has changed. */
   #list(holder: QueueEntry<Holder>): void {
     const { key, places } = holder.member;
     if (places.isEmpty) return void this.#holders.delete(key);
@@ -120,7 +131,7 @@ export class PollPlaces {
     this.#most = Math.max(this.#most, places.size);
   }
 
-  /** Deletes a key from those with as many places, before it has one more or less. */
+  /** Deletes a key from the queue of its number of places, before that number changes. */
   #unlist(holder: QueueEntry<Holder>): void {
     const { size } = holder.member.places;
     const queue = this.#byCount.get(size);

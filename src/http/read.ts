@@ -1,4 +1,4 @@
-// Lists and look-ups.
+// Responds to GET and HEAD of lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
 
 import type { Format } from "../formats/format.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
@@ -18,7 +18,7 @@ import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } 
 import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
-/** The response to GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
+/** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
   return route.isList ? readList(exchange, route, fresh) : lookUp(exchange, route, fresh);
 }
@@ -32,7 +32,7 @@ function readList(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): M
     : load();
 }
 
-/** The refusal of an ID that no record has. */
+/** Returns the error for an ID that is invalid or unknown. */
 export function noSuchRecord({ resource }: ResourceRoute, id: string | number): Refusal {
   if (toId(String(id)) === undefined) {
     return new Refusal("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
@@ -118,8 +118,9 @@ function listSome(
   return after(page, (made) => respondPage(exchange, route, snapshot, query, { ...made, revision: version.revision }));
 }
 
-/** A page of the records of a resource as of `revision`. */
+/** A page of records. */
 interface DatedPage extends Page {
+  /** The site's revision at the last change to any record of the resource. */
   readonly revision: number;
 }
 
@@ -143,12 +144,12 @@ function respondPage(
 
 type PlainPage = ListQuery & { readonly limit: number };
 
-/** Whether the query asks for records in ID order, up to a number. */
+/** Whether the query has `limit`, and neither filters nor `sort`. The database can return such a page without the site in memory. */
 function isPlainPage(query: ListQuery): query is PlainPage {
   return query.limit !== undefined && query.filters.length === 0 && query.sort.length === 0;
 }
 
-/** A page of a site that is not in memory; undefined where the site is to be loaded for it. */
+/** Reads a page of an uncached site; undefined if the site must be loaded for it. */
 function coldPage(
   { resource, format }: ResourceRoute,
   site: ColdSite,

@@ -1,3 +1,5 @@
+// Reads the body of a write: checks its encoding, and parses and validates the record in it.
+
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/canonical-json.ts";
@@ -10,12 +12,13 @@ import type { RequestHeaders } from "../wire/request-header.ts";
 import type { Exchange } from "./handler.ts";
 import type { ResourceRoute } from "./route.ts";
 
+/** Maximum size of a request body, in bytes (contract section 4). */
 export const maxBodyBytes = 1024 * 1024;
 
 /**
- * The request's body.
- * @throws Refusal `unsupported-media-type` for a charset or content coding that is not supported
- * @throws RequestError when the body is too large, malformed or late, or the client went away in the middle
+ * Returns the request's body when all of it has arrived.
+ * @throws ProblemError `unsupported-media-type` for a charset or content coding that is not supported
+ * @throws RequestError if the body is too large, malformed or late, or the client disconnected in the middle of it
  */
 export function readBody(request: WireRequest): MaybePromise<BodyBytes> {
   refuseOtherEncodings(request.headers);
@@ -23,16 +26,16 @@ export function readBody(request: WireRequest): MaybePromise<BodyBytes> {
 }
 
 /**
- * Reads a new record from a body in the format of the path. Returns the JSON text of its values.
- * @throws Refusal `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
+ * Parses a new record, in the format of the path. Returns the JSON of its values.
+ * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
 export function readNewBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): string {
   return withHint(newRecordIn, exchange, route, body);
 }
 
 /**
- * Reads changes of a record from a body in the format of the path.
- * @throws Refusal as `readNewBody` does
+ * Parses changes of a record, in the format of the path.
+ * @throws ProblemError as `readNewBody` does
  */
 export function readChangesBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): RecordChanges {
   return withHint(changesIn, exchange, route, body);
@@ -54,10 +57,10 @@ function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): Record
   return { id, text: JSON.stringify(values) };
 }
 
-/** Bytes of a body above which it is no faultless record. */
+/** Maximum bytes of a body that is tried as canonical JSON, which needs no parsing. */
 const maxFaultless = 16 * 1024;
 
-/** The text of a body in the format in which records are stored; undefined for another format, and for long bodies. */
+/** Returns the text of a body if it may be canonical JSON; undefined for other formats and long bodies. */
 function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
   return name === storedEncoding.name && body.length <= maxFaultless ? body.text : undefined;
 }
@@ -93,7 +96,7 @@ function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8A
   return `. This looks like a form; send ${wanted}, such as \`${example}\``;
 }
 
-/** The format of a body, guessed from its first characters; undefined when they fit none. */
+/** Guesses the format of a body from its first characters; undefined if they fit no format. */
 function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500))
     .toString()

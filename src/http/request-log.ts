@@ -1,4 +1,5 @@
-// What is logged of a request: all of them with `--access-log`, otherwise slow ones and those whose key was refused.
+// Logs requests: all of them with `--access-log`, otherwise only slow requests and requests with a rejected key. Also reads the IDs that connect the
+// log lines of a request.
 
 import type { Logger } from "pino";
 import { createLogLimit, type LineWriter, type LogLimit } from "../lib/logging.ts";
@@ -12,10 +13,11 @@ import type { HttpDependencies } from "./server.ts";
 export interface RequestLogOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
   readonly trustProxy: boolean;
-  /** Milliseconds from which on a request is slow; infinite when none is. */
+  /** Minimum milliseconds of a slow request; infinity to log no request as slow. */
   readonly slowMs: number;
 }
 
+/** The log of requests. */
 export class RequestLog {
   readonly #options: RequestLogOptions;
   readonly #log: Logger;
@@ -29,7 +31,7 @@ export class RequestLog {
     this.#logLimit = createLogLimit(now);
   }
 
-  /** Logs a response that was made in `milliseconds`, if it is to be logged. */
+  /** Logs a response, if it is slow, its key was rejected, or all requests are logged. @param milliseconds the time that it took to make */
   note(exchange: Exchange, response: WireResponse, milliseconds: number): void {
     const isSlow = milliseconds - exchange.waited >= this.#options.slowMs;
     if (isSlow || exchange.keyRefusal || this.#accessLog) this.#write(exchange, response, milliseconds, isSlow);
@@ -65,33 +67,33 @@ export class RequestLog {
   }
 }
 
-/** The number of the level, as in the other lines of the log. */
+/** The number of the log level "info", as in the other lines of the log. */
 const info = 30;
 
-/** JSON text with every character outside ASCII escaped: some control a terminal, or reorder what it shows. */
+/** Escapes all characters outside ASCII in a JSON text, because some of them control a terminal or reorder its text. */
 function toAscii(text: string): string {
   return text.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** A longer method is not registered. */
+/** Maximum characters of a method that are logged. A longer method is not registered. */
 const maxMethod = 40;
-/** Characters of a path that are logged: at six bytes each, a line stays within `maxLineBytes` (lib/logging.ts). */
+/** Maximum characters of a path that are logged. Each takes up to six bytes, so a line stays within `maxLineBytes` (lib/logging.ts). */
 const maxPath = 500;
 
 function shortened(path: string): string {
   return path.length > maxPath ? `${path.slice(0, maxPath)}...` : path;
 }
 
-/** The part of the key that may be shown. Undefined for what is not a key, which may be another secret. */
+/** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */
 function prefixOf({ key, request }: Exchange): string | undefined {
   if (key) return key.prefix;
   const sent = request.headers.get("x-api-auth");
   return sent !== null && isKey(sent) ? shownOf(sent) : undefined;
 }
 
-// The IDs that a request brings along, so that its lines in the logs of several programs can be found together.
+// The IDs that a client sends with a request, so that the log lines of several programs about it can be found together.
 
-/** A request ID, the client's or ours. It is a text only where it is logged: most are just sent. */
+/** A request ID, from the client or from this server. Its parts are joined to a text only to log it, because most IDs are only sent. */
 export class RequestId {
   readonly parts: HeaderParts;
 
@@ -108,19 +110,19 @@ export class RequestId {
   }
 }
 
-/** Nothing that could end a line, a string or an element where the ID is shown, and no list of two IDs. */
+/** Only characters that are safe in log lines, JSON strings and XML. No comma, so that two IDs are not taken for one. */
 const requestId = /^[\w.~+=@-]{1,128}$/;
 
-/** The ID in `X-Request-Id`; undefined when there is none, one that is not well-formed, or one with an API key, because it would be logged. */
+/** Returns the ID in `X-Request-Id`; undefined if it is absent or malformed, or contains an API key, which must not be logged. */
 export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
   const sent = headers.get("x-request-id");
   return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? new RequestId([sent]) : undefined;
 }
 
-/** W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */
+/** The header field `traceparent` of W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace and the parent span in `traceparent`, as members of a log line; none when there is none, or one that is not valid. */
+/** Returns the trace and the parent span in `traceparent`, as members of a log line; an empty object if the field is absent or invalid. */
 export function traceIn(headers: RequestHeaders): { trace?: string; span?: string } {
   const [, version, trace = "", span = "", more] = traceparent.exec(headers.get("traceparent") ?? "") ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return {};

@@ -1,4 +1,8 @@
-// The endpoints of the resources: for each served one, its list and its records in every format.
+// The endpoints of the resources: for each public resource, its list and its records, in every format.
+//
+// A request can wait for its body, for the database or for other writes. During the wait, its key may be revoked, its site suspended or removed, or
+// the site's epoch may change. So the request is authorized again after each wait. If the epoch has changed during a read, or the key or site during
+// a write, the work is repeated.
 
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -22,7 +26,7 @@ interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" |
   readonly admission: Admission;
 }
 
-/** The routes by path. */
+/** Returns the routes of all public resources, by path. */
 export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: string, route: ResourceRoute][] {
   const endpoint = new ResourceEndpoint(dependencies);
   const toRoute = (isList: boolean, resource: Resource, format: Format): [string, ResourceRoute] => {
@@ -43,7 +47,7 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
   );
 }
 
-/** Contract section 3. */
+/** Returns the methods of a route (contract section 3). */
 function methodsOf(isList: boolean, { access }: Resource): string[] {
   const writing = isList ? ["POST", "PUT", "PATCH", "DELETE"] : ["PUT", "PATCH", "DELETE"];
   return ["GET", "HEAD", ...(access === "written" ? writing : []), "OPTIONS"];
@@ -56,7 +60,7 @@ function whyNot(method: string, { isList, resource, format }: ResourceRoute): st
   return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
 
-/** How often a request is read whose site gets another history, or a write tried whose key or site changes, the first time included. */
+/** Maximum attempts for a read whose site changes epoch, and for a write whose key or site changes. */
 const maxAttempts = 3;
 
 class ResourceEndpoint {
@@ -78,7 +82,7 @@ class ResourceEndpoint {
     try {
       const response = read(exchange, route, fresh);
       if (response instanceof Promise) return this.#readLater(exchange, route, fresh, attempt, response);
-      // What has just been read from the store may be newer than the keys.
+      // A record that was just read from the database can be newer than the check of the key.
       return fresh instanceof ColdSite ? this.#checkAgain(exchange, route, fresh, response) : response;
     } catch (error) {
       return this.#readAgain(exchange, route, attempt, error);
@@ -99,17 +103,17 @@ class ResourceEndpoint {
     }
   }
 
-  /** @throws `error`, unless the site has got another history and may be read again */
+  /** Reads again if the error was a change of the site's epoch, at most twice. Otherwise throws `error`. */
   #readAgain(exchange: Exchange, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
     if (!(error instanceof OtherHistory) || attempt === maxAttempts) throw error;
     return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
   }
 
-  /** While the response was made, the key may have been revoked or the site removed. */
+  /** Authorizes again, because the key may have been revoked or the site removed while the response was made. Returns `made`. */
   #checkAgain<T>(exchange: Exchange, { isList }: ResourceRoute, { site }: FreshSite, made: T): MaybePromise<T> {
     const { admission } = this.#dependencies;
     if (isList) return admission.readmit(exchange, () => made);
-    // The engine read the record and the head of the system site together, so the keys in memory are as new as the record.
+    // The engine has read the head of the system site together with the record, so the keys in memory have all changes before the record.
     admission.recheck(exchange, site);
     return made;
   }
@@ -124,7 +128,7 @@ class ResourceEndpoint {
     return this.#storeChecked(exchange, route, await body, 1);
   }
 
-  /** While the body arrived or the write waited for others, the key may have been revoked or the site removed. */
+  /** Authorizes again and then writes, because the key may have been revoked or the site removed while the body arrived or the write was queued. */
   #storeChecked(
     exchange: Exchange,
     route: ResourceRoute,

@@ -1,5 +1,5 @@
-// Responses (contract section 3). Scripts of every origin may read them. Each has a request ID. Caches may store only the
-// documentation.
+// Makes responses with the header fields that all responses have (contract section 3): a request ID, and the permission for scripts of every origin.
+// Caches may store only the documentation. Also makes problem documents of errors (contract section 8).
 
 import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
@@ -17,7 +17,7 @@ import {
 import { type ContentCoding, compressed } from "./compression.ts";
 import type { Exchange } from "./handler.ts";
 
-/** The header fields that a script of another origin may read. They are listed only for requests with an `Origin` (Fetch section 3.2). */
+/** The header fields that scripts of other origins may read. They are sent only to requests with an `Origin` (Fetch section 3.2). */
 const exposed = [
   "Date",
   "ETag",
@@ -33,7 +33,7 @@ const exposed = [
 const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposed });
 
 interface ResponseContent {
-  /** `Content-Type`. */
+  /** The value of `Content-Type`. */
   readonly type: string;
   readonly body: ResponseBody;
 }
@@ -45,10 +45,10 @@ const common = toHeaderLines({
   Expires: "-1",
   ...everywhere,
 });
-/** The beginning of a header section, up to the request ID: `common`, and `Content-Type` if there is one. By type; there are few types. */
+/** The start of the header section, up to the request ID: the common fields, and `Content-Type` if there is one. By type; there are few types. */
 const beginnings = new Map<string | undefined, string>();
 
-/** A response with `headers` besides those of every response. */
+/** Makes a response. @param headers fields in addition to those of every response */
 export function toResponse(
   { id, request, rateLimit }: Exchange,
   status: number,
@@ -61,7 +61,7 @@ export function toResponse(
   return { status, headers: lines, body: content?.body ?? null };
 }
 
-/** The response with a whole list in `coding`. */
+/** Makes a response with a list or feed page. @param coding the content coding; undefined for none */
 export function respondEncoded(
   exchange: Exchange,
   type: string,
@@ -75,12 +75,12 @@ export function respondEncoded(
   );
 }
 
-/** A text as plain text. */
+/** Makes a response with a plain text. */
 export function toTextResponse(exchange: Exchange, body: string): WireResponse {
   return toResponse(exchange, 200, { type: "text/plain; charset=utf-8", body });
 }
 
-/** A response that caches may store, according to `Cache-Control` in `headers`. */
+/** Makes a response that caches may store, as `Cache-Control` in `headers` allows. */
 export function toCacheableResponse(
   { id }: Exchange,
   status: number,
@@ -100,7 +100,7 @@ function beginningFor(type: string | undefined): string {
   return beginning;
 }
 
-/** A problem document (RFC 9457) in the format that the path's suffix names, by default JSON. */
+/** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
 export function toProblemResponse(exchange: Exchange, refusal: Refusal): WireResponse {
   const format = formats.find(({ name }) => exchange.target.path.endsWith(`.${name}`)) ?? json;
   const headers: Record<string, string> = { ...refusal.headers };

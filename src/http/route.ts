@@ -1,4 +1,4 @@
-// A route: an endpoint's methods and the function that responds.
+// Routes: the methods of an endpoint, and the function that responds. And request targets, which lead to a route.
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -9,46 +9,47 @@ import type { Key } from "./directory.ts";
 import type { Exchange } from "./handler.ts";
 
 interface RouteBase {
-  /** The endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client chooses. */
+  /** The name of the endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client has chosen. */
   readonly label: string;
-  /** In the order of `Allow`. */
+  /** All methods, in the order of `Allow`. */
   readonly methods: readonly string[];
-  /** The detail of the problem for a method that is not among `methods`; undefined for a general text. */
+  /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
   whyNot?(method: string): string | undefined;
 }
 
-/** An endpoint without a site and a key: health, documentation. */
+/** An endpoint that needs neither a site nor a key: health, documentation. */
 export interface PublicRoute extends RouteBase {
   readonly kind: "public";
   respond(exchange: Exchange): MaybePromise<WireResponse>;
 }
 
-/** An endpoint of a site. It receives requests with a valid key, and the site, as new as the store. */
+/** An endpoint of a site. It gets requests with a valid key, and an up-to-date view of the site. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
-  /** What GET does here, in the histogram of durations. Those that wait, or take long, have a name of their own. */
+  /** The label of GET and HEAD in the histogram of durations. Long polls and lists take long, so they have labels of their own. */
   readonly reading: string;
   respond(exchange: Exchange, key: Key, fresh: FreshSite): MaybePromise<WireResponse>;
 }
 
-/** All records of a resource in a format, or one of them. */
+/** The list of a resource in a format, or a single record of it. */
 export interface ResourceRoute extends SiteRoute {
   readonly isList: boolean;
   readonly resource: Resource;
   readonly format: Format;
 }
 
+/** An endpoint of any kind. */
 export type Route = PublicRoute | SiteRoute;
 
 /** The path before the name of a resource. */
 export const basePath = "/restapi/";
 
-/** A public endpoint at `path`, for GET and HEAD. */
+/** Returns an entry of the route table: a public endpoint at `path`, for GET and HEAD. */
 export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {
   return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];
 }
 
-/** An endpoint of a site at `path`. */
+/** Returns an entry of the route table: an endpoint of a site at `path`. */
 export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
   path: string,
   route: T,
@@ -56,38 +57,40 @@ export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
   return [path, { ...route, kind: "site", label: path }];
 }
 
-/** The part of a record's path in the place of the ID. It may be invalid. */
+/** Returns the part of a record's path where the ID is expected: between the last slash and the last dot. It may be an invalid ID. */
 export function idIn(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
 }
 
-/** A request target: its path, the query after the `?`, and the authority of an absolute target, as it was sent. */
+/** A parsed request target. */
 export interface RequestTarget {
   readonly path: string;
+  /** The query after the `?`; empty if the target has none. */
   readonly query: string;
+  /** The authority of an absolute URL, as sent; undefined if the target is a path. */
   readonly host?: string;
 }
 
-/** A path with a query that the URL standard does not change. */
+/** A path with or without a query, in characters that the URL standard does not change. */
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
-/** What a segment `.` or `..` begins with. */
+/** The beginning of a segment that may be `.` or `..`. */
 const dot = /\/(?:\.|%2e)/i;
 /**
- * A path with a segment `.` or `..`. The URL standard resolves it; a proxy may or may not. A path that the two read differently could
- * bypass the rules of the proxy.
+ * A path with a segment `.` or `..`. The URL standard resolves such a segment, a proxy may not. A path that a proxy and this server read differently
+ * could bypass the rules of the proxy.
  */
 const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
-/** The authority of an absolute URL. It is not decoded, as `Host` is not, so that a proxy and the server see the same host. */
+/** The authority of an absolute URL. Like `Host`, it is not decoded, so that a proxy and the server see the same host. */
 const authority = /^https?:\/\/([^/?]+)/i;
 
 /** A path or an absolute URL without characters that the URL standard reinterprets: `\` as `/`, and `#` as the end. */
 const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
 
 /**
- * Splits a request target (RFC 9112 section 3.2). One that is neither a path nor an absolute URL, or has a dot segment, becomes a path
- * that does not exist.
- * @param sent one character per byte
+ * Parses a request target (RFC 9112 section 3.2). A target that is neither a path nor an absolute URL, or that has a dot segment, becomes a path that
+ * does not exist.
+ * @param sent the target as sent, one character per byte
  */
 export function toTarget(sent: string): RequestTarget {
   if (plain.test(sent) && !dot.test(sent)) return split(sent);

@@ -1,4 +1,5 @@
-// Which route a path has. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
+// Finds the route of a request target, and suggests a path for a target without a route. To add a kind of endpoint, write a file that makes its
+// routes, and add it to `createRoutes`.
 
 import { formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
@@ -24,22 +25,24 @@ export interface RouteDependencies extends HttpDependencies {
   readonly readiness: Readiness;
 }
 
-/** What a request target names. */
+/** The result of `find`. */
 interface Destination {
   readonly target: RequestTarget;
-  /** Undefined when the path has none. */
+  /** The route of the path; undefined if the path does not exist. */
   readonly route: Route | undefined;
-  /** The record's ID in the path; undefined when there is none, or one that is not valid. */
+  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
   readonly pathId: number | undefined;
 }
 
+/** All routes of the public listener. */
 export interface Routes {
-  /** @param sent a request target, one character per byte */
+  /** Returns the route of a request target. @param sent the target as sent, one character per byte */
   find(sent: string): Destination;
-  /** The detail of the problem for a path without a route: which path the client probably meant. */
+  /** Returns the detail of the problem for a path without a route: the path that the client probably meant, or a list of paths. */
   hint(path: string): string;
 }
 
+/** Creates the routes of all endpoints. */
 export function createRoutes(dependencies: RouteDependencies): Routes {
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
@@ -59,7 +62,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
   };
 }
 
-/** `/restapi/brands/{id}.json` for `/restapi/brands/12.json`; the empty string for a path without a name before its suffix. */
+/** Replaces the name before the suffix by `{id}`: `/restapi/brands/{id}.json` for `/restapi/brands/12.json`. Empty if the path has no such name. */
 function withoutId(path: string): string {
   const slash = path.lastIndexOf("/") + 1;
   const dot = path.indexOf(".", slash);
@@ -70,7 +73,7 @@ function withoutId(path: string): string {
 
 const formatNames = formats.map(({ name }) => name);
 
-/** The path that the client probably meant, or every path of a site that has no ID. */
+/** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
 export function hintFor(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
   const known = [...routes].filter(([, { kind }]) => kind !== "public").map(([route]) => route);
   const elements = servedOf(resources).map(({ element, path: name }): [string, string] => [lettersOf(element), name]);
@@ -84,15 +87,16 @@ export function hintFor(path: string, resources: readonly Resource[], routes: Re
   return `there is ${lists.map((route) => `\`${route}\``).join(", ")}`;
 }
 
-/** The name below the base path: `brands` for `/restapi/brands/{id}.json`. */
+/** Returns the name after the base path: `brands` for `/restapi/brands/{id}.json`. */
 function nameIn(route: string): string {
   return route.slice(basePath.length).split(/[/.]/)[0] as string;
 }
 
 /**
- * The path of the first part of `path` that is like a name, with the first ID and the first format after it. Everything else is ignored:
- * another base, a version, extra slashes, a suffix in the wrong place. Undefined when no part is like a name.
- * @param names of the routes in `known`, by the letters that clients may write for them
+ * Returns the path of a route that is similar to `path`; undefined if no route is. Takes the first part of `path` that is similar to a name, and
+ * the first ID and the first format after it. Ignores everything else: another base path, a version, extra slashes, a suffix in the wrong place.
+ * @param known the paths of the routes
+ * @param names the names in these paths, by the normalized names that clients may write
  */
 function pathLike(path: string, known: readonly string[], names: ReadonlyMap<string, string>): string | undefined {
   const parts = path.slice(0, 500).toLowerCase().split(/[/.]+/);

@@ -1,4 +1,4 @@
-// The metrics of what is behind the public listener: connections, writes, the database, memory, the log and the build.
+// The metrics of the server except requests: connections, writes, the database, memory, the log and the build.
 
 import { counter, gauge, histogram, type MetricFamily } from "../lib/metrics.ts";
 import type { Engine, EngineUsage } from "../model/engine.ts";
@@ -9,18 +9,19 @@ import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
 import type { HttpDependencies } from "./server.ts";
 
-/** What the listener tells. */
+/** Values that the public listener knows. */
 interface ServerUsage {
-  /** What its connections use. */
+  /** The number and the memory of its connections. */
   readonly listener: ListenerUsage;
-  /** Requests that wait for a change. */
+  /** Number of long polls. */
   readonly polls: number;
-  /** Undefined if that was never checked. */
+  /** Whether the server was ready at the last check; undefined if it was never checked. */
   readonly isReady: boolean | undefined;
   /** When the certificate in use expires, in milliseconds since 1970; undefined without one. */
   readonly certificateExpiry: number | undefined;
 }
 
+/** Returns these metrics. */
 export async function serverFamilies(
   dependencies: HttpDependencies,
   { listener, polls, isReady, certificateExpiry }: ServerUsage,
@@ -81,7 +82,7 @@ function callFamilies(calls: MeasuredCalls): MetricFamily[] {
   ];
 }
 
-/** Several processes of a server are ready if each is. */
+/** Returns the metric of readiness. A server of several processes is ready if each process is (`min`). */
 export function readyFamily(isReady: boolean): MetricFamily {
   const help = "1 if the database can be read and written, as /readyz says; otherwise 0.";
   return gauge("storefront_ready", help, isReady ? 1 : 0, "min");
@@ -92,7 +93,7 @@ function expiryFamily(at: number): MetricFamily {
   return gauge("storefront_certificate_expiry_timestamp_seconds", help, at / 1000, "min");
 }
 
-/** By database, so that a backup of one says nothing about another. */
+/** Returns the metric of the last backup, with the database as a label, so that a backup of one database is not taken for one of another. */
 function backupFamilies(latest: BackupTime | undefined): MetricFamily[] {
   if (latest === undefined) return [];
   const help = "As of when the last backup was made with `storefront backup`; 0 when there is none.";
@@ -100,7 +101,7 @@ function backupFamilies(latest: BackupTime | undefined): MetricFamily[] {
   return [gauge("storefront_last_backup_timestamp_seconds", help, [[{ database }, at / 1000]], "max")];
 }
 
-/** What `engine` uses; nothing when it cannot be found out, as with a lost file. The other metrics are shown nevertheless. */
+/** Returns the usage of `engine`; an empty object if it cannot be read, for example after its file was lost, so that other metrics still appear. */
 function usageOf(engine: Engine): EngineUsage {
   try {
     return engine.usage?.() ?? {};
@@ -109,7 +110,7 @@ function usageOf(engine: Engine): EngineUsage {
   }
 }
 
-/** Each engine has its own. */
+/** Returns the metrics of the engine in use. Each engine has its own ones. */
 function usageFamilies({ connections, logBytes }: EngineUsage): MetricFamily[] {
   const families: MetricFamily[] = [];
   if (connections) {
@@ -121,7 +122,7 @@ function usageFamilies({ connections, logBytes }: EngineUsage): MetricFamily[] {
     );
   }
   if (logBytes !== undefined) {
-    // All processes on the machine have the same file.
+    // All processes report the same file, so take the maximum and not the sum.
     families.push(gauge("storefront_sqlite_wal_bytes", "Size of the write-ahead log of SQLite.", logBytes, "max"));
   }
   return families;

@@ -1,4 +1,4 @@
-// The public listener, put together from its parts.
+// Creates the public listener from its parts.
 
 import type { Logger } from "pino";
 import type { Build } from "../build.ts";
@@ -23,10 +23,11 @@ import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
+/** The public listener. */
 export interface HttpServer extends Listener {
-  /** The metrics of this process. @param isChecked whether to find out if it is ready, which commits a write without effect */
+  /** Returns the metrics of this process. @param isChecked whether to check if the server is ready, which commits a write without effect */
   sample(isChecked?: boolean): Promise<MetricsSample>;
-  /** Is not ready from now on, and serves for so many seconds more: whoever sends requests should send them elsewhere before the server stops. */
+  /** Makes `/readyz` fail, and resolves after `seconds` seconds, in which the server still serves. Call it before `stop`. */
   drain(seconds: number): Promise<void>;
 }
 
@@ -35,16 +36,16 @@ interface HttpOptions
     AdmissionOptions,
     RequestLogOptions {}
 
-/** Milliseconds after the start. */
+/** Milliseconds between the start and the loading of further code. */
 const loadDelay = 250;
 
-/** As many as the wire lets wait unread. Requests are small, and there are many clients. */
+/** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
 const receiveBuffer = 64 * 1024;
 
-/** Less costs CPU time: a long list would be sent in many small steps. */
+/** Maximum unsent bytes that the kernel accepts. With less, a long list would be sent in many small steps, which costs CPU time. */
 const unsent = 1024 * 1024;
 
-/** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
+/** Starts the public listener. @throws Error if the port is taken or the certificate is invalid */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
   const { engine, log, now } = dependencies;
   const admission = new Admission(options, dependencies);
@@ -74,7 +75,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
     drain: (seconds) => readiness.drain(seconds),
     async stop(seconds, idleSeconds) {
       clearTimeout(loading);
-      // First, so that the responses of the polls end their connections.
+      // Stop the listener before the polls, so that the responses of the polls end their connections.
       const stopped = listener.stop(seconds, idleSeconds);
       polls.stop();
       await stopped;
@@ -84,8 +85,8 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
 }
 
 /**
- * To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all file descriptors are
- * in use, the runtime never tries again. Returns the timer.
+ * Loads some code soon after the start, so that the server starts quickly. Do not load it at the first request that needs it: all file descriptors
+ * can be in use by then, and the runtime never repeats a failed import. Returns the timer.
  */
 function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): NodeJS.Timeout {
   const loadAll = async () => {
@@ -97,6 +98,7 @@ function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): Node
   return setTimeout(() => void loadAll(), loadDelay).unref();
 }
 
+/** The parts of the server that the public listener uses. */
 export interface HttpDependencies {
   readonly engine: Engine;
   readonly engineCalls: MeasuredCalls;
@@ -107,8 +109,8 @@ export interface HttpDependencies {
   readonly resources: readonly Resource[];
   readonly build: () => Build;
   readonly log: Logger;
-  /** Where every request is logged, if it is. */
+  /** The log of all requests; undefined without `--access-log`. */
   readonly accessLog: LineWriter | undefined;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }

@@ -1,4 +1,5 @@
-// Create, update and delete.
+// Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome. Also
+// implements `Idempotency-Key`.
 
 import type { RecordChanges } from "../model/canonical-json.ts";
 import {
@@ -26,23 +27,29 @@ import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
-/** The key or the site was changed while the write waited. They are checked again before the client gets this. */
+/**
+ * The key or the site changed while the write was queued, so the write was not stored. resource-routes.ts authorizes again and repeats the write. The
+ * client gets this error only if that happens at each of three attempts.
+ */
 export class KeyChanged extends TryAgain {
   constructor() {
     super("the API key or the website is being changed");
   }
 }
 
-/** The key and the time of a write. */
+/** The authorization of a write, and its time. */
 interface Author {
   readonly key: Key;
-  /** The head of the system site as of which the key was checked. */
+  /** The head of the system site when the key was checked. */
   readonly system: Head;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
 }
 
-/** Carries out the write. The response is made when the change is on durable storage. */
+/**
+ * Executes a create, update or delete. Resolves with the response when the change is on durable storage.
+ * @throws ProblemError for a request or an outcome that is rejected; KeyChangedError; EpochChangedError
+ */
 export function write(
   exchange: Exchange,
   route: ResourceRoute,
@@ -80,7 +87,10 @@ function toIntent(exchange: Exchange, route: ResourceRoute, { key, system, at }:
   };
 }
 
-/** The record may be named by the path, the query and the body; they must agree (contract section 2). */
+/**
+ * Reads the ID and the changes of an update or delete. The path, the query and the body may each have the ID; they must agree (contract section 2).
+ * @throws ProblemError `bad-request` without an ID or with different ones; the errors of the body
+ */
 function readChange(
   exchange: Exchange,
   route: ResourceRoute,
@@ -153,12 +163,12 @@ function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Ex
   return toResponse(exchange, 201, content, headers);
 }
 
-// `Idempotency-Key` (contract section 7): which requests are the same, and which are running in this process. The store remembers the
-// first outcome, in the transaction of the write.
+// Implements `Idempotency-Key` (contract section 7): compares requests by digest, and rejects a key that is in use in this process. The engine
+// stores the first outcome in the transaction of the write.
 
 /**
- * The idempotency that a write asks for; undefined without the header.
- * @throws Refusal `bad-request` for a key that is not 1 to 255 printable ASCII characters
+ * Returns the name of the `Idempotency-Key` and the digest of the request; undefined without that header.
+ * @throws ProblemError `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
 function readIdempotency(exchange: Exchange, key: Key, body: BodyBytes): Idempotency | undefined {
   const name = exchange.request.headers.get("idempotency-key");
@@ -170,8 +180,8 @@ function readIdempotency(exchange: Exchange, key: Key, body: BodyBytes): Idempot
 }
 
 /**
- * Two requests are the same if these are: the effective method (a POST with `X-HTTP-Method-Override: PUT` is a PUT), path, query,
- * conditions and body. CR separates the conditions; a header field cannot contain it.
+ * Returns the digest by which a repeated request is recognized. Two requests are the same if they have the same effective method (a POST with
+ * `X-HTTP-Method-Override: PUT` is a PUT), path, query, conditions and body. A CR separates the conditions, because no header field can contain it.
  */
 function digestOf({ request, method, target }: Exchange, body: BodyBytes): string {
   const conditions = ["if-match", "if-none-match"].flatMap((name) => {
@@ -182,10 +192,11 @@ function digestOf({ request, method, target }: Exchange, body: BodyBytes): strin
   return new Bun.CryptoHasher("sha256").update(start).update(body.view).digest("hex");
 }
 
+/** The idempotency keys of the writes that are running in this process. */
 export class Idempotencies {
   readonly #running = new Set<string>();
 
-  /** Runs `work`, unless a request with the same idempotency key is still running. @throws Refusal `conflict` */
+  /** Runs `work`. @throws ProblemError `conflict` if a request with the same idempotency key is still running */
   once({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
     return idempotency ? this.#once(idempotency, work) : work();
   }

@@ -1,23 +1,23 @@
-// Work that goes on beside everything else, step by step with pauses.
+// Repeats a step in the background, with a pause after each one.
 
 export interface Background {
-  /** Waits for the step under way; no other follows. */
+  /** Starts no further step. Resolves when the step in flight has ended. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds before the first step, and after one that failed; `randomized`. */
+/** Milliseconds before the first step and after a failed step. `withJitter` varies them. */
 const usualPause = 60_000;
 
 interface BackgroundOptions {
-  /** Called with the error of a step that failed, unless the work has been stopped. */
+  /** Called with the error of a failed step, unless `stop` was called before. */
   readonly onError: (error: unknown) => void;
-  /** Milliseconds before the first step. */
+  /** Milliseconds before the first step. Default: one minute, with jitter. */
   readonly firstPause?: number | undefined;
 }
 
 /**
- * Runs `step` again and again until it is stopped. Does not keep the process alive.
- * @param step returns how long to pause before the next step, in milliseconds
+ * Runs `step` repeatedly until `stop` is called. The pauses do not keep the process alive.
+ * @param step returns the milliseconds to wait before the next step. Its parameter tells whether `stop` was called
  */
 export function startBackground(
   step: (isStopped: () => boolean) => Promise<number>,
@@ -50,12 +50,12 @@ export function startBackground(
   };
 }
 
-/** A quarter more or less, so that processes do not work at the same time. */
+/** Returns a random time from 75 to 125 % of `milliseconds`, so that processes do not all work at the same moment. */
 export function randomized(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 
-/** Waits that long, or until `stopped`. Does not keep the process alive. */
+/** Resolves after `milliseconds`, or as soon as `stopped` resolves. Does not keep the process alive. */
 export async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);

@@ -1,8 +1,8 @@
 import { withOwnMemory } from "./bytes.ts";
 
 /**
- * Remembers what was computed from texts that clients send. When it is full, it forgets everything: clients send few different
- * texts, so it fills up only when one of them tries to.
+ * Caches values that are computed from texts of clients. A full cache is emptied at once, because clients send few different texts: the cache
+ * becomes full only if a client tries to fill it.
  */
 export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
@@ -11,8 +11,8 @@ export class BoundedCache<Value> {
   readonly #make: (key: string) => Value;
 
   /**
-   * @param maxKeyLength longer keys are not remembered, to bound the memory
-   * @param make computes a value, which may have parts of the key. It never returns undefined
+   * @param maxKeyLength maximum length of a cached key, in UTF-16 units, to limit the memory. The value of a longer key is computed each time
+   * @param make computes the value of a key. The value may contain slices of the key, and must not be undefined
    */
   constructor(maxEntries: number, maxKeyLength: number, make: (key: string) => Value) {
     this.#maxEntries = maxEntries;
@@ -20,7 +20,7 @@ export class BoundedCache<Value> {
     this.#make = make;
   }
 
-  /** The value of `key`. @throws what `make` throws, which is not remembered */
+  /** Returns the value of `key`. @throws the error of `make`, which is not cached */
   get(key: string): Value {
     const known = this.#values.get(key);
     return known === undefined ? this.#add(key) : known;
@@ -28,7 +28,7 @@ export class BoundedCache<Value> {
 
   #add(key: string): Value {
     if (key.length > this.#maxKeyLength) return this.#make(key);
-    // A part of a header section would keep all of that in memory.
+    // Copy the key: a slice of a header section would keep the whole section in memory.
     const own = withOwnMemory(key);
     const value = this.#make(own);
     if (this.#values.size >= this.#maxEntries) this.#values.clear();

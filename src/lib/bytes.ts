@@ -1,14 +1,14 @@
-/** Bytes with free space before them, for a header: both are then sent in one write, without a copy. */
+/** Bytes with free space before them. A header section that is written into this space is sent together with the bytes, without copying them. */
 export interface BufferWithHeadroom {
   readonly memory: Buffer;
-  /** Where the bytes start. They extend to the end of `memory`, and never change. */
+  /** Index of the first byte in `memory`. The bytes extend to the end of `memory`, and never change. */
   readonly start: number;
 }
 
 /** Bytes of free space: enough for the header section of a response, unless it is very long. */
 const headroom = 4096;
 
-/** Joins `parts`, with free space before them. */
+/** Copies `parts` into one buffer, with free space before them. */
 export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadroom {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const memory = Buffer.allocUnsafeSlow(headroom + length);
@@ -20,14 +20,14 @@ export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadro
   return { memory, start: headroom };
 }
 
-/** Bytes of the buffer at first, and bytes above which it is not reused. */
+/** Size of a new buffer, and the maximum size of a buffer that is used again. Both in bytes. */
 const minSize = 1 << 17;
 const maxSize = 1 << 22;
 
-/** Joins bytes whose number is not known in advance. Made to be reused. */
+/** Joins texts and bytes when their total length is not known in advance. A builder can be used again, which saves allocating its buffer. */
 export class ByteBuilder {
   #bytes = Buffer.allocUnsafeSlow(minSize);
-  /** Bytes added since it was empty. */
+  /** Bytes that were added since the builder was last empty. */
   length = 0;
 
   /** Adds `text` in UTF-8. */
@@ -37,7 +37,7 @@ export class ByteBuilder {
     this.length += this.#bytes.write(text, this.length);
   }
 
-  /** Adds the bytes of `source` from `start` up to `end`. */
+  /** Adds the bytes of `source` from `start` to `end` (exclusive). */
   copy(source: Buffer, start: number, end: number): void {
     this.#reserve(end - start);
     this.length += source.copy(this.#bytes, this.length, start, end);
@@ -48,9 +48,9 @@ export class ByteBuilder {
     this.length = 0;
   }
 
-  /** Returns the bytes in their own memory, and empties the builder. */
+  /** Returns a copy of the bytes, and empties the builder. */
   take(): Buffer {
-    // Outside the pool of small buffers, which is not freed before all of them are.
+    // Not from the pool of small buffers, because a pool is freed only when all of its buffers are.
     const taken = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(taken, 0, 0, this.length);
     this.length = 0;
@@ -67,7 +67,7 @@ export class ByteBuilder {
   }
 }
 
-/** Bytes from `start` up to `end` of `source`. They never change. To name them takes less time than to make a view of them. */
+/** The bytes of `source` from `start` to `end` (exclusive). They never change. Creating a range takes less time than creating a view of the bytes. */
 export interface ByteRange {
   readonly source: Buffer;
   readonly start: number;
@@ -75,18 +75,18 @@ export interface ByteRange {
 }
 
 /**
- * A copy of `text`. A part of a longer text would keep all of that in memory. A text that is joined of others gets its own memory when it is first
- * read.
+ * Returns a copy of `text` in memory of its own, because a slice of a longer text keeps the whole text in memory. The runtime allocates this memory
+ * when the result, a concatenation, is first read.
  */
 export function withOwnMemory(text: string): string {
   return text.charAt(0) + text.slice(1);
 }
 
-/** Texts with their own memory. Equal ones share it. */
+/** Interns texts: equal texts share one copy, in memory of its own. */
 export class OwnTexts {
   readonly #texts = new Map<string, string>();
 
-  /** A copy of `text`, which is kept as long as this is. */
+  /** Returns the copy that equals `text`. It stays in memory as long as this object. */
   copy(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;

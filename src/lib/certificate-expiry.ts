@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 
 /**
- * When the certificate of a server expires, in milliseconds since 1970; undefined if it cannot be read.
- * @param chain PEM; the first certificate is the server's
+ * Returns when the certificate of a server expires, in milliseconds since 1970; undefined if the certificate cannot be parsed.
+ * @param chain certificates in PEM, the server's first
  */
 export function certificateExpiry(chain: string): number | undefined {
   try {

@@ -1,9 +1,15 @@
+// Functions for callers that need the same result at the same time, and a limit of concurrent calls.
+//
+//   `once`             Computes one value, and keeps it.
+//   `getOrCreate`      Computes one value for each key of a map, and keeps it in the map.
+//   `coalesceCalls`    Keeps nothing. Calls that arrive during a run share the next run.
+//   `Semaphore`        Lets a fixed number of functions run at once.
+//
+// Callers that share a promise share its failure. A failure is not kept, so that a later call tries again.
+
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/**
- * Calls `make` on the first call and returns the same value on every later one; a promise is shared while it is pending. A failure is
- * not remembered: the next call tries again.
- */
+/** Returns a function that calls `make` once and then always returns the same value or promise. After a failure, the next call calls `make` again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -20,8 +26,8 @@ export function once<T>(make: () => T): () => T {
 }
 
 /**
- * The value in `known` under `key`; `make` creates it if there is none. Callers in the meantime share one promise. A failure
- * is not stored: the next caller tries again.
+ * Returns the value of `key` in `known`. If it is missing, `make` creates it. Callers that ask while its promise is pending share the promise. A
+ * failure is removed from `known`, so that the next caller tries again.
  */
 export function shared<T>(
   known: Map<string, MaybePromise<T>>,
@@ -42,8 +48,8 @@ export function shared<T>(
 }
 
 /**
- * Calls `make` at most once at a time. Calls while it is under way share the one after it, so that no caller gets a result that was begun before it
- * asked, however many ask.
+ * Returns a function that runs `make`, at most one run at a time. Calls that arrive during a run share the next run. So no caller gets a result that
+ * was started before its call.
  */
 export function coalesced<T>(make: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
@@ -62,7 +68,7 @@ export function coalesced<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Runs at most `count` functions at once; the others wait in order. */
+/** Runs at most `count` functions at once. Further functions wait, in the order of their calls. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

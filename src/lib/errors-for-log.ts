@@ -1,22 +1,22 @@
-// What to print and to log of anything thrown.
+// Turns anything that was thrown into a message for a person, or into data for a log.
 
-/** A thrown value as a log records it: plain data. */
+/** A thrown value as plain data, as it is logged. */
 interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string;
   readonly code?: string;
   readonly cause?: LoggedError;
-  /** The members of an AggregateError. */
+  /** The first five members of an AggregateError. */
   readonly errors?: readonly LoggedError[];
 }
 
-/** How deep causes are followed, and how many members of an AggregateError are logged. */
+/** Maximum depth of nested errors, the outermost included, and maximum members of an AggregateError that are logged. */
 const maxCauses = 5;
 
 /**
- * `error` as plain data, with at most 5 nested causes. Errors of the runtime itself (such as those of a module that could
- * not be loaded) have members that cannot be serialized.
+ * Returns `error` as plain data, with its causes: at most five levels, `error` itself included. The log cannot take the error itself, because some
+ * errors of the runtime (for example, of a module that could not be loaded) have members that cannot be serialized.
  */
 export function toLogged(error: unknown, depth = 1): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -33,17 +33,17 @@ export function toLogged(error: unknown, depth = 1): LoggedError {
   };
 }
 
-/** The code of an error of the system or the runtime, such as `ENOENT`; undefined when there is none. */
+/** Returns the code of an error of the kernel or the runtime, such as `ENOENT`; undefined if the error has none. */
 export function systemCodeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The message of anything thrown. */
+/** Returns the message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** As `messageOf`, without the system call and the path at the end of a system error, for paths that mean nothing to the reader. */
+/** Returns the message without the system call and the path at its end, for errors of the kernel about paths that mean nothing to the reader. */
 export function reasonOf(error: unknown): string {
   const message = messageOf(error);
   return systemCodeOf(error) === undefined ? message : message.replace(/, [a-z]+(?: '.*')?$/s, "");

@@ -1,14 +1,26 @@
-// Runs long work in slices, so that it delays no other client for long. The work is a generator that yields where it may pause.
+// Shares the ticks of the event loop among tasks, so that no task delays other clients for long. There are three kinds of task:
+//
+//   `Steps`          A generator that can be interrupted at each `yield`, such as a list or a sort (`runInSlices`).
+//   Yielding task    An async function that yields to the event loop between its steps (`yieldToEventLoop`, `createYielder`).
+//   `FairTask`       A short task that cannot be interrupted, in a `FairQueue` with one group per site.
+//
+// Each kind has a maximum of milliseconds per tick. One step or one short task can exceed its maximum, because it is not interrupted.
+//
+//   The first slices of all new `Steps`, together: 2 ms.
+//   The further slices of all `Steps`, together: 2 ms. They run in rotation, 1 ms each.
+//   The yielding tasks: 2 ms. Only one of them runs per tick.
+//   The short tasks of each `FairQueue`: 1 ms, and at most 8 tasks.
+//   The connections of each listener that have more than one step to do: 1 ms (wire/round-robin.ts).
 
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** Work that can pause at each `yield`. The time between two of them should be well below a millisecond. */
+/** A task that can be interrupted at each `yield`. The time between two yields should be well below a millisecond. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Milliseconds before the event loop gets a turn: of all new work together, and of all work in progress together. */
+/** Maximum milliseconds per tick: of all new tasks together, and of all tasks in progress together. */
 const newWorkTime = 2;
 const maxSlicesMsPerTick = 2;
-/** Milliseconds before work in progress gives way to other work in progress. */
+/** Milliseconds that a task in progress runs before the next task in progress runs. */
 const taskTime = 1;
 
 interface Task {
@@ -19,14 +31,15 @@ interface Task {
 
 const tasks: Task[] = [];
 
-/** What is left of `newWorkTime` in this turn of the event loop. The next turn begins with all of it again. */
+/** Milliseconds that new tasks may still run in this tick. The next tick starts with the full time again. */
 let newWorkLeft = newWorkTime;
-/** New work that waits for a turn in which new work has time left, in order. */
+/** New tasks that wait until new tasks have time left again, in the order of their calls. */
 const newWork: (() => void)[] = [];
 
 /**
- * Runs `steps` to their end: at once if they take at most one slice and new work still has time in this turn, otherwise over several turns
- * of the event loop. Returns their result, as a promise if they had to pause. @throws what `steps` throw
+ * Runs `steps` to their end. If new tasks have time left in this tick, the first slice runs at once; further slices run in later ticks.
+ * @returns the result of `steps`; a promise of it if they did not end in the first slice
+ * @throws the error of `steps`
  */
 export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
   const last = firstSlice(steps);
@@ -34,8 +47,8 @@ export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
 }
 
 /**
- * Runs the first slice of `steps`: at most `milliseconds`, and at most what other new work has left of this turn. Without anything left, it runs
- * nothing. Returns their result if they ended.
+ * Runs the first slice of `steps`: at most `milliseconds`, and at most the time that new tasks have left in this tick. If they have none left, it
+ * runs nothing. Returns the result of `steps` if they ended; otherwise undefined, and `runOtherSlices` continues them.
  */
 export function firstSlice<T>(steps: Steps<T>, milliseconds = newWorkTime): { value: T } | undefined {
   if (newWorkLeft <= 0) return undefined;
@@ -49,8 +62,8 @@ export function firstSlice<T>(steps: Steps<T>, milliseconds = newWorkTime): { va
 }
 
 /**
- * Calls `begin` when new work has time left: at once, or in a later turn of the event loop, in the order of the calls.
- * @param begin told whether it had to wait
+ * Calls `begin` when new tasks have time left: at once, or in a later tick, in the order of the calls. Returns the result of `begin`.
+ * @param begin gets whether it had to wait for a later tick
  */
 export function whenNewWorkMayBegin<T>(begin: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
   if (newWorkLeft > 0) return begin(false);
@@ -70,7 +83,7 @@ function beginTurn(): void {
   while (newWorkLeft > 0 && newWork.length > 0) newWork.shift()?.();
 }
 
-/** Runs the rest of `steps` over several turns of the event loop. */
+/** Runs the rest of `steps` in later ticks. Resolves with their result, or rejects with their error. */
 export function otherSlices<T>(steps: Steps<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
@@ -78,7 +91,7 @@ export function otherSlices<T>(steps: Steps<T>): Promise<T> {
   });
 }
 
-/** Continues the tasks in rotation. */
+/** Runs the tasks in progress in rotation, until the time of this tick is used up. */
 function takeTurn(): void {
   const end = performance.now() + maxSlicesMsPerTick;
   for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
@@ -94,7 +107,7 @@ function takeTurn(): void {
   if (tasks.length > 0) setImmediate(takeTurn);
 }
 
-/** Runs `steps` until `end`, a time of `performance.now()`. Returns their result if they ended. */
+/** Runs at least one step, and no step after `end`, a time of `performance.now()`. Returns the result if `steps` ended; otherwise undefined. */
 function runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
   do {
     const step = steps.next();
@@ -103,15 +116,14 @@ function runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
   return undefined;
 }
 
-// Turns of the event loop for long work that waits between its steps. Only one such work goes on in each turn, so that many of them together
-// delay others no longer than one does.
+// Lets long tasks yield to the event loop between steps. Only one task resumes per tick, so that many tasks block no longer than one.
 
-/** Milliseconds of work before the event loop gets a turn. */
+/** Milliseconds that a task runs before it yields. */
 const maxBusyMs = 2;
 
 const waiting: (() => void)[] = [];
 
-/** Resolves in a later turn of the event loop, in which no other caller goes on. */
+/** Resolves in a later tick. No other caller of this function resumes in the same tick. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -124,7 +136,10 @@ function goOn(): void {
   if (waiting.length > 0) setImmediate(goOn);
 }
 
-/** A function to call between two steps of long work. When the work has run for 2 ms, it waits until the event loop has had a turn. */
+/**
+ * Returns a function to call between two steps of a long task. When the task has run for 2 ms, the function returns a promise that resolves in a
+ * later tick; otherwise it returns undefined, and the task continues at once.
+ */
 export function createPace(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
@@ -135,7 +150,7 @@ export function createPace(): () => Promise<void> | undefined {
   };
 }
 
-/** `items`, with turns of the event loop in between. */
+/** Yields `items` in order. Yields to the event loop between two items when their consumer has run for 2 ms. */
 export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
   const pace = createPace();
   for (const item of items) {
@@ -144,7 +159,8 @@ export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
-// Runs many short works without delaying anything else for long: a few in each turn of the event loop, the groups in rotation.
+// Runs many short tasks, a few per tick, so that together they delay nothing else for long. The groups of a queue are served in rotation, so that a
+// group with many tasks does not delay the others.
 
 export interface FairWork {
   /** Must not throw or reject. */
@@ -152,34 +168,34 @@ export interface FairWork {
 }
 
 /**
- * Works in one turn of the event loop at most, since what they do later in the turn is not known, and the milliseconds after which no
- * other begins.
+ * Per tick and queue: the maximum number of tasks to start, and the milliseconds after which no further task starts. A task may do more work later in
+ * the same tick, which is not measured.
  */
 const perTurn = 8;
 const maxTasksMsPerTick = 1;
-/** Works that may be unfinished. When what they wait for comes, they all go on in the same turn. */
+/** Maximum running tasks per queue. When their I/O completes, all of them may resume in the same tick. */
 const maxUnfinished = 100;
 
-/** Works of a group that are kept although they have begun, at most: to remove each by itself would move all others. */
+/** Started tasks are removed from a group's array in chunks of this number, because removing one task moves all tasks after it. */
 const maxBegun = 1000;
 
 interface Group {
   readonly works: FairWork[];
-  /** How many of them have begun. */
+  /** The number of tasks at the beginning of `works` that were started. */
   begun: number;
 }
 
 export class FairQueue<Name> {
-  /** The groups that have works which have not begun, by name. */
+  /** The groups that have tasks to start, by name. */
   readonly #groups = new Map<Name, Group>();
-  /** They take turns: those of this round from `#at` on, and then those of the next. */
+  /** The names of the groups in rotation: this round, from the index `#roundIndex` on; then the next round (`#nextRound`). */
   #round: Name[] = [];
   #at = 0;
   #nextRound: Name[] = [];
   #unfinished = 0;
   #isScheduled = false;
 
-  /** Adds a work at the end of its group. It begins in a later turn of the event loop. */
+  /** Adds a task at the end of the group `name`. It starts in a later tick. */
   add(name: Name, work: FairWork): void {
     const group = this.#groups.get(name);
     if (group) group.works.push(work);
@@ -190,7 +206,7 @@ export class FairQueue<Name> {
     this.#schedule();
   }
 
-  /** Does `work` in the turn of its group. Resolves or rejects as it does. */
+  /** Runs `work` as a task of the group `name`. Resolves or rejects as `work` does. */
   run<T>(name: Name, work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.add(name, { run: () => work().then(resolve, reject) });
@@ -243,7 +259,7 @@ export class FairQueue<Name> {
   }
 }
 
-/** Resolves after one turn of the event loop, in which sockets are read. Long work waits with `nextTurn`, one work per turn. */
+/** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

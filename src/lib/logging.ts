@@ -1,21 +1,21 @@
-// Writes lines to a file descriptor in the background.
+// Writes log lines to a file descriptor in the background, and limits lines that clients can cause.
 
 import { write } from "node:fs";
 
-/** Bytes written at once. A pipe accepts as many from each of several processes without mixing them (PIPE_BUF in pipe(7)). */
+/** Maximum bytes of a line and of a write. If several processes write to one pipe, writes up to this size are not mixed (PIPE_BUF in pipe(7)). */
 const maxLineBytes = 4096;
-/** Bytes that may wait. */
+/** Maximum bytes of the lines that wait to be written. */
 const maxWaiting = 1024 * 1024;
-/** Milliseconds that a line waits for others, and after which a failed write is tried again. */
+/** Milliseconds that a line waits for further lines, and that a failed write waits until it is repeated. */
 const lineFlushIntervalMs = 100;
 
 /**
- * A file or pipe that is read slowly, or that is full, never delays the caller: up to 1 MiB of lines waits, and further lines are lost.
- * The lines of the last tenth of a second are lost when the process is killed.
+ * Never delays the caller, also if a pipe is read slowly or a disk is full: up to 1 MiB of lines wait in memory, and further lines are lost. If the
+ * process is killed, the lines of the last tenth of a second are lost.
  */
 export class LineWriter {
   readonly #descriptor: number;
-  /** Whole lines, up to `maxLineBytes` together; the first may be the rest of what was written in part. */
+  /** Each block has whole lines, together at most `maxLineBytes`. The first block may be the rest of a block that was written in part. */
   readonly #blocks: string[] = [];
   #bytes = 0;
   #lost = 0;
@@ -26,7 +26,7 @@ export class LineWriter {
     this.#descriptor = descriptor;
   }
 
-  /** How many lines were lost. */
+  /** The number of lines that were lost because too many bytes waited. */
   get lost(): number {
     return this.#lost;
   }
@@ -46,7 +46,7 @@ export class LineWriter {
     else this.#writeLater();
   }
 
-  /** Writes what waits, for at most `milliseconds`. */
+  /** Writes the lines that wait. Resolves when all are written, or after `milliseconds`. */
   async stop(milliseconds: number): Promise<void> {
     const deadline = performance.now() + milliseconds;
     while (this.#bytes > 0 && performance.now() < deadline) {
@@ -80,6 +80,7 @@ export class LineWriter {
 
 /** Milliseconds in which a cause is logged at most once. */
 const causeIntervalMs = 1000;
+/** Maximum causes that are logged per interval. */
 const maxCauses = 100;
 
 interface LoggedCause {
@@ -88,15 +89,15 @@ interface LoggedCause {
 }
 
 /**
- * Calls `write`, unless the same cause was logged less than a second ago.
- * @param write receives how often it was not called for this cause since the last time
+ * Calls `write`, unless the same cause was logged less than a second ago, or 100 other causes were.
+ * @param write gets the number of lines of this cause that were suppressed since it was last logged
  */
 export type LogLimit = (cause: string, write: (suppressed: number) => void) => void;
 
 /**
- * Limits log lines that clients can cause as often as they like to one per second and cause, and to 100 per second, so that they neither
- * fill the disk nor hide other lines.
- * @param now milliseconds since 1970
+ * Creates a limiter for log lines that clients can cause at will: at most one line per second for each cause, and 100 lines per second in all. So
+ * these lines cannot fill the disk or hide other lines.
+ * @param now returns milliseconds since 1970
  */
 export function createLogLimit(now: () => number): LogLimit {
   const logged = new Map<string, LoggedCause>();

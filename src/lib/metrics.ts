@@ -1,11 +1,11 @@
 import type { Registry } from "prom-client";
 import { once } from "./concurrency.ts";
 
-/** How many values lie in which range, in plain numbers. */
+/** Counts values by range. */
 export class Histogram {
   /** Upper bounds of the ranges, ascending. */
   readonly bounds: readonly number[];
-  /** How many values are in each range: above the bound before and up to its own, and at the end those above all bounds. */
+  /** The number of values in each range: above the previous bound, at most its own bound. The last range has the values above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -25,7 +25,7 @@ export class Histogram {
 /** Bounds for durations in milliseconds. */
 export const durationBounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
 
-// Metrics that are counted in plain numbers, as families of a sample. (A counter of the library takes a microsecond per request.)
+// Metric families from plain numbers. The program counts in plain numbers because a counter of prom-client takes a microsecond per request.
 
 type Labels = MetricValue["labels"];
 
@@ -40,7 +40,7 @@ export function counter(
 
 /**
  * @param values as for `counter`
- * @param aggregator how the values of several processes become one
+ * @param aggregator how the values of several processes are combined
  */
 export function gauge(
   name: string,
@@ -51,7 +51,7 @@ export function gauge(
   return { name, help, type: "gauge", aggregator, values: toValues(values) };
 }
 
-/** @param divisor what the values are divided by: 1000 for milliseconds in a metric of seconds */
+/** @param divisor divides the bounds and the sum: 1000 for values in milliseconds and a metric in seconds */
 export function histogram(
   name: string,
   help: string,
@@ -67,7 +67,7 @@ function toValues(values: number | Iterable<readonly [Labels, number]>): MetricV
   return [...values].map(([labels, value]) => ({ labels, value }));
 }
 
-/** Cumulative buckets, the sum and the count. */
+/** Returns the cumulative buckets, the sum and the count of a histogram. */
 function histogramValues(
   name: string,
   labels: Labels,
@@ -88,11 +88,11 @@ function histogramValues(
   return [...buckets, ...rest];
 }
 
-// The metrics of one process at one moment, in the form of prom-client (`registry.getMetricsAsJSON()`), so that the metrics of several
-// processes can be shown as one.
+// The metrics of one process at one moment, in the form of prom-client (`registry.getMetricsAsJSON()`), which combines the metrics of several
+// processes in this form.
 
 export interface MetricValue {
-  /** The name of the metric by default; other names are those of the parts of a histogram. */
+  /** Default: the name of the family. The parts of a histogram have their own names, such as `storefront_..._bucket`. */
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -103,30 +103,30 @@ export interface MetricFamily {
   readonly help: string;
   /** `counter`, `gauge` or `histogram`. */
   readonly type: string;
-  /** How values of several processes become one: `sum`, `min`, `max`, `average`, `first` or `omit`. */
+  /** How the values of several processes are combined: `sum`, `min`, `max`, `average`, `first` or `omit`. */
   readonly aggregator: string;
   readonly values: readonly MetricValue[];
 }
 
-/** All metrics of a process at one moment. It can be sent to another process as JSON. */
+/** All metrics of a process at one moment. A sample can be sent to another process as JSON. */
 export type MetricsSample = readonly MetricFamily[];
 
 /** The `Content-Type` of `toMetricsText`. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Loaded on demand: loading it would take a third of the start. */
+/** Loads prom-client on demand, because loading it takes a third of the time that the program needs to start. */
 export const metricsLibrary = once(() => import("prom-client"));
 
-/** The metrics of `registry`. Of the times at which processes started, the last one counts: the library would leave it out. */
+/** Reads the metrics of `registry`. The start time is aggregated by maximum; the library would omit it. */
 export async function sampleOf(registry: Registry): Promise<MetricsSample> {
-  // In the library's types, `type` is a number. It is a text.
+  // The library's types declare `type` as a number, but its value is a text.
   const sample = (await registry.getMetricsAsJSON()) as unknown as MetricsSample;
   return sample.map((family) => (family.aggregator === "omit" ? { ...family, aggregator: "max" } : family));
 }
 
 /**
- * The text that Prometheus reads (text format 0.0.4). Values with the same name and labels are one: their sum, unless the metric names another
- * `aggregator`.
+ * Returns the text that Prometheus reads (text format 0.0.4). Values with the same name and labels are combined by the `aggregator` of their family,
+ * usually added up.
  */
 export async function toMetricsText(samples: readonly MetricsSample[]): Promise<string> {
   const { AggregatorRegistry } = await metricsLibrary();
@@ -134,8 +134,8 @@ export async function toMetricsText(samples: readonly MetricsSample[]): Promise<
 }
 
 /**
- * `total` with the counts of `sample` added: its counters and histograms, but not what a process has at one moment, such as its memory. The result is
- * as large as there are names and labels.
+ * Adds the counters and histograms of `sample` to `total`, and returns the result. Gauges of `sample` are left out, because a gauge, such as memory,
+ * describes a process at one moment. The size of the result depends on the number of names and labels, not on the number of samples.
  */
 export function withCountsOf(total: MetricsSample, sample: MetricsSample): MetricsSample {
   const families = new Map(total.map((family) => [family.name, family]));

@@ -3,18 +3,18 @@ import ipaddr from "ipaddr.js";
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A range of IPv4 or IPv6 addresses: the first address, and how many leading bits all have in common. */
+/** A range of IPv4 or IPv6 addresses: its first address, and the number of leading bits that all its addresses have in common. */
 export type IpNetwork = readonly [IpAddress, number];
 
-/** The address that `text` is: IPv4 with four decimal numbers, or IPv6 without a zone. Undefined for any other text. */
+/** Parses an address: IPv4 as four decimal numbers, or IPv6 without a zone. Returns undefined for any other text. */
 export function toAddress(text: string): IpAddress | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
-  // The library takes ::192.0.2.1 for ::ffff:192.0.2.1.
+  // `URL` converts the address to its canonical form first. Otherwise the library would read ::192.0.2.1 as ::ffff:192.0.2.1.
   const [, canonical = ""] = /^\[(.*)\]$/.exec(URL.parse(`http://[${text}]/`)?.hostname ?? "") ?? [];
   return canonical === "" ? undefined : ipaddr.IPv6.parse(canonical);
 }
 
-/** The network in CIDR notation (RFC 4632, section 3.1), such as `10.0.0.0/8`. Undefined for any other text, also one with bits beyond the prefix. */
+/** Parses a network in CIDR notation (RFC 4632, section 3.1), such as `10.0.0.0/8`. Returns undefined for any other text, or if it has host bits. */
 export function toNetwork(text: string): IpNetwork | undefined {
   const [, first = "", digits = ""] = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text) ?? [];
   const address = toAddress(first);
@@ -25,7 +25,7 @@ export function toNetwork(text: string): IpNetwork | undefined {
   return begin.toString() === address.toString() ? [address, bits] : undefined;
 }
 
-/** Whether one of `networks` contains `address`. */
+/** Whether any of `networks` contains `address`. */
 export function isWithin(address: IpAddress, networks: readonly IpNetwork[]): boolean {
   return networks.some(([first, bits]) => first.kind() === address.kind() && address.match(first, bits));
 }
@@ -37,7 +37,7 @@ export function isLoopback(host: string): boolean {
   return ["localhost", "::1", "[::1]"].includes(host) || (isIPv4(host) && host.startsWith("127."));
 }
 
-/** The URL of a listener as a program on this machine can use it: an address that stands for all addresses is none to connect to. */
+/** Returns the URL of a listener for programs on this machine: loopback instead of 0.0.0.0 or [::], which mean all addresses. */
 export function toReachable(url: string): string {
   return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 }

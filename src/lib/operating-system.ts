@@ -1,12 +1,13 @@
-// Functions of the C library that the runtime does not offer. On Linux only: elsewhere, their constants differ.
+// Functions of the operating system that the runtime does not offer: calls of the C library, whether a process runs, the name of the user. The
+// C library is called on Linux only, because its constants differ elsewhere.
 
 import { dlopen, type FFIFunction } from "bun:ffi";
 import { readFileSync } from "node:fs";
 import { systemCodeOf } from "./errors-for-log.ts";
 
 /**
- * Functions of the C library of this process, glibc or musl.
- * @returns undefined where they cannot be called: on other systems than Linux, and where Bun has no JIT because memory is limited by `ulimit -v`
+ * Loads functions of the C library of this process, glibc or musl.
+ * @returns undefined if they cannot be called: on anything but Linux, and if Bun has no JIT because `ulimit -v` limits the memory
  */
 export function cFunctions<Types extends Record<string, FFIFunction>>(types: Types) {
   const library = process.platform === "linux" ? loadedLibrary() : undefined;
@@ -18,13 +19,13 @@ export function cFunctions<Types extends Record<string, FFIFunction>>(types: Typ
   }
 }
 
-/** The path of the C library. It is absolute, so that no other file of that name is loaded. */
+/** Returns the path of the C library of this process, or undefined. The path is absolute, so that no other file with this name is loaded. */
 function loadedLibrary(): string | undefined {
   const maps = readFileSync("/proc/self/maps", "utf8");
   return /\/\S*\/(?:libc\.so\.6|libc-[0-9.]+\.so|ld-musl-[^/\s]+\.so\.1)$/m.exec(maps)?.[0];
 }
 
-/** Whether a process with this ID runs on this machine. */
+/** Whether a process with this ID runs on this machine, also as another user. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -33,7 +34,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The name of the user ID; the ID itself if it has none, as in a container. Bun's `userInfo` only knows USER. */
+/** Returns the name of this process's user; `uid` and the ID if it has no name, as in a container. Bun's `userInfo` reads only the variable USER. */
 export function systemUser(): string {
   const id = String(process.getuid?.());
   try {

@@ -1,11 +1,12 @@
 import { Database } from "bun:sqlite";
 
-/** KiB of a scratch database that are in memory; the rest is in a file. */
+/** Maximum KiB of a scratch database in memory; the rest is in a file. */
 const cacheSize = 8192;
 
 /**
- * A database for what one task notes, and would take too much memory otherwise. What does not fit in a small cache is in a file without a name, in
- * the folder for temporary files. The tables are in the schema `scratch`. Nothing in it is durable.
+ * Opens a temporary database for the working data of one task that would take too much memory. Data beyond a small cache is in an unnamed file in the
+ * folder for temporary files. Nothing is durable.
+ * @param tables SQL that creates the tables, in the schema `scratch`
  */
 export function openScratch(tables: string): Database {
   const database = new Database(":memory:", { strict: true });
@@ -13,7 +14,7 @@ export function openScratch(tables: string): Database {
   for (const setting of ["journal_mode = off", "synchronous = off", `cache_size = -${cacheSize}`])
     database.run(`pragma scratch.${setting}`);
   database.run(tables);
-  // It is never committed: each statement would otherwise be a transaction, which takes longer.
+  // This transaction is never committed. Without it, each statement would be a transaction of its own, which takes longer.
   database.run("begin");
   return database;
 }

@@ -1,18 +1,18 @@
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** `length` random letters and digits, each of 62 equally likely, from the system's cryptographic randomness. */
+/** Returns `length` letters and digits from the cryptographic random generator. Each of the 62 characters is equally likely. */
 export function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
     for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // 248 is the largest multiple of 62 in a byte: more would make some characters likelier than others.
+      // Skip bytes from 248 on, the largest multiple of 62 in a byte. Otherwise some characters would be likelier than others.
       if (byte < 248 && text.length < length) text += alphabet[byte % 62];
     }
   }
   return text;
 }
 
-/** The last `length` digits in base 62 of `value`, a whole number from 0. */
+/** Returns the last `length` digits of `value`, a whole number from 0, in base 62. */
 export function toBase62(value: number, length: number): string {
   let rest = value;
   let digits = "";
@@ -24,24 +24,24 @@ export function toBase62(value: number, length: number): string {
 }
 
 /**
- * `text` with the characters that would control a terminal (C0 and C1) or reorder what it shows (Unicode Standard Annex 9)
- * written as `\\u009b`. Names and labels may contain them. JSON text keeps its meaning.
+ * Escapes, as in `\\u009b`, the characters that would control a terminal (C0 and C1, except tab and LF) or reorder the text that it shows (Unicode
+ * Standard Annex 9). Names and labels may contain them. JSON text keeps its meaning.
  */
 export function escapeControls(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }
 
-/** The address of a database without its password, for messages. */
+/** Returns the URL of a database without its password, for messages. */
 export function withoutPassword(url: string): string {
   return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
 }
 
 /**
- * The one of `names` that is most similar to `name`: at most a third of its letters differ, regardless of case. Undefined
- * when none is similar, or `name` has more than 200 characters.
+ * Returns the name in `names` that is most similar to `name`, regardless of case; undefined if none is similar, or if `name` has more than 200
+ * characters. Names are similar if they differ in one letter, or in at most a third of the letters of `name`.
  */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 200) return undefined;
@@ -56,8 +56,8 @@ export function nearest(name: string, names: Iterable<string>): string | undefin
 }
 
 /**
- * The one of the dotted `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths
- * in the same group come first. Undefined when none is similar, or `path` has more than 200 characters.
+ * Returns the dotted path in `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths in the same group are
+ * preferred. Returns undefined if none is similar, or if `path` has more than 200 characters.
  */
 export function nearestPath(path: string, paths: readonly string[]): string | undefined {
   if (path.length > 200) return undefined;
@@ -72,7 +72,7 @@ export function nearestPath(path: string, paths: readonly string[]): string | un
   );
 }
 
-/** The letters and digits of a name in lower case, which are the same in every naming convention. */
+/** Returns the letters and digits of a name in lower case, which are the same in every naming convention. */
 export function lettersOf(name: string): string {
   return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 }
@@ -86,12 +86,12 @@ function groupOf(path: string): string {
   return path.slice(0, path.lastIndexOf(".") + 1);
 }
 
-/** The name without its group and namespace prefix. */
+/** Returns the last name of a path, without its groups and without a namespace prefix. */
 function lastOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
 }
 
-/** How many letters to insert, delete, replace or swap with their neighbour turn `a` into `b` (optimal string alignment). */
+/** Returns the number of letters to insert, delete, replace or swap with their neighbour to turn `a` into `b` (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, i) => i);
@@ -111,18 +111,18 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * Returns `text` without regard to case, for comparison: two texts that differ in case alone become the same text. Each character is folded
- * alone, so a part of a text becomes a part of the folded text. `toLowerCase` alone does neither: it makes `ς` of a capital sigma at the end of
- * a word and `σ` elsewhere, and leaves `ß` apart from `SS`.
+ * Returns a form of `text` for comparison that ignores case: texts that differ only in case become equal. Each character is converted alone, so a
+ * part of a text becomes a part of the result. `toLowerCase` alone does neither: it turns a capital sigma into `ς` at the end of a word and into
+ * `σ` elsewhere, and `ß` and `SS` stay different.
  */
 export function foldCase(text: string): string {
-  // The first step is for letters whose capital has no other capital, such as `ẞ`.
+  // The first step is for letters such as `ẞ`: it is already a capital, but only its lower case `ß` becomes `SS`.
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
 /**
- * Milliseconds since 1970 of a time such as `2026-01-31` or `2026-01-31T12:00Z`; NaN for any other text. Without this, the runtime takes a day that
- * its month does not have for one of the next month: 2026-02-30 for 2026-03-02.
+ * Parses a time such as `2026-01-31` or `2026-01-31T12:00Z`. Returns milliseconds since 1970; NaN if the text is not a time, or if its month does not
+ * have that day. `Date.parse` alone would read 2026-02-30 as 2026-03-02.
  */
 export function parseTime(text: string): number {
   const at = Date.parse(text);

@@ -1,4 +1,4 @@
-// Token buckets. Each bucket has a name, such as an API key or a client network.
+// Token buckets, for rate limits. Each bucket has a name, such as an API key or a client network.
 
 export interface Limit {
   /** Tokens that refill per second. */
@@ -9,10 +9,10 @@ export interface Limit {
 
 /** Exported for its test. */
 export const maxBuckets = 100_000;
-/** Full buckets that are evicted for each new one: more than one, so that few remain after an attack. */
+/** Maximum full buckets that are evicted for each new bucket. It is more than one, so that few buckets remain some time after an attack. */
 const evictedAtOnce = 2;
 
-/** A bucket is stored as the moment at which it is full again. Until then it lacks one token per `1 / rate` seconds. */
+/** A bucket is stored as the time at which it is full again. It lacks one token for each `1 / rate` seconds until that time. */
 interface Bucket<Name> {
   /** Undefined for the shared bucket. */
   readonly name: Name | undefined;
@@ -23,16 +23,16 @@ interface Bucket<Name> {
 }
 
 /**
- * At most `max` buckets. A full bucket is the same as none, so full ones are evicted for new ones. While none is full, all new names
- * share one bucket. A call takes time logarithmic in the number of buckets.
+ * At most `max` buckets. A full bucket can be evicted, because a new bucket is full too. While there are `max` buckets and none is full, all new
+ * names share one bucket. A call takes time logarithmic in the number of buckets.
  */
 export class Buckets<Name> {
   readonly #max: number;
   readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
-  /** The same buckets as a binary heap by `fullAt`, the smallest first: each comes before those at `2 i + 1` and `2 i + 2`. */
+  /** The same buckets as a binary heap by `fullAt`, the smallest first: the bucket at index `i` is above the buckets at `2 i + 1` and `2 i + 2`. */
   readonly #heap: Bucket<Name>[] = [];
   readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
-  /** The time of the first call. Milliseconds since 1970 have too few fractional digits to add up tokens. */
+  /** The time of the first call. Times are counted from it, because milliseconds since 1970 have too few fractional digits to add up tokens. */
   #origin: number | undefined;
 
   constructor(max = maxBuckets) {
@@ -43,14 +43,14 @@ export class Buckets<Name> {
     return this.#heap.length;
   }
 
-  /** Takes a token and returns how many whole ones are left; undefined when there was none. @param at milliseconds since 1970 */
+  /** Consumes a token. Returns the number of whole tokens that are left; undefined if there was no token. @param at milliseconds since 1970 */
   take(name: Name, { rate, burst }: Limit, at: number): number | undefined {
     this.#origin ??= at;
     const now = at - this.#origin;
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
     const perToken = 1000 / rate;
     const fillTime = burst * perToken;
-    // At most the time of an empty bucket: the clock may have been set back, or the limit changed.
+    // A bucket lacks at most all its tokens. `fullAt` can be later than that if the clock was set back or the limit has changed.
     const missing = Math.min(Math.max(0, bucket.fullAt - now), fillTime);
     const isEmpty = missing + perToken > fillTime + tolerance;
     bucket.fullAt = now + missing + (isEmpty ? 0 : perToken);
@@ -58,7 +58,7 @@ export class Buckets<Name> {
     return isEmpty ? undefined : Math.max(0, Math.floor((fillTime - missing - perToken + tolerance) / perToken));
   }
 
-  /** Adds a full bucket; returns undefined when there is no space for it. */
+  /** Adds a full bucket. Returns undefined if there are `max` buckets, and none of them is full. */
   #add(name: Name, now: number): Bucket<Name> | undefined {
     for (let count = 0; count < evictedAtOnce; count++) {
       const first = this.#heap[0];
@@ -80,7 +80,7 @@ export class Buckets<Name> {
     this.#sift(last);
   }
 
-  /** Moves a bucket whose `fullAt` has changed to its place in the heap. */
+  /** Moves a bucket to its position in the heap after its `fullAt` has changed. */
   #sift(bucket: Bucket<Name>): void {
     for (let above = this.#above(bucket); above && above.fullAt > bucket.fullAt; above = this.#above(bucket)) {
       this.#swap(above, bucket);
@@ -94,7 +94,7 @@ export class Buckets<Name> {
     return index === 0 ? undefined : this.#heap[(index - 1) >> 1];
   }
 
-  /** The one of the two below that is full first. */
+  /** Returns that child of a bucket in the heap that is full first. */
   #below({ index }: Bucket<Name>): Bucket<Name> | undefined {
     const left = this.#heap[2 * index + 1];
     const right = this.#heap[2 * index + 2];
@@ -113,5 +113,5 @@ export class Buckets<Name> {
   }
 }
 
-/** Milliseconds by which rounding may be wrong. */
+/** Maximum rounding error of a time, in milliseconds. */
 const tolerance = 1e-3;

@@ -1,13 +1,14 @@
-// Limits long computations that clients wait for: few at a time, shared by name, and dropped when no client waits.
+// Limits long computations that clients wait for, such as sorts of large lists. At most four run at once. Clients that need the same result share one
+// computation. A computation that waits to start is dropped when all its clients have left.
 
 import { firstSlice, otherSlices, type Steps, whenNewWorkMayBegin } from "./event-loop.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** Computations that run at the same time. Each may take much memory: sorting 100,000 records takes 10 MB. */
+/** Maximum computations that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
-/** Milliseconds of the first slice while the limit is reached. It is mostly in vain: long work begins again later. */
+/** Milliseconds of the first slice while the limit is reached. It is short because it is usually in vain: a longer computation starts again later. */
 const sliceWhenFull = 0.2;
-/** Requests that have to wait between two searches for abandoned work. */
+/** Number of requests that have to wait, after which waiting computations are searched for abandoned ones. */
 const pruneInterval = 256;
 
 interface WaitingWork {
@@ -18,7 +19,7 @@ interface WaitingWork {
   reject(error: unknown): void;
 }
 
-/** The error of work that was dropped, because no client waits for it. */
+/** The error of a computation that was dropped because no client waits for it any more. */
 export class AbandonedWork extends Error {
   constructor() {
     super("no client waits for this any more");
@@ -27,9 +28,9 @@ export class AbandonedWork extends Error {
 }
 
 export class WorkLimiter {
-  /** Work in progress, by name. */
+  /** Computations that run, by name. */
   readonly #running = new Map<string, Promise<unknown>>();
-  /** Work to start when other work has ended, by name, in the order of the requests. */
+  /** Computations that start when others have ended, by name, in the order of the requests. */
   readonly #waiting = new Map<string, WaitingWork>();
   #requests = 0;
 
@@ -39,11 +40,11 @@ export class WorkLimiter {
   }
 
   /**
-   * Runs the steps that `make` returns, in slices. Work that ends within the first slice returns its result at once, or in a later turn
-   * of the event loop if other new work has used up this one. Longer work is shared by callers of the same `name`. At the limit it is
-   * discarded, and starts again when other work has ended.
-   * @param isWanted whether the client still waits; called before work starts that had to wait
-   * @returns a promise unless the work ended at once; it rejects with AbandonedWork when no client waits
+   * Runs the steps that `make` returns, in slices. The first slice runs at once, or in a later tick if new tasks have no time left in this tick. A
+   * computation that does not end in its first slice is shared by callers with the same `name`. If the limit is reached, its steps are discarded, and
+   * it starts again when another computation has ended.
+   * @param isWanted whether the client still waits; called before a computation starts that had to wait
+   * @returns the result; a promise of it if the computation did not end at once, which rejects with AbandonedWorkError if no client waits any more
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const begin = (hasWaited: boolean) => {
@@ -53,7 +54,7 @@ export class WorkLimiter {
     return this.#share<T>(name, isWanted) ?? whenNewWorkMayBegin(begin);
   }
 
-  /** The result of work of this name that runs or waits. */
+  /** Returns the result of the computation with this name, if one runs or waits; otherwise undefined. */
   #share<T>(name: string, isWanted: () => boolean): Promise<T> | undefined {
     const running = this.#running.get(name);
     const waiting = running ? undefined : this.#waiting.get(name);
@@ -66,7 +67,7 @@ export class WorkLimiter {
     const last = isFull ? firstSlice(steps, sliceWhenFull) : firstSlice(steps);
     if (last) return last.value;
     if (!isFull) return this.#continue(name, steps);
-    // Discarded rather than paused: half-done work may take as much memory as work in progress.
+    // Discard the steps instead of pausing them, because a half-done computation can take as much memory as a running computation.
     steps.return(undefined as T);
     return this.#wait(name, make, isWanted);
   }

@@ -1,18 +1,22 @@
-// What a refill changes in the restored system site, at the moment at which it replaces the present one.
+// Changes that `Engine.replaceAllData` makes in the restored system site when it replaces the present one. A restore uses them so that keys that were
+// revoked after the backup stay revoked (operator/restrictions.ts).
 
 import type { Intent, Operation } from "./change.ts";
 import type { Head } from "./engine.ts";
 import type { WebhookKey, WebhookSecret } from "./webhooks.ts";
 
-/** A record of the system site, or what is known of a deleted one. */
+/** A record of the system site, also a deleted one. */
 export interface StoredSystemRecord {
   readonly resource: string;
   readonly id: number;
   /** The revision of its last change. */
   readonly revision: number;
-  /** The record as JSON text; null when it was deleted. */
+  /** The record as JSON text; null if it was deleted. */
   readonly body: string | null;
-  /** Of a deleted record: as it was deleted, when (milliseconds since 1970) and by which run; null when the journal no longer says so. */
+  /**
+   * The journal entry of the delete: the deleted record, the time in milliseconds since 1970, and the run. Null if the record exists, or if the entry
+   * was pruned.
+   */
   readonly deleted: { readonly body: string; readonly at: number; readonly run: string | null } | null;
 }
 
@@ -20,11 +24,11 @@ export interface StoredSystemRecord {
 export interface StoredSystem {
   readonly head: Head;
   readonly records: readonly StoredSystemRecord[];
-  /** The secrets of all webhooks, the present one of each first. */
+  /** The secrets of all webhooks. The present secret of each webhook comes before its older secret. */
   readonly secrets: readonly (WebhookKey & WebhookSecret)[];
 }
 
-/** An entry about a key in the journal of the system site. */
+/** A journal entry of the system site about an API key. */
 export interface KeyChange {
   readonly revision: number;
   readonly id: number;
@@ -33,24 +37,24 @@ export interface KeyChange {
   readonly at: number;
 }
 
-/** What to store in the restored system site, in the same transaction. */
+/** Changes to store in the restored system site, in the transaction that replaces the present one. */
 export interface Amendment {
   readonly intents: readonly Intent[];
-  /** All secrets that a webhook has from then on. Without any, its state is removed too. */
+  /** All secrets that each of these webhooks has after the change. If it has none, its state is deleted too. */
   readonly webhooks: readonly { readonly key: WebhookKey; readonly secrets: readonly WebhookSecret[] }[];
 }
 
-/** The present and the restored system site. Nobody can write to either before the restored one is in use. */
+/** The present and the restored system site. No process can write to either until the restored one is in use. */
 export interface Swap {
   readonly replaced: StoredSystem;
   readonly restored: StoredSystem;
-  /** The changes of keys in the replaced journal, in order. */
+  /** The entries about keys in the replaced journal, after the revision that `keyChangesAfter` has returned, in order. */
   readonly keyChanges: readonly KeyChange[];
 }
 
-/** Decides what a refill amends. */
+/** Decides the changes. */
 export interface Amend {
-  /** The revision after which `Swap.keyChanges` begins. @param head of the replaced system site */
+  /** Returns the revision after which `Swap.keyChanges` begins. @param head of the replaced system site */
   keyChangesAfter(head: Head): number;
   decide(swap: Swap): Amendment;
 }

@@ -1,5 +1,5 @@
-// API keys: `sfk_`, 36 random letters and digits (214 bits), and a checksum of six. With the checksum, secret scanners and
-// clients recognize a mistyped key without a request.
+// API keys: `sfk_`, 36 random letters and digits (214 bits), and a checksum of six letters and digits. The checksum lets secret scanners and clients
+// recognize a mistyped key without a request.
 
 import { randomText, toBase62 } from "../lib/text.ts";
 
@@ -11,36 +11,36 @@ const form = new RegExp(`^${mark}[0-9A-Za-z]{${randomLength + checksumLength}}$`
 const longerThanShown = new RegExp(`${mark}[0-9A-Za-z]{${shownLength - mark.length + 1},}`, "g");
 const beginning = new RegExp(`^${mark}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
-/** What a key may do; `write` includes reading. */
+/** The rights of a key. `write` includes `read`. */
 export const scopes = ["read", "write"] as const;
 export type Scope = (typeof scopes)[number];
 
 interface NewKey {
-  /** The key itself, which is shown once and not stored. */
+  /** The key itself. It is shown once and not stored. */
   readonly key: string;
-  /** The first twelve characters, which may be shown: 166 random bits remain secret. */
+  /** The first twelve characters. They may be shown, because 166 random bits remain secret. */
   readonly prefix: string;
   readonly digest: string;
 }
 
-/** Creates a key from the cryptographic randomness of the system. */
+/** Creates a key with the cryptographic random generator. */
 export function makeKey(): NewKey {
   const start = mark + randomText(randomLength);
   const key = start + checksum(start);
   return { key, prefix: shownOf(key), digest: digestOf(key) };
 }
 
-/** The part of a key, or of its first characters, that may be shown. */
+/** Returns the part of a whole or partial key that may be shown. */
 export function shownOf(text: string): string {
   return text.slice(0, shownLength);
 }
 
-/** `text` with only the part that may be shown of each key in it, also of one that is mistyped or cut. */
+/** Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. */
 export function withoutKeys(text: string): string {
   return text.replace(longerThanShown, (key) => `${shownOf(key)}...`);
 }
 
-/** Whether `text` has the form of the first characters of a key, but not of a whole key. */
+/** Whether `text` has the form of a key that was cut off at the end. */
 export function isBeginning(text: string): boolean {
   return beginning.test(text);
 }
@@ -50,12 +50,12 @@ export function isKey(key: string): boolean {
   return form.test(key) && checksum(key.slice(0, -checksumLength)) === key.slice(-checksumLength);
 }
 
-/** SHA-256 of the key in hexadecimal. A key is random, unlike a password, so it needs no slow hash. */
+/** Returns the SHA-256 of a key in hexadecimal. Unlike a password, a key is random, so a fast hash is secure. */
 export function digestOf(key: string): string {
   return Bun.SHA256.hash(key, "hex");
 }
 
-/** CRC-32 as six digits in base 62, as in the keys of other services. */
+/** Returns the CRC-32 as six digits in base 62, as in the keys of other services. */
 function checksum(text: string): string {
   return toBase62(Bun.hash.crc32(text), checksumLength);
 }

@@ -1,27 +1,28 @@
-// JSON texts that need no reading. Most programs write a record without white space and escapes, and its members in the order of
-// the declaration. One regular expression finds that such a text has no fault, and that it is what `JSON.stringify` would make
-// of the record that it holds, for a tenth of the time that parsing, checking and writing it take (docs/performance.md). Any
-// other text, with or without a fault, is for the reader (`record.ts`).
+// Recognizes canonical JSON: a text that is valid and already has the form of a stored record, so that it need not be parsed.
+//
+// Most programs write a record without white space and escapes, and with its members in the order of the declaration. One regular expression can then
+// tell that the record is valid, and that `JSON.stringify` would write the same text. This takes a tenth of the time of parsing, validating and
+// writing the record (docs/decisions/requests.md). Any other text, valid or not, is parsed and validated (`record.ts`).
 
 import { type Field, type Fields, type Text, textFault } from "./field.ts";
 import type { Resource } from "./resource.ts";
 
 export interface FaultlessPatterns {
-  /** Matches a new record: all members, and no ID. A group for each of `checked`. */
+  /** Matches a new record: all members, no ID. Captures the value of each of `patternFields`. */
   readonly created: RegExp;
-  /** Matches some members of a record. A group for its ID, and one for each of `checked`. */
+  /** Matches changes of a record: any of its members. Captures the ID, and the value of each of `patternFields`. */
   readonly changed: RegExp;
-  /** The fields whose texts have to match a pattern of their own. */
+  /** The fields with a pattern. */
   readonly checked: readonly Text[];
 }
 
-/** Characters of a JSON string that stand for themselves, and are one code point each. U+FFFD may stand for malformed bytes. */
+/** A character of a JSON string that is not escaped and is one code point. U+FFFD is left out because a decoder writes it for malformed bytes. */
 const plain = String.raw`[^"\\\u0000-\u001f\ud800-\udfff\ufffd-\uffff]`;
 
 /** A comma before another member, or the end of the object. */
 const separator = String.raw`(?:,(?!\})|(?=\}))`;
 
-/** @param leaves the text fields among `fields` and in their groups, in order */
+/** Creates the patterns for the records of a resource. @param leaves the text fields among `fields` and in their groups, in order */
 export function faultlessPatterns(fields: Fields, leaves: readonly Text[]): FaultlessPatterns {
   const id = `(?:"ID":([1-9][0-9]{0,14})${separator})?`;
   return {
@@ -31,20 +32,21 @@ export function faultlessPatterns(fields: Fields, leaves: readonly Text[]): Faul
   };
 }
 
-/** Whether `text` holds the values of a new record. If not, it has to be read. */
+/** Whether `text` is the canonical JSON of a new record. If it is not, parse it. */
 export function isFaultlessRecord({ faultless: { created, checked } }: Resource, text: string): boolean {
   const match = created.exec(text);
   return match !== null && areFaultless(checked, match, 1);
 }
 
-/** Changes of a record as a request names them. */
+/** Changes of a record, as a request contains them. */
 export interface RecordChanges {
+  /** Undefined if the text contains no ID. */
   readonly id: number | undefined;
-  /** The JSON text of the changed values. */
+  /** The JSON of the changed values, without the ID. */
   readonly text: string;
 }
 
-/** The changes in `text`; undefined if it has to be read. */
+/** Returns the changes in `text` if it is canonical JSON; otherwise undefined, and it must be parsed. */
 export function faultlessChanges(
   { faultless: { changed, checked } }: Resource,
   text: string,
@@ -57,7 +59,7 @@ export function faultlessChanges(
   return { id: Number(digits), text: `{${text.slice(text[end] === "," ? end + 1 : end)}` };
 }
 
-/** Whether the groups of `match` from number `first` on, where they matched, are texts of `checked`. */
+/** Whether the captured values of `match` are valid texts of the fields `checked`. The group number `first` belongs to the first field. */
 function areFaultless(checked: readonly Text[], match: RegExpExecArray, first: number): boolean {
   for (let index = 0; index < checked.length; index++) {
     const value = match[first + index];

@@ -1,87 +1,83 @@
 import type { Head } from "./engine.ts";
 
-/** What a change did to its record. */
+/** The effect of a change on its record. */
 export type Operation = "create" | "update" | "delete";
 
-/** A change as the site's records are made of it. */
+/** The part of a change that determines the site's records. */
 export interface RecordChange {
-  /** Counts from 1 per site, without a gap. */
+  /** The number of the change, counted per site from 1 without a gap. */
   readonly revision: number;
   /** The resource's name, such as `order-status`. */
   readonly resource: string;
   readonly id: number;
   readonly operation: Operation;
-  /** The record after the change as JSON text; for a delete, the record that was deleted. */
+  /** The record after the change, as JSON text; for a delete, the deleted record. */
   readonly body: string;
 }
 
-/** An entry of a site's journal: one numbered change to one record. */
+/** One numbered change to one record, as clients see it in the feed. */
 export interface Change extends RecordChange {
-  /** Milliseconds since 1970 (UTC); never less than in the entry before. Entries of older versions of the program have the time of the clock. */
+  /** Milliseconds since 1970 (UTC). Not before the time of the previous entry, except in entries of older program versions. */
   readonly at: number;
-  /** Who made the change: the prefix of an API key, or `operator:` and a name. */
+  /** The prefix of an API key, `operator`, `operator:<name>`, `console:<name>` or `webhook`. */
   readonly actor: string;
 }
 
-/** A change with all that the journal has of it. */
+/** One row of a site's journal. */
 export interface JournalEntry extends Change {
-  /** The ID that all changes of one command or one action in the console share; null for a request. */
+  /** The ID that all changes of one command or one console action share; null for the request of a client. */
   readonly run: string | null;
   /**
-   * The record before an update as JSON text. Null for a create; for a delete, `body` has it. Null as well in entries that an older
-   * version of the program wrote.
+   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries of older
+   * program versions.
    */
   readonly before: string | null;
 }
 
 /** Entries of a site's journal, read in one transaction. */
 export interface JournalPage {
-  /** The end of the journal: its last revision, and the epoch of the history. */
   readonly head: Head;
-  /** The revision before the first entry that the journal still has; 0 if none was pruned. */
+  /** The revision through which the journal was pruned; 0 if nothing was pruned. */
   readonly floor: number;
   readonly entries: readonly JournalEntry[];
 }
 
-/** The actor of changes for which no operator is named. */
+/** The actor of changes by an operator without a name. */
 export const operatorActor = "operator";
 
-/** A change that a client wants to make to one record, checked as far as that is possible without the stored record. */
+/** A write to one record that was validated, but not yet decided against the stored record. */
 export interface Intent {
   readonly site: number;
   readonly resource: string;
   /**
-   * `create` assigns the next ID, or `id` if that is given and was never used (import).
-   * `restore` stores `text` under `id`, whether the record exists or was deleted. It is journaled as an update or a create.
+   * `create` assigns the next ID; an import can give an `id` that was never used.
+   * `restore` stores `text` as the record `id`, whether the record exists or was deleted. The journal has it as an update or a create.
    */
   readonly operation: Operation | "restore";
   readonly id?: number | undefined;
-  /** JSON text as `JSON.stringify` writes it: of all values (create), of those to change (update), of the whole record (restore). */
+  /** JSON text as `JSON.stringify` writes it: all values (create), the values to change (update), or the whole record (restore). */
   readonly text: string;
-  /** The write is refused unless the record has one of these versions. */
+  /** Rejects the write unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
-  /** The write is refused if the record has one of these versions; `*` stands for every version. */
+  /** Rejects the write if the record has one of these versions; `*` matches every version. */
   readonly ifNotVersion?: readonly string[] | undefined;
-  /**
-   * The write is refused unless the site is still at the version that the writer read (`headVersion`). In an atomic batch, only the first
-   * intent has it.
-   */
+  /** Rejects the write unless the site still has the head that the writer read (`headVersion`). In an atomic batch, only the first intent has it. */
   readonly ifHead?: string | undefined;
-  /** The write is refused if the site has another history than the writer read: it was restored or removed. */
+  /** Rejects the write if the epoch of the site is not the epoch that the writer read: the site was restored or removed. */
   readonly ifEpoch?: string | undefined;
-  /** The write is refused unless the record is still found as the writer found it. */
+  /** Rejects the write unless the writer's condition is still true: the value identifies the same record, or no record (create). */
   readonly ifFound?: FoundBy | undefined;
-  /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
+  /** Whether an atomic batch is stored without this intent if the intent is rejected. Does not apply if the epoch of the site has changed. */
   readonly isOptional?: boolean | undefined;
   /**
-   * The epoch of the system site that the writer read. The write is refused if the whole database was restored since; unlike `ifEpoch`, also
-   * where the site has no history yet.
+   * The epoch of the system site that the writer read. Rejects the write if the whole database was restored after that, also if the site was never
+   * written to and so has no epoch for `ifEpoch`.
    */
   readonly ifSystemEpoch?: string | undefined;
-  /** The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again. */
+  /** Rejects the write if the key or the record of the site has changed since the writer was authorized, so that the writer is authorized again. */
   readonly admitted?: Admitted | undefined;
   readonly actor: string;
-  /** The ID that all changes of one command share. */
+  /** The ID that all changes of one command or one console action share. */
   readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -89,60 +85,64 @@ export interface Intent {
 }
 
 /**
- * How a writer found the record to write: by a value of a field, which the record of an update has and no other one, or of a create, no record at
- * all. Changes since then are taken into account when the intent is decided. A refusal because of them says that the writer has to look again.
- * Revisions of another history mean nothing: `ifSystemEpoch`, `ifEpoch` or `admitted` has to refuse the write after a restore.
+ * The condition under which a writer found the record to write, by a value of a field. For an update, only that record has the value. For a create,
+ * no record has it. The condition is checked again when the intent is decided, with the changes since `revision`. If the intent is rejected because
+ * of them, the writer has to find the record again. `revision` is not comparable after a restore, so `ifSystemEpoch`, `ifEpoch` or `authorizedBy`
+ * must reject the write then.
  */
 export interface FoundBy {
-  /** The names that lead to the field, such as `Address` and `Town`. */
+  /** The member names that lead to the field, such as `Address` and `Town`. */
   readonly keys: readonly string[];
   readonly value: string;
-  /** The revision of the site as of which the writer looked. */
+  /** The revision of the site as of which the writer found the record. */
   readonly revision: number;
 }
 
-/** The check that let a client write. */
+/** The authorization of a write. */
 interface Admitted {
   /** ID of the API key. */
   readonly keyId: number;
-  /** The revision of the system site as of which the key and the site were checked. */
+  /** The revision of the system site as of which the key and the site were authorized. */
   readonly revision: number;
 }
 
-/** Identifies a request that is sent again. */
+/** Identifies a write that a client may send repeatedly. */
 export interface Idempotency {
   /** ID of the API key. */
   readonly keyId: number;
   /** The client's `Idempotency-Key`. */
   readonly name: string;
-  /** Of the request; requests with different digests are different requests. */
+  /** Digest of the request. Requests with different digests are different requests. */
   readonly digest: string;
 }
 
-/** The record after an intent, as the response has it. */
+/** The record after an intent, as the response contains it. */
 export interface WriteResult {
   readonly operation: Operation;
   readonly id: number;
-  /** The version of the record is its site's epoch with the revision of its last change (`versionOf`). */
+  /** The epoch of the site. The version of the record has this epoch and the revision of its last change (`versionOf`). */
   readonly epoch: string;
   readonly revision: number;
-  /** The record as JSON text; for a delete, the record that was deleted. */
+  /** The record as JSON text; for a delete, the deleted record. */
   readonly body: string;
 }
 
-/** A change that was made, and the timeline on which (`Head.timeline`). */
+/** The outcome of an intent that changed its record. `timeline` is that of the database when it was changed (`Head.timeline`). */
 interface Done extends WriteResult {
   readonly kind: "done";
   readonly change: RecordChange;
   readonly timeline?: number | undefined;
 }
 
-/** The result of an intent. */
+/** The result of an intent: a change, no change because the record has these values already, the response to an earlier request, or a rejection. */
 export type Outcome = Done | (WriteResult & { readonly kind: "unchanged" | "replayed" }) | Refused;
 
 export interface Refused {
   readonly kind: "refused";
-  /** `id-used`: by a deleted record; `id-given`: to another record; `found-otherwise`: by now, or nobody can say, see `FoundBy`. */
+  /**
+   * `id-used`: a deleted record had the ID. `id-given`: another record has the ID. `found-otherwise`: the writer might find another record now, see
+   * `FoundBy`. `key-changed`: the key or the site changed after the authorization. `other-history`: the site or the system site has another epoch.
+   */
   readonly why:
     | "not-found"
     | "precondition-failed"
@@ -154,17 +154,17 @@ export interface Refused {
     | "other-history";
 }
 
-/** Identifies a state of a record or list among all its states: the site's epoch and the revision of its last change. */
+/** Returns the version of a record or list: the site's epoch, and the revision of the last change. Each state has a version of its own. */
 export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
 }
 
-/** The same in parts, which need not be joined to be sent. */
+/** Returns the version in parts, so that a response can be written without joining them. */
 export function versionParts({ epoch }: { epoch: string }, revision: number): readonly (string | number)[] {
   return [epoch, ".", revision];
 }
 
-/** The same for a whole site, by its head; empty for a site without changes, which has no epoch yet. */
+/** Returns the version of a whole site, from its head; empty for a site without changes, because it may not have an epoch yet. */
 export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
   return revision === 0 ? "" : versionOf(epoch, revision);
 }

@@ -3,85 +3,86 @@ import type { Amend } from "./amend.ts";
 import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
 import type { WebhookStore } from "./webhooks.ts";
 
-/** The end of a site's journal. */
+/** The last revision of a site's journal, and its epoch. */
 export interface Head {
-  /** The number of the last change; 0 before the first. */
+  /** The number of the last change; 0 before the first change. */
   readonly revision: number;
-  /** Identifies the site's history. After `restore` it is another one, and equal revisions then mean nothing. */
+  /** Identifies the lineage of the site's revisions. A restore replaces it: equal revisions of two epochs are different changes. */
   readonly epoch: string;
   /**
-   * Grows whenever another machine has taken over, which may lack the last changes: equal revisions may then be different changes. Only
-   * engines have it where that can happen.
+   * Increases when another machine has taken over. That machine may lack the last changes, so equal revisions of two timelines may be different
+   * changes. Undefined for an engine whose database no other machine can take over.
    */
   readonly timeline?: number | undefined;
 }
 
-/** A record as it is stored. */
+/** A stored record. */
 export interface RecordRow {
   readonly resource: string;
   readonly id: number;
   readonly revision: number;
-  /** The record as JSON text; null when it was deleted. */
+  /** The record as JSON text; null if it was deleted. */
   readonly body: string | null;
 }
 
-/** How many records of a resource there are, and the revision of the last change to any of them. */
+/** The number of records of a resource, and the revision of the last change to any of them. */
 export interface RecordCount {
   readonly count: number;
   readonly revision: number;
 }
 
-/** By the resource's name; none for a resource without records. */
+/** By the resource's name. A resource without records may be missing. */
 export type RecordCounts = Readonly<Record<string, RecordCount>>;
 
 export interface SinceOptions {
   readonly epoch?: string;
   readonly timeline?: number | undefined;
+  /** Maximum number of changes. Default: all. */
   readonly limit?: number;
   /** The last head of the site that the caller knows. */
   readonly minHead?: Head;
 }
 
-/** The moment to which what was read of a site belongs. */
+/** The head and the record counts of a site at the moment of a read. */
 interface SiteRead {
   readonly head: Head;
-  /** Undefined when they are not known. */
+  /** Undefined if the database does not know the counts. */
   readonly counts: RecordCounts | undefined;
 }
 
-/** A site's rows, those of a resource together and in ID order. Use each portion before you request the next one. */
+/** The rows of a site in chunks, grouped by resource and in ID order. Use each chunk before you request the next one. */
 export interface SiteContents extends SiteRead {
-  /** The last entry of its journal, where the head has a timeline; undefined if it was deleted. */
+  /** The last entry of the journal, if the head has a timeline; undefined if the entry is not stored any more. */
   readonly last?: Change | undefined;
   readonly portions: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
 
 /**
- * The port to a database. Nothing outside `store/` depends on which one it is.
+ * The port to a database. Code outside `store/` does not depend on the engine.
  *
- * Every method throws Refusal `unavailable` when the database cannot be reached, is full, or does not respond in time. A read or a refused
- * write had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced file), its
- * outcome is unknown: all of it was done, or nothing.
+ * Every method throws ProblemError `unavailable` if the database cannot be reached, is full, or does not respond in time. Then a read, and a write
+ * that the database rejected, had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced
+ * file), the outcome is unknown: the whole commit was done, or no part of it.
  */
 export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, CredentialStore {
-  /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
+  /** Reads the present heads of `sites`, in the same order. A site that was never written to is at revision 0. */
   heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 
   /**
-   * True only if nothing was committed since the last call. Only engines for which this costs almost nothing have
-   * it. @throws Refusal `unavailable` when the database is no longer the one that was opened
+   * Returns true only if nothing was committed since the last call. Only an engine that can tell at almost no cost has this method.
+   * @throws ProblemError `unavailable` if the database that was opened has been replaced by another file
    */
   unchanged?(): boolean;
 
   /**
-   * Opens what the first requests would open otherwise. A server calls this before it listens: connections take time, and when no file
-   * descriptor is free, the runtime ends the process instead of starting a thread.
+   * Opens the connections and starts the threads that the first requests need. A server calls this before it listens, because connecting takes time,
+   * and because the runtime ends the process if it has to start a thread while no file descriptor is free.
    */
   openForRequests(): Promise<void>;
 
   /**
-   * Reads one record, and the head of the system site at the same moment. The row is undefined when the ID was never used.
-   * @param minHead the last head of the site that the caller knows: `unavailable` when the database is behind that in the same history
+   * Reads one record, and the head of the system site at the same moment. The row is undefined if the ID was never used.
+   * @param minHead the last head of the site that the caller knows. If the database is behind it in the same epoch, `unavailable` is thrown
    */
   readRecord(
     site: number,
@@ -91,7 +92,7 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
   ): MaybePromise<SiteRead & { readonly row: RecordRow | undefined; readonly system: Head }>;
 
   /**
-   * Reads a page of the records of a resource that are not deleted, in ID order. Takes time that grows with `limit` and `offset`.
+   * Reads a page of the records of a resource, without deleted records, in ID order. The time grows with `limit` and `offset`.
    * @param minHead as for `readRecord`
    */
   readPage(
@@ -102,47 +103,47 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
   ): MaybePromise<SiteRead & { readonly rows: readonly RecordRow[] }>;
 
   /**
-   * Reads a whole site in one transaction, which ends when `use` has ended. If a connection is lost, the engine may start again and call
-   * `use` once more.
+   * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`
+   * a second time.
    * @param minHead as for `readRecord`
    */
   readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): MaybePromise<T>;
 
   /**
-   * Stores the record counts of a site that is still at `head`. Called after a whole site was read whose counts were unknown. Not part of
-   * the journal.
+   * Saves the record counts of a site, if it is still at `head`. Called after a read of a whole site whose counts were unknown. Not part of the
+   * journal.
    */
   noteCounts(site: number, head: Head, counts: RecordCounts): Promise<void>;
 
   /**
-   * The changes after `revision` in order; undefined when some of them were pruned away.
-   * @param options.epoch undefined comes back when the site's history is another one; `timeline`, when another machine has taken over
+   * Returns the changes after `revision`, in order; undefined if some were pruned.
+   * @param options.epoch if the site has another epoch, the result is undefined; in the same way for `timeline`
    * @param options.minHead as for `readRecord`
    */
   since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
 
-  /** At most `limit` entries of a site's journal after `revision`, in order. If those that follow it were pruned, the first that there are. */
+  /** Returns at most `limit` entries of a site's journal after `revision`, in order. If some were pruned, it begins with the oldest entry. */
   journal(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
 
   /**
-   * Deletes entries from the beginning of a site's journal up to the revision `through`, at most `most` of them and never the last one, in
-   * one transaction, and stores where the journal begins then. @returns whether there are more to delete
+   * Deletes the oldest entries of a site's journal, through the revision `through`: at most `most` entries, and never the last entry of the journal.
+   * Saves in the same transaction where the journal then begins. @returns whether there are more entries to delete
    */
   prune(site: number, through: number, most: number): Promise<boolean>;
 
   /**
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
-   * When it returns, all of that is on durable storage. An intent with an idempotency key may be committed again after
-   * a commit of unknown outcome.
-   * @param atomic when one intent that is not optional is refused, nothing is stored and the outcomes up to the refused one are returned
+   * When the promise resolves, all of this is on durable storage. After a commit of unknown outcome, an intent with an idempotency key can safely be
+   * committed again.
+   * @param atomic if an intent that is not optional is rejected, nothing is stored, and the outcomes up to the rejected intent are returned
    */
   commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
 
   /**
-   * Commits batches as `commit` does, all of them in one transaction that no other writes interrupt: when one intent that is not optional is
-   * refused, nothing is stored. Other writers wait until the last batch was decided.
-   * @param batches a batch may be requested before the outcomes of the one before are known
-   * @param onOutcomes gets the outcomes of each batch in order, those of the last up to the refused one
+   * Commits batches as `commit` does, all batches in one transaction. If an intent that is not optional is rejected, nothing is stored. Other
+   * writers wait until the last batch was decided.
+   * @param batches the engine may request a batch before the outcomes of the previous batch are known
+   * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
    */
   commitTogether(
     batches: Iterable<readonly Intent[]>,
@@ -150,132 +151,132 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
   ): Promise<void>;
 
   /**
-   * Gives a site a new history because commits of the history `epoch` were lost, unless it has another one already. Returns its head then.
-   * Waits for no standby. Only engines have it whose heads have a timeline.
+   * Gives a site a new epoch because commits of `epoch` were lost, unless the site has another epoch already. Returns the head after this. Does not
+   * wait for a standby. Only an engine with timelines has this method.
    */
   renewSite?(site: number, epoch: string): Promise<Head>;
 
   /**
-   * Checks that a write can be committed now, by committing one that changes nothing. Whatever prevents other writes
-   * prevents this one: a full disk, a lock, a database that is read-only or a standby.
+   * Checks that writes can be committed now, by committing a write that changes nothing. It fails for the same reasons as other writes: a full disk,
+   * a lock, a database that is read-only or a standby.
    */
   tryWrite(): Promise<void>;
 
   /**
-   * Deletes some of the responses for idempotency keys that were stored at `before` (milliseconds since 1970) or earlier,
-   * of any site, in a separate transaction that is not part of the journal.
-   * @param most how many at most
-   * @returns whether there may be more; then the caller pauses, so that others may write, and calls again
+   * Deletes responses for idempotency keys, of any site, that were stored at `before` (milliseconds since 1970) or earlier. Uses a transaction of its
+   * own, and is not part of the journal.
+   * @param most maximum number of responses to delete
+   * @returns whether there may be more. The caller then pauses, so that others can write, and calls again
    */
   deleteExpiredResponses(before: number, most: number): Promise<boolean>;
 
-  /** Stores when keys were last used (milliseconds since 1970 by key ID). May be lost in a crash; not part of the journal. */
+  /** Saves when API keys were last used: milliseconds since 1970, by key ID. A crash may lose the times. Not part of the journal. */
   noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
 
-  /** When each key was last used, by key ID. */
+  /** Reads when each API key was last used: milliseconds since 1970, by key ID. */
   keyUses(): MaybePromise<ReadonlyMap<number, number>>;
 
   close(): Promise<void>;
 }
 
-/** What commands do with a whole site or with everything that is stored. Part of `Engine`, with the same errors. */
+/** Operations of commands on a whole site or on all data. Part of `Engine`, with the same errors. */
 export interface EngineMaintenance {
   /**
-   * Removes everything of a site but its number, in portions that delay others no longer than a commit does. From the
-   * first portion on the site is empty and writes to it are refused. If it is interrupted, any process may call it again. It
-   * stops, or does nothing, when the site's record is not deleted: a restore has brought it back.
+   * Deletes all data of a deleted site but its ID, in chunks that delay others no longer than a commit does. Once the first chunk is deleted, the
+   * site is empty and rejects writes. If the call is interrupted, any process can repeat it. If the site's record is not deleted, because a restore
+   * has brought it back, the call stops or does nothing.
    */
   dropSite(site: number): Promise<void>;
 
-  /** The sites whose record was deleted from the system site and that `dropSite` has not removed completely. */
+  /** Reads the sites whose record in the system site is deleted, but whose rows `dropSite` has not deleted completely. */
   undroppedSites(): MaybePromise<readonly number[]>;
 
-  /** All rows of all tables, or those of `site`, as of one moment. */
+  /** Reads all rows of all tables, or the rows of `site`, as of one moment. */
   dump(site?: number): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
 
   /**
-   * Replaces everything that is stored by `rows`, in one moment, and starts new epochs. Others read and write until that
-   * moment, which delays them briefly. When `rows` throws, nothing is changed.
-   * @param save gets all that was stored at that moment, after it. Rows that an earlier refill had replaced before it was killed
-   * come first, in a separate call. When `save` throws, so does this, and the replaced rows stay in the database for the next refill
-   * @param amend decides at that moment what is changed in the system site of `rows`. It may be asked more than once
-   * @returns the heads of the sites at that moment
+   * Replaces all data by `rows`, in one swap, and gives every site a new epoch. Other processes read and write until the swap, which delays them
+   * briefly. If `rows` throws, nothing is changed.
+   * @param save gets the replaced rows after the swap. If an earlier call was killed after its swap, `save` is called before that with the rows that
+   *   the earlier call had replaced. If `save` throws, its error is thrown, and the replaced rows stay in the database for the next call
+   * @param amend decides at the swap which records of the system site in `rows` are changed. It may be called more than once
+   * @returns the heads of the sites that were replaced
    */
   refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
 
   /**
-   * Stores `rows` as those of a site that was never written to, in portions that delay others no longer than a commit does. They are rows
-   * of the tables that `dump(site)` has, and the row of `sites` comes last: only with that, the site has a history, which is a new one.
-   * @throws Refusal `conflict` when the site has a history, or was removed meanwhile; `bad-request` for a row that cannot be stored; or
-   *   what `rows` throws. Then `dropSite` can remove what was stored
+   * Stores `rows` as the data of a site that was never written to, in chunks that delay others no longer than a commit does. The rows are those of
+   * `dump(site)`, and the row of `sites` comes last. Until it is stored, the site rejects writes. With it, the site gets a new epoch.
+   * @throws ProblemError `conflict` if the site has been written to or removed; `bad-request` for a row that cannot be stored; or the error of
+   *   `rows`. Then `dropSite` can delete the rows that were stored
    */
   fillSite(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
 
-  /** Gives every site a new history, so that no version of a record from before is accepted. Returns the number of websites. */
+  /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites without the system site. */
   renew(): MaybePromise<number>;
 
-  /** Checks the stored data. Returns what is wrong, in sentences. @param onRow called for each row that is read */
+  /**
+   * Checks the stored data. Returns its inconsistencies as sentences: at most 1,000 about rows, and then one with the number of the others.
+   * @param onRow called for each row that is read
+   */
   check(onRow?: () => void): MaybePromise<readonly string[]>;
 }
 
-// What operators watch of a database.
+// Monitoring of a database: its commits, its last backup, and the resources that it uses.
 
-/** What a database uses at this moment. Each engine has its own members. */
+/** The resources that a database uses at this moment. Each engine has its own members. */
 export interface EngineUsage {
-  /** Connections to a database server: in use, the calls that wait for one, and how many there may be. */
+  /** Connections to a database server: the number in use, the number of calls that wait for a connection, and the maximum. */
   readonly connections?: { readonly inUse: number; readonly waiting: number; readonly max: number };
-  /** Bytes of the write-ahead log, when that is a file on this machine. */
+  /** Bytes of the write-ahead log, if it is a file on this machine. */
   readonly logBytes?: number;
 }
 
-/** A watch for commits that is under way. */
+/** A subscription to the commits of a database. */
 export interface CommitWatch {
-  /** Whether a commit may be missed. Then the caller also has to look by itself from time to time. */
+  /** Whether a commit can happen without a call. The caller must then also read the heads from time to time. */
   readonly mayMiss: boolean;
-  /** Ends it: nothing is called any more. */
+  /** Ends the subscription: no further calls. */
   stop(): void;
 }
 
-/** @param sites that the commit changed, and perhaps others; undefined: it may have been any */
+/** @param sites the sites that the commit changed, and perhaps others; undefined if it may have changed any site */
 export type OnCommit = (sites: readonly number[] | undefined) => void;
 
 interface WatchedEngine {
-  /** Whether the tables were created when this was opened. */
+  /** Whether opening the database created its tables. */
   readonly isNew?: boolean;
 
   /**
-   * Calls `onCommit` soon after any process has committed, usually within 25 ms. This is a hint: it may come late, twice, or without a
-   * change. A watch has a cost for as long as it is open, also when nothing is committed.
+   * Calls `onCommit` soon after any process has committed, usually within 25 ms. The call is a hint: it may be late or repeated, or there may be no
+   * change. A subscription has a cost while it is open, also if nothing is committed.
    */
   watchCommits(onCommit: OnCommit): CommitWatch;
 
-  /**
-   * Notes that a backup was made of everything as of `at` (milliseconds since 1970). This is not part of what is stored: a backup, a restore
-   * and a copy leave it out.
-   */
+  /** Saves the time as of which a backup of all data was made, in milliseconds since 1970. Backups, restores and copies leave this time out. */
   noteBackup(at: number): Promise<void>;
 
-  /** As of when the last backup was made; undefined when there is none. */
+  /** Reads the time as of which the last backup was made, in milliseconds since 1970; undefined if no time was saved. */
   lastBackup(): MaybePromise<number | undefined>;
 
-  /** What it uses now. Only engines for servers have it. */
+  /** Returns the resources that the database uses now. Undefined for an engine that does not know them. */
   usage?(): EngineUsage;
 }
 
-// Everything that is stored, as rows.
+// All data, as rows.
 
-/** A line of a dump: a table's name and one row of it, column by column. */
+/** A line of a dump: the name of a table, and one of its rows by column. */
 export interface DumpedRow {
   readonly table: string;
   readonly row: Readonly<Record<string, string | number | null>>;
 }
 
-/** Saves all rows that a refill has replaced, in the order of a dump. */
+/** Saves all rows that `replaceAllData` has replaced, in the order of a dump. */
 export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
 /**
- * A secret that an operator has: a link that signs in once, or the session of a browser. Only its digest is stored, in a table that is in no
- * backup, copy or export.
+ * A secret of an operator: a link that signs in once, or the session of a browser. Only its digest is stored, in a table that backups, copies and
+ * exports leave out.
  */
 export interface Credential {
   /** SHA-256 in hexadecimal. */
@@ -283,27 +284,27 @@ export interface Credential {
   readonly kind: "link" | "session";
   /** ID of the operator. */
   readonly operator: number;
-  /** Milliseconds since 1970. From then on, it is as if there were none. */
+  /** Milliseconds since 1970. From this time on, the credential is not accepted. */
   readonly expiresAt: number;
 }
 
-/** What an engine stores of credentials, outside the journal. Part of `Engine`, with the same errors. */
+/** The credentials in a database. They are not part of the journal. Part of `Engine`, with the same errors. */
 export interface CredentialStore {
   /**
-   * Stores a credential, and deletes those that have expired. Of one operator and kind, the latest `maxCredentials` stay.
+   * Stores a credential, and deletes all expired credentials. Of one operator and kind, the `maxCredentials` that expire last are kept.
    * @param now milliseconds since 1970
    */
   putCredential(credential: Credential, now: number): Promise<void>;
 
-  /** The credential with this digest, also one that has expired; undefined if there is none. */
+  /** Returns the credential with this digest, even if it has expired; undefined if it does not exist. */
   credential(digest: string): MaybePromise<Credential | undefined>;
 
-  /** Deletes the credential with this digest and returns it: of several calls, one gets it. */
+  /** Deletes the credential with this digest and returns it; undefined if it does not exist. Of several calls, only one gets the credential. */
   takeCredential(digest: string): Promise<Credential | undefined>;
 
   /** Deletes all credentials of an operator. */
   deleteCredentials(operator: number): Promise<void>;
 }
 
-/** Credentials of one kind that an operator may have at the same time. */
+/** Maximum credentials of one kind that an operator can have at the same time. */
 export const maxCredentials = 20;

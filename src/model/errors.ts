@@ -1,4 +1,4 @@
-/** The codes of all refusals, with their titles. `/docs/problems/<code>` documents each. */
+/** The titles of all problems, by error code. The page `/docs/problems/<code>` documents each problem. */
 export const refusals = {
   "bad-request": "The request is malformed",
   "invalid-record": "The record is not acceptable",
@@ -25,26 +25,28 @@ export const refusals = {
 
 export type Code = keyof typeof refusals;
 
-/** One fault of a record: the field (a dotted path such as `Address.Town`), and the fault. */
+/** One error of a record. */
 export interface Fault {
+  /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
+  /** The message. */
   readonly detail: string;
-  /** Position in a body that cannot be parsed, from 1. */
+  /** Position of the error in a body that cannot be parsed, from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
 interface RefusalOptions {
-  /** All faults of a rejected record. */
+  /** All errors of a rejected record. */
   readonly faults?: readonly Fault[];
-  /** Seconds after which the client may try again. */
+  /** Seconds after which the client can try again. */
   readonly retryAfter?: number;
   /** Header fields of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** The error of a refused request or command. Its message is shown to the client or operator. */
+/** The error of a request or command. A request gets it as a problem document (RFC 9457). Its message is shown to the client or operator. */
 export class Refusal extends Error {
   readonly code: Code;
   readonly faults: readonly Fault[];
@@ -61,23 +63,23 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal of a request for which this is the wrong moment, although the storage works. Nothing was changed. The client can try again. */
+/** The error of a request that cannot be done at this moment, although the database works. Nothing was changed. The client can repeat the request. */
 export class TryAgain extends Refusal {
-  /** @param detail the reason, without what to do */
+  /** @param detail the reason. The message then adds "try again" */
   constructor(detail: string) {
     super("unavailable", `${detail}; try again`, { retryAfter: 1 });
   }
 }
 
-/** Faults that are listed: more than any record has fields. */
+/** Maximum field errors in a problem document. It is more than the fields of any record. */
 const maxFaults = 100;
 
-/** Whether there are more faults than are listed. Then the search for others can stop. */
+/** Whether there are more field errors than a problem document lists. The search for further errors can then stop. */
 export function exceedsMaxFaults(faults: readonly Fault[]): boolean {
   return faults.length > maxFaults;
 }
 
-/** The refusal of a record with its faults, at most 100. The message has the first one. */
+/** Returns the error of a rejected record, with at most 100 field errors. The message contains the first of them. */
 export function invalidRecord(faults: readonly Fault[]): Refusal {
   const [first] = faults;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
@@ -89,7 +91,7 @@ function more(faults: readonly Fault[]): string {
   return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
 }
 
-/** The site got another history after the request arrived, as by `restore`. A read is begun again before the client gets this. */
+/** The error if a site gets another epoch after the request arrived, as by a restore. The server repeats a read before it reports this error. */
 export class OtherHistory extends TryAgain {
   constructor() {
     super("the website was restored or removed at this moment");

@@ -1,15 +1,15 @@
-// The kinds of field: a text, with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a
-// pattern, so that the rest of the code needs no case for them.
+// The kinds of field: a text with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a pattern, so that the rest
+// of the code has only two cases.
 
 export interface Text {
   readonly kind: "text";
   /** Maximum length in Unicode code points. */
   readonly max: number;
-  /** Whether a record must have a value that is not empty. */
+  /** Whether the value must not be empty. */
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
-  /** A regular expression that a value that is not empty must match, and the fault of one that does not: "must be ...". */
+  /** A regular expression that a non-empty value must match, and the message for a value that does not match: "must be ...". */
   readonly pattern?: { readonly source: string; readonly fault: string };
 }
 
@@ -34,7 +34,7 @@ export function text(options: TextOptions): Text {
   return { kind: "text", required: false, ...options };
 }
 
-/** A text that must match a regular expression (ECMA-262, as in JSON Schema). */
+/** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param fault the message for a value that does not match */
 export function matching(source: string, fault: string, options: TextOptions): Text {
   return { ...text(options), pattern: { source, fault } };
 }
@@ -56,12 +56,12 @@ export function group(description: string, fields: Fields): Group {
   return { kind: "group", description, fields };
 }
 
-// Controls other than tab, LF and CR, and the two noncharacters that XML 1.0 (section 2.2) does not allow.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// Characters that XML 1.0 does not allow (section 2.2): controls other than tab, LF and CR, and two noncharacters.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
 const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const patterns = new Map<string, RegExp>();
 
-/** The fault of `value` as the content of `field`, as a phrase that follows its name; undefined when there is none. */
+/** Returns why `value` is not allowed in `field`, as a phrase that follows the name of the field; undefined if it is allowed. */
 export function textFault(field: Text, value: unknown): string | undefined {
   if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
   if (value === "") return field.required ? "must not be empty" : undefined;
@@ -75,7 +75,7 @@ export function textFault(field: Text, value: unknown): string | undefined {
   return undefined;
 }
 
-/** The JSON name of a value's type, with its article. */
+/** Returns the JSON type of `value` with its article, for messages: `an array`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

@@ -1,33 +1,33 @@
-// Bounds of the query parameters of a list and of the feed (contract sections 6 and 10).
+// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), and names that the system site uses.
 
-/** Records in a page, or changes in one of the feed. */
+/** Maximum records in a page of a list, and maximum changes in a page of the feed. */
 export const maxPageSize = 1000;
 
-/** Filters in a request. */
+/** Maximum filters in a request. */
 export const maxFilters = 16;
 
-/** IDs in `filter[ID][in]`. */
+/** Maximum IDs in `filter[ID][in]`. */
 export const maxIds = 1000;
 
-/** Fields in `sort`. */
+/** Maximum fields in `sort`. */
 export const maxSortFields = 8;
 
-/** Changes in a page of the feed, unless the client asks for another number. */
+/** Changes in a page of the feed if the client does not send `limit`. */
 export const defaultFeedLimit = 100;
 
-/** Seconds that a client may wait for a change: load balancers close connections that are idle for 60. */
+/** Maximum seconds of a long poll. It is below 60 because load balancers close connections that are idle for 60 seconds. */
 export const maxFeedWait = 55;
 
-/** The ID of the site whose records are the sites, keys and webhooks. */
+/** The ID of the system site. Its records are the sites, keys, webhooks and operators. */
 export const systemSite = 0;
 
-/** The name of the resource whose records are the sites: the ID of a record is that of its site. */
+/** The name of the resource of sites. The ID of a record is the ID of its site. */
 export const siteResourceName = "site";
 
-/** The name of the resource whose records are the API keys. */
+/** The name of the resource of API keys. */
 export const keyResourceName = "key";
 
-/** The name of the resource whose records are the webhooks. */
+/** The name of the resource of webhooks. */
 export const webhookResourceName = "webhook";
 
 /** Lifetime of an idempotency key in milliseconds. */

@@ -8,13 +8,13 @@ export interface Values {
   [name: string]: string | Values;
 }
 
-/** A record as served and stored: its ID, then its values in the order of the declaration. */
+/** A record as it is stored and sent: its ID, then its values in the order of the declaration. */
 export type StorefrontRecord = { ID: number } & { [name: string]: string | number | Values };
 
 /** A decoded record that is not validated yet. */
 type Input = { readonly [name: string]: unknown };
 
-/** A validated record: its ID, if it has one, and the fields that were sent. */
+/** The validated fields that a client sent, and the ID, if the client sent one. */
 interface Reading {
   readonly id: number | undefined;
   readonly values: Values;
@@ -22,8 +22,8 @@ interface Reading {
 
 /**
  * Validates the fields that are present in `input`.
- * @param known faults from decoding, which are reported together with the others
- * @throws Refusal `invalid-record` with all faults
+ * @param known field errors from decoding, which are reported together with the new field errors
+ * @throws ProblemError `invalid-record` with all field errors
  */
 export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
   const faults = [...known];
@@ -35,8 +35,9 @@ export function readRecord(resource: Resource, input: unknown, known: readonly F
 }
 
 /**
- * Validates a record to create: it has no ID and all required fields. Absent fields are empty in the result.
- * @throws Refusal `invalid-record` with all faults
+ * Validates a new record: it must have all required fields, and no ID. Missing fields are empty in the result.
+ * @param known as for `parseRecordChanges`
+ * @throws ProblemError `invalid-record` with all field errors
  */
 export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
   const faults = [...known];
@@ -50,9 +51,9 @@ export function readNewRecord(resource: Resource, input: unknown, known: readonl
 }
 
 /**
- * A stored record as this version declares it, whichever version stored it: the declared members in their order, `""` for
- * missing ones, and no others. Returns `json` itself if it has that form.
- * @param json a record as `JSON.stringify` writes it
+ * Returns the JSON of a stored record with exactly the members that this program version declares, in their order. A missing member becomes `""`.
+ * Another program version may have stored the record with other members. Returns `json` itself if it has this form already.
+ * @param json the record as `JSON.stringify` writes it
  */
 export function toDeclared(resource: Resource, json: string): string {
   if (resource.shape.pattern.test(json)) return json;
@@ -61,8 +62,8 @@ export function toDeclared(resource: Resource, json: string): string {
 }
 
 /**
- * A copy of `record` with the fields of `changes`, groups merged field by field; `record` itself if nothing changes. A
- * missing field counts as empty. Undeclared members are kept.
+ * Returns a copy of `record` with the fields of `changes`; `record` itself if nothing changes. Groups are merged field by field. A missing field of
+ * `record` counts as empty. Members that are not declared are kept.
  */
 export function merge<T extends object>(record: T, changes: Values): T {
   const merged = { ...record } as Record<string, unknown>;
@@ -78,12 +79,12 @@ export function merge<T extends object>(record: T, changes: Values): T {
   return isChanged ? (merged as T) : record;
 }
 
-/** The text of a field of `record`; `""` if it is missing. */
+/** Returns the text of a field of `record`; `""` if it is missing. */
 export function valueAt(record: StorefrontRecord, leaf: Leaf): string {
   return textAt(record, leaf.keys);
 }
 
-/** The text at the end of these keys; empty where there is none. */
+/** Returns the text to which the member names `keys` lead; empty if it is missing. */
 export function textAt(record: unknown, keys: readonly string[]): string {
   let value = record;
   for (const key of keys) value = (value as Values | undefined)?.[key];
@@ -95,14 +96,14 @@ export function isId(id: unknown): id is number {
   return Number.isSafeInteger(id) && (id as number) >= 1;
 }
 
-/** An ID from its decimal digits, without sign or leading zeros; undefined for anything else. */
+/** Parses an ID: decimal digits without a sign or leading zeros. Returns undefined for anything else. */
 export function toId(digits: string): number | undefined {
   if (!/^[1-9][0-9]{0,15}$/.test(digits)) return undefined;
   const id = Number(digits);
   return isId(id) ? id : undefined;
 }
 
-/** The ID that a write names (contract section 2). @throws Refusal `ambiguous-id` for none, or several that differ */
+/** Returns the ID that a write names (contract section 2). @throws ProblemError `ambiguous-id` if the ID is missing, or if two IDs differ */
 export function oneId(candidates: readonly (number | undefined)[], hint: string): number {
   const ids = candidates.filter((id) => id !== undefined);
   const [id] = ids;
@@ -120,18 +121,18 @@ function readId(id: unknown, faults: Fault[]): number | undefined {
   return undefined;
 }
 
-/** The record or group that is being read. */
+/** The record or group that is being validated. */
 interface ReadingContext {
   readonly resource: Resource;
   readonly fields: Fields;
-  /** The path of the group with a dot at its end; empty for the record. */
+  /** The dotted path of the group, with a dot at its end; empty for the record. */
   readonly above: string;
-  /** Whether absent fields are empty in the result, rather than absent. */
+  /** Whether missing fields become empty in the result. If not, they are missing there too. */
   readonly isWhole: boolean;
   readonly faults: Fault[];
 }
 
-/** The values in the order of the declaration. */
+/** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
 function readFields(context: ReadingContext, input: Input): Values {
   const { fields, above, isWhole, faults } = context;
   for (const name in input) {
@@ -164,12 +165,12 @@ function readText(
 ): string {
   const value = isPresent ? input[name] : "";
   const detail = isPresent ? textFault(field, value) : field.required ? "is required" : undefined;
-  // One fault per field: that of decoding explains this one.
+  // Report one error per field. An error from decoding is the cause of this one.
   if (detail && !faults.some((known) => known.field === above + name)) faults.push({ field: above + name, detail });
   return value as string;
 }
 
-/** The suggestion for an unknown field: another name, another group, or no object around the record. */
+/** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
 function hintFor(name: string, value: unknown, { resource, above }: ReadingContext): string {
   const isWrapper =
     above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));

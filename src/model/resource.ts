@@ -2,7 +2,7 @@ import { type FaultlessPatterns, faultlessPatterns } from "./canonical-json.ts";
 import type { Field, Fields, Text } from "./field.ts";
 
 export interface Declaration {
-  /** The name in the store, the journal and the documentation: `order-status`. */
+  /** The name in the database, the journal and the documentation: `order-status`. */
   readonly name: string;
   /** The path below `/restapi/`, and the name on the command line: `orderstatuses`. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface Declaration {
   readonly singular: string;
   readonly plural: string;
   readonly description: string;
-  /** `written`: all five operations; `read`: list and look up; `system`: belongs to the system site, and is not served. */
+  /** `written`: all five operations. `read`: list and look up. `system`: the records belong to the system site, and there is no endpoint. */
   readonly access: "written" | "read" | "system";
   readonly fields: Fields;
 }
@@ -32,7 +32,7 @@ export interface Resource extends Declaration {
   readonly faultless: FaultlessPatterns;
 }
 
-/** The resource of a declaration. @throws Error when the declaration has a field `ID` */
+/** Derives a resource from its declaration. @throws Error if the declaration has a field `ID` */
 export function defineResource(declaration: Declaration): Resource {
   for (const name of Object.keys(declaration.fields)) {
     if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
@@ -46,22 +46,22 @@ export function defineResource(declaration: Declaration): Resource {
   return { ...declaration, leaves, shape: shapeOf(element, fields), faultless };
 }
 
-/** The resources that clients can use. */
+/** Returns the resources that have endpoints for clients. */
 export function servedOf(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter((resource) => resource.access !== "system");
 }
 
-/** Their names in a sentence: `brands, order statuses and locations`. */
+/** Returns the names of resources as a part of a sentence: `brands, order statuses and locations`. */
 export function listOf(resources: readonly Resource[]): string {
   return new Intl.ListFormat("en-GB").format(resources.map(({ plural }) => plural));
 }
 
-/** The text field with this dotted path, or undefined. */
+/** Returns the text field with this dotted path; undefined if the resource does not have it. */
 export function findLeaf(resource: Resource, path: string): Leaf | undefined {
   return resource.leaves.find((leaf) => leaf.path === path);
 }
 
-/** The names for `sort`, `filter` and `fields`: ID, the groups and the text fields. */
+/** Returns the dotted paths that clients can name: ID, the field groups and the text fields. */
 export function fieldPaths(resource: Resource): string[] {
   const groups = resource.leaves.flatMap(({ keys }) =>
     keys.slice(1).map((_, depth) => keys.slice(0, depth + 1).join(".")),
@@ -76,20 +76,20 @@ function leavesOf(fields: Fields, above: readonly string[]): Leaf[] {
   });
 }
 
-// The members of the stored records of a resource. Records that another version stored are recognized by their shape.
+// The members of the stored records of a resource. Records that another program version stored are recognized by their shape.
 
 /** The members of a record: their names, order and nesting. */
 export interface Shape {
-  /** Matches the JSON text of a record that has these members and no others, each of the right kind. */
+  /** Matches the JSON of a record that has exactly these members, in this order, each a text or an object as declared. */
   readonly pattern: RegExp;
-  /** Eight hexadecimal digits that identify the shape, for every format and version of the program. */
+  /** Eight hexadecimal digits that identify the shape. They are the same in every format and program version. */
   readonly digest: string;
 }
 
 /** A string in JSON (RFC 8259 section 7). */
 const string = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`;
 
-/** The shape of records with these fields, whose XML element is `element`. */
+/** Returns the shape of records with these fields and the XML element `element`. */
 function shapeOf(element: string, fields: Fields): Shape {
   const empty = JSON.stringify(valuesIn(fields, {})).slice(1);
   const source = empty.split('""').map(RegExp.escape).join(string);
@@ -99,7 +99,7 @@ function shapeOf(element: string, fields: Fields): Shape {
   };
 }
 
-/** The values of `fields` in `stored`, in the order of the declaration; `""` where there is no string. */
+/** Returns the values of `fields` in `stored`, in the order of the declaration. A value that is missing or not a string becomes `""`. */
 export function valuesIn(fields: Fields, stored: unknown): object {
   const given = (typeof stored === "object" && stored !== null ? stored : {}) as Record<string, unknown>;
   const values: Record<string, unknown> = {};

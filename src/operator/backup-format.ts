@@ -1,5 +1,5 @@
-// The files of `backup` and `export-site` are lines of JSON, compressed with gzip: a header, one line for each row of each table,
-// and a last line with the number of rows and their digest. They do not depend on the engine.
+// The format of the files that `backup` and `export-site` write. A file is lines of JSON, compressed with gzip: a header, one line for each row of
+// each table, and a last line with the number of rows and their digest. The format is the same for every engine.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
@@ -10,9 +10,9 @@ import { Refusal } from "../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../store/database/tables.ts";
 import { isStandardInput, isStandardOutput, requireFolder, standardInput, writeFile } from "./output.ts";
 
-/** The kinds of file. The header has the name of the kind with its version, so that a file of one kind is not taken for another. */
+/** The kinds of file. The header contains the name of the kind and its version, so that a file of one kind is not read as the other. */
 const kinds = {
-  /** Everything that is stored. */
+  /** The whole database. */
   storefront: { version: 1, writer: "storefront backup", reader: "restore", done: "restored" },
   /** One site. */
   "storefront-site": { version: 1, writer: "storefront export-site", reader: "import-site", done: "imported" },
@@ -20,15 +20,15 @@ const kinds = {
 
 type FileKind = keyof typeof kinds;
 
-/** Characters of a line: many times those of any row. Bounds the memory that a file without line ends takes. */
+/** Maximum characters of a line: many times those of any row. It limits the memory for a file without line ends. */
 const maxLineLength = 1 << 24;
 
-/** Only the owner may read a file that contains everything. */
+/** Permissions of the file: only its owner may read it, because it contains all data. */
 const mode = 0o600;
 
 /**
- * Writes compressed lines to a file (see writeFile).
- * @throws Refusal `conflict` when there is a file of this name that is neither empty nor of this kind: it may be the database
+ * Writes compressed lines to a file (see `writeFile`).
+ * @throws ProblemError `conflict` if a file of this name exists that is neither empty nor of this kind: it could be the database
  */
 export async function writeBackupFile(kind: FileKind, file: string, lines: AsyncIterable<string>): Promise<void> {
   if (!isStandardOutput(file)) await requireReplaceable(kind, file);
@@ -54,7 +54,7 @@ async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
   return false;
 }
 
-/** The lines of a file before compression, several to a string. @param onRow called for each row */
+/** Returns the lines of a file before compression, several in each string. @param onRow called for each row */
 export async function* toBackupLines(
   kind: FileKind,
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
@@ -80,8 +80,8 @@ export async function* toBackupLines(
 }
 
 /**
- * The rows of a file of this kind, or from standard input.
- * @throws Refusal `bad-request` when it is none, also after the last row: when their number or digest is wrong
+ * Reads the rows of a file of this kind, or of standard input.
+ * @throws ProblemError `bad-request` if it is not such a file. If the number of rows or the digest is wrong, it is thrown after the last row.
  */
 export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<DumpedRow> {
   const unfit = (why: string) => notReadable(kind, file, why);

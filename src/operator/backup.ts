@@ -1,3 +1,5 @@
+// Backups of the whole database: writes, verifies, checks and restores them, and deletes the oldest in a folder.
+
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../lib/errors-for-log.ts";
@@ -12,11 +14,11 @@ import { keepRestrictions, type Restriction, type Restrictions } from "./restric
 
 interface BackedUp {
   readonly rows: number;
-  /** Why the time of the backup could not be stored, for the metrics; undefined when it was. The backup is complete in either case. */
+  /** Why the time of the backup could not be saved for the metrics; undefined if it was saved. The backup is complete in both cases. */
   readonly notNoted?: string;
 }
 
-/** Writes everything that is stored, as of one moment, to `file` (see writeFile), and notes in the database that it was done. */
+/** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
   const rows = await writeBackup(engine.dump(), file, now);
   try {
@@ -28,10 +30,10 @@ export async function backUp(engine: Engine, file: string, now: number): Promise
 }
 
 /**
- * Reads a whole backup, so that a damaged one is refused before anything else is done. Does nothing with a pipe, which can
- * be read only once: `restore` verifies it. Returns the number of its rows, undefined for a pipe.
+ * Reads a whole backup, so that a damaged one is rejected before anything else is done. Does nothing with a pipe, because a pipe can be read only
+ * once; `restore` verifies it. Returns the number of rows, or undefined for a pipe.
  * @param onRow called for each row
- * @throws Refusal `bad-request` when it is damaged or incomplete
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
 export async function verifyBackup(file: string, onRow: () => void = () => {}): Promise<number | undefined> {
   if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return undefined;
@@ -44,9 +46,9 @@ export async function verifyBackup(file: string, onRow: () => void = () => {}): 
 }
 
 /**
- * Checks a backup as `Engine.check` does a database. Returns what is wrong, in sentences.
+ * Checks the records and journals in a backup as `Engine.findInconsistencies` checks a database. Returns one sentence per inconsistency.
  * @param onRow called for each row
- * @throws Refusal `bad-request` when it is damaged or incomplete
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
 export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
   using checker = new Checker();
@@ -61,29 +63,28 @@ export async function checkBackup(file: string, onRow: () => void): Promise<read
 export interface Restored {
   /** Rows of the backup. */
   readonly rows: number;
-  /** The files with the previous content; empty when there was none. */
+  /** The files with the previous data; empty if there was none. */
   readonly kept: readonly string[];
-  /** Changes made since the backup that are discarded, in the sites with the same history as in the backup. */
+  /** Changes since the backup that were discarded, of the sites with the same epoch as in the backup. */
   readonly discarded: number;
-  /** Sites with another history than in the backup: their discarded changes cannot be counted. */
+  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. */
   readonly otherHistories: number;
-  /** What was restricted since the backup and stays so, or with `isAsOfBackup` does not. */
+  /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
   readonly stays: readonly Restriction[];
   readonly revived: readonly Restriction[];
-  /** Whether the target knew nothing of what the backup has, so that neither list can have anything. */
+  /** Whether the target had nothing in common with the backup. Then both lists are empty, because nothing can be compared. */
   readonly isUnknown: boolean;
 }
 
 interface RestoreOptions {
-  /** Whether keys, operators, webhooks and sites become as they were at the time of the backup, whatever was revoked or removed since. */
+  /** Whether keys, operators, webhooks and sites become as they were at the time of the backup, even if they were revoked or removed since. */
   readonly isAsOfBackup?: boolean | undefined;
 }
 
 /**
- * Replaces everything that is stored with the backup in `file` (`-` for standard input), atomically: readers see the
- * previous content or the new one. The previous content, up to the last write, is saved to the file `keep`. What was restricted since the
- * backup stays so (restrictions.ts).
- * @throws Refusal `bad-request` when the backup is damaged or incomplete; then nothing is changed
+ * Replaces the whole database by the backup in `file` (`-` for standard input), atomically: readers see the previous data or the new data. Saves the
+ * previous data, up to the last write, to the file `keep`. Restrictions that were made after the backup are kept (restrictions.ts).
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete; then nothing is changed
  */
 export async function restore(
   engine: Engine,
@@ -124,7 +125,7 @@ export async function restore(
   return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, isUnknown };
 }
 
-/** Whether nothing is stored. */
+/** Whether the database is empty. */
 export async function isEmpty(engine: Engine): Promise<boolean> {
   for await (const _ of engine.dump()) return false;
   return true;
@@ -134,12 +135,15 @@ function noteHead(heads: Map<number, Head>, { row }: DumpedRow): void {
   heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
 }
 
-/** Compares the heads of the sites with those in the backup. A site that it does not have was created later, or elsewhere. */
+/**
+ * Counts the changes that are discarded, by comparing the present head of each site with its head in the backup. A site that the backup does not
+ * contain was created later, or in another database.
+ */
 function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
   let [discarded, otherHistories] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
   for (const [site, { revision, epoch }] of before) {
-    // A site has its epoch before its first change.
+    // A site can have an epoch before its first change. Without changes, nothing is discarded.
     if (epoch === removedEpoch || revision === 0) continue;
     const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
     if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
@@ -148,7 +152,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
   return { discarded, otherHistories };
 }
 
-/** Returns the number of rows. */
+/** Writes a backup of `rows`. Returns their number. */
 async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now: number): Promise<number> {
   let count = 0;
   await writeBackupFile(
@@ -159,14 +163,17 @@ async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now:
   return count;
 }
 
-/** Writes a backup, unless there are no rows. Returns whether it wrote one. */
+/** Writes a backup, unless `rows` is empty. Returns whether it wrote one. */
 async function writeUnlessEmpty(replaced: Parameters<SaveReplaced>[0], file: string, now: number): Promise<boolean> {
   const rows = await startOf(replaced);
   if (rows) await writeBackup(rows, file, now);
   return rows !== undefined;
 }
 
-/** @param isRestored whether the failed save belongs to this restore, which is otherwise complete, or to an earlier one that was killed */
+/**
+ * Creates the error when the previous data could not be saved.
+ * @param isRestored whether this restore replaced the data, and is otherwise complete; false if an earlier restore that was killed replaced it
+ */
 function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
   const what = isRestored
     ? "the backup was restored, but the previous content could not be saved"
@@ -175,7 +182,7 @@ function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
   return new Refusal("unavailable", detail, { cause });
 }
 
-/** The same rows, after waiting for the first; undefined when there are none. */
+/** Waits for the first row, and returns the same rows; undefined if `rows` is empty. */
 async function startOf(rows: Parameters<SaveReplaced>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
   const rest = (async function* () {
     yield* rows;
@@ -188,30 +195,30 @@ async function startOf(rows: Parameters<SaveReplaced>[0]): Promise<AsyncIterable
   })();
 }
 
-// A folder of backups: each has the time at which it was made in its name, and the oldest are deleted.
+// Backups in a folder. The name of each contains the time of the backup. The oldest are deleted.
 
-/** The names that `nameBackup` makes. Files of other names are left alone. */
+/** The names that `nameBackup` makes. Files with other names are not deleted. */
 const made = /^storefront-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/;
 
 export function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
-/** The file in `folder` for a backup made at `now`. @param now milliseconds since 1970 */
+/** Returns the path in `folder` for a backup made at `now`. @param now milliseconds since 1970 */
 export function nameBackup(folder: string, now: number): string {
   return join(folder, `storefront-${new Date(now).toISOString().slice(0, 19).replaceAll(":", "-")}Z.backup`);
 }
 
-/** The latest backup in `folder`. @throws Refusal `not-found` when there is none */
+/** Returns the path of the latest backup in `folder`. @throws ProblemError `not-found` if the folder has no backup */
 export function latestBackup(folder: string): string {
   const latest = backupsIn(folder).at(-1);
   if (latest) return latest;
-  throw new Refusal("not-found", `there is no backup in ${folder}, that is no file storefront-<time>.backup`);
+  throw new Refusal("not-found", `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`);
 }
 
 /**
- * Deletes the oldest backups in the folder, so that `keep` are left. Never the one that was just made, which is not the latest by its name if an
- * earlier one was made under a clock that was ahead. Returns those that it deleted.
+ * Deletes the oldest backups in the folder, so that `keep` remain, and returns their paths. Never deletes `file`, even if its name is not the latest:
+ * an earlier backup has a later name if the clock was ahead when it was made.
  * @param file the backup that was just made
  */
 export function deleteOldBackups(folder: string, keep: number, file: string): string[] {
@@ -221,7 +228,7 @@ export function deleteOldBackups(folder: string, keep: number, file: string): st
   return old;
 }
 
-/** The backups in the folder that `nameBackup` named, the oldest first. */
+/** Returns the backups in the folder, the oldest first. */
 function backupsIn(folder: string): string[] {
   const names = readdirSync(folder).filter((name) => made.test(name));
   return names.sort().map((name) => join(folder, name));

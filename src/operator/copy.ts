@@ -1,21 +1,23 @@
+// Copies the whole database to another one, which can have another engine.
+
 import type { DumpedRow, Engine, SaveReplaced } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, type TableName } from "../store/database/tables.ts";
 import { isEmpty } from "./backup.ts";
 
-/** Progress of a copy: every row is counted, then written, then read back. */
+/** The progress of a copy. Every row is counted, then copied, then read back and compared. */
 export interface CopyProgress {
   readonly step: "counting" | "copying" | "comparing";
   readonly rows: number;
-  /** Undefined while rows are counted. */
+  /** Undefined during the step `counting`. */
   readonly total: number | undefined;
 }
 
 /**
- * Copies the content of `from`, as of one moment, to `to`, and verifies the copy. Returns the number of rows. Servers may
- * run on `from`; what they write during the copy is not copied.
- * @throws Refusal `conflict` when `to` is not empty, when `from` is empty, or when another process writes to `to` during the
- * copy (its writes are kept); `unavailable` when the copy differs from `from`: then `to` is empty again
+ * Copies all data of `from`, as of one moment, to `to`, and verifies the copy. Returns the number of rows. Servers may run on `from`; their writes
+ * during the copy are not copied.
+ * @throws ProblemError `conflict` if `to` is not empty, if `from` is empty, or if another process writes to `to` during the copy (its writes are
+ * kept); `unavailable` if the copy differs from `from`: then `to` is empty again
  */
 export async function copyDatabase(
   from: Engine,
@@ -41,7 +43,7 @@ export async function copyDatabase(
   return sent.rows();
 }
 
-/** The refill of an empty target replaces nothing. */
+/** Throws if any row was replaced. The target was empty, so another process has written it, or an interrupted `restore` has left it. */
 async function refuseReplaced(replaced: Parameters<SaveReplaced>[0]): Promise<void> {
   for await (const _ of replaced) {
     const detail =
@@ -50,7 +52,7 @@ async function refuseReplaced(replaced: Parameters<SaveReplaced>[0]): Promise<vo
   }
 }
 
-/** The copy is not removed, because that would remove what the other process wrote. */
+/** Creates the error when another process wrote to the target. The copy is kept, because deleting it would delete the writes of that process too. */
 function concurrentWrites(): Refusal {
   const detail =
     "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
@@ -83,8 +85,8 @@ async function* nothing(): AsyncGenerator<DumpedRow> {}
 type Fingerprint = ReturnType<typeof createFingerprint>;
 
 /**
- * Compares two sets of rows without regard to their order. It leaves out epochs, which are new in a copy, and the times
- * when keys were last used, which a server on the copy changes with each read.
+ * Compares two sets of rows in any order. It ignores epochs, which are new in a copy, and the last uses of keys, which a server on the copy changes
+ * with each read.
  */
 function createFingerprint() {
   const sums = new Map<string, { rows: number; sum: bigint }>();

@@ -1,3 +1,5 @@
+// The sample site and the sample operator of `serve --demo`.
+
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
@@ -13,8 +15,8 @@ import { addSite, listSites, type SiteRecord } from "./sites.ts";
 const demoOperator = "demo";
 
 /**
- * In a database without sites, creates the default site `demo` with sample records and a key that may write. Returns the
- * key, which is not stored; undefined when there was a site already.
+ * If the database has no sites, creates the default site `demo` with sample records and a key that may write. Returns the key, which is not stored;
+ * undefined if there was a site already.
  */
 export async function makeDemo(engine: Engine, now: number): Promise<string | undefined> {
   const site = await addDemo(engine, now);
@@ -38,7 +40,10 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
   return (await createKey(engine, site, { label: "demo" }, now)).key;
 }
 
-/** A link for the operator `demo`, who is added to a database without operators. Undefined when there are others only. */
+/**
+ * Returns a sign-in link for the operator `demo`, and adds this operator if the database has none. Returns undefined if there are only other
+ * operators.
+ */
 export async function makeDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
   if (operators.length === 0) await unlessThere(addOperator(engine, demoOperator, [], now));
@@ -52,7 +57,7 @@ async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefi
   return unlessThere(addSite(engine, "demo", { isDefault: true }, now));
 }
 
-/** Of several servers that start at the same time, one adds what there is not yet; for the others, undefined. */
+/** Waits for `adding`. Returns undefined on a conflict: if several servers start at the same time, only one of them adds the site or operator. */
 async function unlessThere<T>(adding: Promise<T>): Promise<T | undefined> {
   try {
     return await adding;

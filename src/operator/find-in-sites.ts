@@ -1,4 +1,4 @@
-// Finds records in many sites, straight from the store: no site gets into memory for it.
+// Finds records in many sites by reading the database, so that no site is loaded into memory for it.
 
 import { createPace } from "../lib/event-loop.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
@@ -11,26 +11,26 @@ interface FoundRecord {
   /** Path of the resource. */
   readonly resource: string;
   readonly id: number;
-  /** Empty if the record has no name. */
+  /** The name of the record; empty if it has none. */
   readonly name: string;
-  /** The field that has the text; `ID` for the ID. */
+  /** The field that equals the text; `ID` for the ID. */
   readonly field: string;
 }
 
 interface FindLimits {
-  /** The number of results from which on no further site is read, and the results of one site at most. */
+  /** Maximum results of one site. After this number of results, no further site is read. */
   readonly results: number;
   /** Milliseconds after which no further site is read. */
   readonly duration: number;
-  /** Whether the result is still of use. */
+  /** Whether the client still waits for the result. */
   readonly isWanted: () => boolean;
 }
 
 /**
- * The records that have `text` as their ID or as the whole value of a field that is in no group: name, account number, code. Reads every
+ * Finds the records whose ID is `text`, or that have `text` as the whole value of a field outside of groups: name, account number, code. Reads every
  * record of `sites`, in their order, within the limits; at least one site.
- * @returns what was found, and the ID of the last site that was read when there are more: a call with the sites after it continues
- * @throws Refusal `unavailable`
+ * @returns the records, and as `next` the ID of the last site that was read if sites remain: continue with the sites after it
+ * @throws ProblemError `unavailable`
  */
 export async function findInSites(
   engine: Pick<Engine, "readSite">,
@@ -41,7 +41,7 @@ export async function findInSites(
   const matches = createMatcher(text);
   const end = performance.now() + duration;
   const found: FoundRecord[] = [];
-  // One for all sites: most of them are small.
+  // One yielder for all sites, because most of them are small.
   const pace = createPace();
   for (const [index, { ID, Name }] of sites.entries()) {
     const rows = await findInSite(engine, ID, matches, { limit: results, isWanted, pace });
@@ -77,7 +77,7 @@ async function findInSite(
 
 function createMatcher(text: string): (row: RecordRow) => Match | undefined {
   const resources = new Map(servedOf(allResources).map((resource) => [resource.name, resource]));
-  // Most records do not have the text anywhere, and need not be parsed.
+  // Most records do not contain the text at all, and need not be parsed.
   const quoted = JSON.stringify(text);
   const wantedId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined;
   return ({ resource: name, id, body }) => {

@@ -1,3 +1,5 @@
+// Reads the journal of a site: its entries in order, its history for operators, and the earlier states of a record.
+
 import { createPace } from "../lib/event-loop.ts";
 import { randomText } from "../lib/text.ts";
 import { type JournalEntry, type Outcome, operatorActor } from "../model/change.ts";
@@ -5,14 +7,14 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Entries that are read at once: it takes SQLite some milliseconds. */
+/** Entries per read of the journal. A read takes SQLite some milliseconds. */
 const pageSize = 500;
 
 /**
- * The present entries of a site's journal, in order.
- * @param since the revision after which they begin; without it, they begin with the first one that the journal still has
- * @param epoch the history that is meant
- * @throws Refusal `not-found` when entries after `since` were pruned, `conflict` when the site has another history than `epoch`
+ * Reads the entries of a site's journal, in order.
+ * @param since only the entries after this revision; undefined for all entries in the journal
+ * @param epoch the epoch that the site must have
+ * @throws ProblemError `not-found` if entries after `since` were pruned, `conflict` if the site has another epoch
  */
 export async function* journal(
   engine: Engine,
@@ -35,21 +37,19 @@ export async function* journal(
   }
 }
 
-/** The refusal when a site was restored or removed while a command worked on its history. */
+/** Creates the error for a site that was restored or removed while a command worked on it. */
 export function otherHistory(): Refusal {
   return new Refusal("conflict", "the site was restored or removed at the same time; nothing was changed");
 }
 
-/** @param floor the revision before the first entry that the journal still has */
+/** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */
 function pruned(floor: number): Refusal {
   return new Refusal("not-found", `the journal begins with revision ${floor + 1}: older entries were pruned`);
 }
 
 /**
- * Restores a record as it was at `revision`; without one, as it was before its last change. A deleted record gets its old
- * ID back.
- * @throws Refusal `not-found` when the journal has no such state, `conflict` when the site has been restored or removed
- * in the meantime
+ * Restores the state of a record at `revision`, or by default its state before its last change. A deleted record gets its old ID back.
+ * @throws ProblemError `not-found` if the journal does not contain that state, `conflict` if the site was restored or removed at the same time
  */
 export async function restoreRecord(
   engine: Engine,
@@ -71,7 +71,7 @@ export async function restoreRecord(
   return outcome as Outcome;
 }
 
-/** Entries of one record: the last two up to a revision, and the one after it. */
+/** Entries of one record: the last two up to a revision, and the next one after it. */
 interface RecordEntries {
   readonly previous: JournalEntry | undefined;
   readonly last: JournalEntry | undefined;
@@ -94,13 +94,13 @@ async function findEntries(
   return { previous, last, next: undefined };
 }
 
-/** The record before its last change; undefined if the journal does not have it. */
+/** Returns the record before its last change; undefined if the journal does not contain it. */
 function stateBefore({ previous, last }: RecordEntries, name: string): string | undefined {
   if (last?.operation === "create") throw new Refusal("not-found", `the ${name} has not changed since it was created`);
   return last?.operation === "delete" ? last.body : (last?.before ?? previous?.body);
 }
 
-/** The record at a revision; undefined if the journal does not have it. */
+/** Returns the record at a revision; undefined if the journal does not contain it. */
 function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | undefined {
   if (last?.operation === "delete")
     throw new Refusal(
@@ -119,12 +119,12 @@ function notInJournal(name: string, floor: number, revision: number | undefined)
   return new Refusal("not-found", `the journal has no ${name}${range.join("").replace(/,$/, "")}`);
 }
 
-// The history of a site as an operator reads it: the latest first, with all changes of one command or action as one entry.
+// The history of a site as operators read it: the latest change first. The changes of one run can be grouped as one entry.
 
 interface HistoryQuery {
-  /** Only changes before this revision; undefined for the latest. */
+  /** Only changes before this revision; undefined for the latest changes. */
   readonly before: number | undefined;
-  /** Entries that are returned at most. */
+  /** Maximum number of entries to return. */
   readonly limit: number;
   /** The name of a resource. */
   readonly resource?: string | undefined;
@@ -135,15 +135,15 @@ interface HistoryQuery {
   readonly isGrouped: boolean;
 }
 
-/** Changes of one run, or a single change. */
+/** The changes of one run, or a single change. */
 export interface HistoryEntry {
   readonly run: string | null;
   readonly actor: string;
-  /** The time of the last change, in milliseconds since 1970. */
+  /** Time of the last change, in milliseconds since 1970. */
   readonly at: number;
   first: number;
   readonly last: number;
-  /** How many changes there are, by operation. */
+  /** The number of changes, by operation. */
   readonly counts: Partial<Record<JournalEntry["operation"], number>>;
   /** The names of the resources. */
   readonly resources: string[];
@@ -153,17 +153,17 @@ export interface HistoryEntry {
 
 interface HistoryPage {
   readonly entries: readonly HistoryEntry[];
-  /** Continue before this revision; undefined when the journal has no earlier entries. */
+  /** The next page ends before this revision; undefined if the journal has no earlier entries. */
   readonly next: number | undefined;
-  /** The first revision that the journal still has. */
+  /** The first revision in the journal. */
   readonly begins: number;
 }
 
-/** Entries of the journal that one page looks at, and that are read at once. */
+/** Maximum journal entries that one page scans, and entries per read. */
 const maxLooked = 10_000;
 const portion = 250;
 
-/** A page of the history. It looks at no more than 10,000 changes, so it may be short although there are more. */
+/** Reads a page of the history. It scans at most 10,000 journal entries, so a page can be short although there are more. */
 export async function readHistory(
   engine: Pick<Engine, "journal" | "heads">,
   site: number,
@@ -181,7 +181,7 @@ export async function readHistory(
     floor = page.floor;
     for (const change of page.entries.toReversed()) {
       if (change.revision >= before) continue;
-      // The changes of a run that is the last entry of a full page still belong to that entry.
+      // If the last entry of a full page is a run, further changes of this run still belong to that entry.
       if (!add(entries, change, query)) return { entries, next: change.revision + 1, begins: floor + 1 };
       before = change.revision;
     }
@@ -190,7 +190,7 @@ export async function readHistory(
   return { entries, next: before > floor + 1 ? before : undefined, begins: floor + 1 };
 }
 
-/** Returns false when the page is full and the change does not belong to it. */
+/** Adds a change to the page. Returns false if the page is full and the change does not belong to its last entry. */
 function add(entries: HistoryEntry[], change: JournalEntry, { limit, isGrouped, ...wanted }: HistoryQuery): boolean {
   if (!isWanted(change, wanted)) return true;
   const { run, actor, at, revision, operation, resource } = change;
@@ -224,13 +224,13 @@ function isWanted(change: JournalEntry, { resource, id, actor, run }: Partial<Hi
   );
 }
 
-/** The first and the last journal entry of a command. Entries of others may be in between. */
+/** The first and last journal entry of a run. Entries of other runs may be between them. */
 export interface RevisionRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** The entries that a commit wrote, and those of `before`; undefined if there are none. */
+/** Returns the range of the entries that a commit wrote, extended by `before`; undefined if it wrote none and `before` is undefined. */
 export function revisionsOf(outcomes: readonly Outcome[], before?: RevisionRange): RevisionRange | undefined {
   let range = before;
   for (const outcome of outcomes) {
@@ -241,10 +241,10 @@ export function revisionsOf(outcomes: readonly Outcome[], before?: RevisionRange
   return range;
 }
 
-/** Gives every site a new history, after the database was restored by other means. Returns the number of sites. */
+/** Gives every site a new epoch, after the database was restored by other means (`renew`). Returns the number of sites. */
 export async function startNewHistories(engine: Engine): Promise<number> {
   const sites = await engine.renew();
-  // A webhook that an older program added to a site without changes takes any history for its own.
+  // A state with an empty epoch is valid in any epoch. An older program version added such a webhook to a site without changes.
   const unknown = (await engine.webhookStates()).filter(({ epoch }) => epoch === "");
   for (const state of unknown) {
     const { cursor, rewinds, resumes } = state;

@@ -1,3 +1,5 @@
+// Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
+
 import { digestOf, isBeginning, isKey, makeKey, type Scope, shownOf } from "../model/api-key.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
@@ -7,7 +9,7 @@ import { site as siteResource } from "../resources/site.ts";
 import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
 
-/** Characters that name a key: `sfk_` and four more. Fewer would make it too easy to revoke the wrong key. */
+/** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
 const minPrefixLength = 8;
 
 export interface KeyRecord {
@@ -28,18 +30,18 @@ export interface KeyRecord {
 export interface ListedKey extends KeyRecord {
   /** The name of its site. */
   readonly siteName: string;
-  /** The end of its validity, by expiry or revocation, in milliseconds since 1970; infinite when there is none. */
+  /** When the key expires or was revoked, in milliseconds since 1970; infinite if neither. */
   readonly endsAt: number;
-  /** When it was last used, at most half a minute too early; undefined for never. */
+  /** When the key was last used, at most half a minute too early; undefined if never. */
   readonly lastUsed: Date | undefined;
 }
 
 export interface KeySettings {
   readonly label?: string | undefined;
   readonly scope?: Scope | undefined;
-  /** Milliseconds since 1970; undefined for never. */
+  /** Milliseconds since 1970; undefined for a key that does not expire. */
   readonly expiresAt?: number | undefined;
-  /** Requests per second; undefined for the limit of the server. */
+  /** Requests per second; undefined for the default of the server. */
   readonly rate?: number | undefined;
 }
 
@@ -50,18 +52,18 @@ interface KeyChanges {
   readonly rate?: number | null | undefined;
 }
 
-/** A new key, with the key itself, which is not stored. */
+/** A new key: the key itself, which is not stored, and its record. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: KeyRecord;
 }
 
-/** The record of a key as it is stored. */
+/** Returns the record of a key as it is stored. */
 export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record }: ListedKey): KeyRecord {
   return record;
 }
 
-/** Creates a key for `site`. @throws Refusal `invalid-record`, or `not-found` when the site was removed */
+/** Creates a key for `site`. @throws ProblemError `invalid-record`, or `not-found` if the site was removed */
 export async function createKey(
   engine: Engine,
   site: SiteRecord,
@@ -77,7 +79,7 @@ export async function createKey(
   return { key, record: JSON.parse(body as string) };
 }
 
-/** The keys of `site`, or of all sites, including revoked and expired ones. */
+/** Lists the keys of `site`, or of all sites, including revoked and expired keys. */
 export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.keyUses();
   const system = await readSystem(engine);
@@ -94,9 +96,9 @@ export async function listKeys(engine: Engine, site?: SiteRecord): Promise<Liste
 }
 
 /**
- * Changes a key. Running servers apply it to the next request.
- * @param changes members that are undefined stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
- * @throws Refusal `invalid-record`, `not-found`, or `conflict` when the key is revoked, or several keys begin with `prefix`
+ * Changes a key. Running servers apply the change to the next request.
+ * @param changes undefined members stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
+ * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys begin with `prefix`
  */
 export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<KeyRecord> {
   const { label, rate, expiresAt } = changes;
@@ -114,7 +116,7 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
   return JSON.parse(toDeclared(keyResource, body as string));
 }
 
-/** Revokes the key that begins with `prefix`: the next request with it is refused. Revoking it again changes nothing. */
+/** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
   const [body] = await changeSystem(engine, (system) => {
     const key = findKey(system, prefix);
@@ -125,8 +127,8 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
 }
 
 /**
- * Creates a key with the same label, scope, rate and expiry, and lets the old one expire after `overlap` milliseconds.
- * @throws Refusal `conflict` when the old one is revoked or expired
+ * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds.
+ * @throws ProblemError `conflict` if the old key is revoked or expired
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
   let key = "";
@@ -155,7 +157,7 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** The key that begins with `text`: from eight characters up to the whole key. */
+/** Finds the key that begins with `text`: at least eight characters, up to the whole key. */
 function findKey(system: System, text: string): KeyRecord {
   if (text.length < minPrefixLength)
     throw new Refusal(
@@ -170,13 +172,13 @@ function findKey(system: System, text: string): KeyRecord {
   return key;
 }
 
-/** Whether the key can begin with `text`: the characters after its prefix are not stored. */
+/** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
 function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === digestOf(text);
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isBeginning(text));
 }
 
-/** A new key, and the intent to create its record. @throws Refusal `invalid-record` */
+/** Creates a key, and the intent to store its record. @throws ProblemError `invalid-record` */
 export function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
   const { key, prefix, digest } = makeKey();
   const values = {

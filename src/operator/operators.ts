@@ -1,4 +1,4 @@
-// The people who may use the console, and how they sign in (contract section 13).
+// The operators of the console, the sites that each may manage, and how they sign in (contract section 13).
 
 import { randomText } from "../lib/text.ts";
 import type { Credential, Engine } from "../model/engine.ts";
@@ -17,30 +17,30 @@ import {
 } from "../system/system-changes.ts";
 import { requireSite, type SiteRecord } from "./sites.ts";
 
-/** Milliseconds in which a link must be used. */
+/** Milliseconds in which a link can be used. */
 const linkLifetime = 10 * 60_000;
 /** Milliseconds after which a session ends. */
 export const sessionLifetime = 12 * 60 * 60_000;
 /** Letters and digits of a secret: 190 random bits. */
 const secretLength = 32;
-/** Operators of a database. */
+/** Maximum operators of a database. */
 const maxOperators = 1000;
 
 export interface OperatorRecord {
   readonly ID: number;
   readonly Name: string;
-  /** IDs of sites, separated by spaces; empty for all. */
+  /** IDs of the sites that the operator may manage, separated by spaces; empty for all. */
   readonly Sites: string;
   readonly Created: string;
 }
 
 /** An operator as `operator list` shows it. */
 export interface ListedOperator extends OperatorRecord {
-  /** Names of the sites; undefined for all. Sites that were removed are left out. */
+  /** Names of the sites that the operator may manage, without removed ones; undefined for all. */
   readonly siteNames: readonly string[] | undefined;
 }
 
-/** What a browser needs to be signed in. */
+/** The session of a browser. */
 interface SignedIn {
   readonly secret: string;
   readonly operator: ListedOperator;
@@ -48,6 +48,7 @@ interface SignedIn {
   readonly expiresAt: number;
 }
 
+/** Lists all operators. */
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
   const system = await readSystem(engine);
   return system.records<OperatorRecord>(operatorResource).map((operator) => toListed(operator, system));
@@ -55,8 +56,8 @@ export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
 
 /**
  * Adds an operator.
- * @param sites names of the sites that it may manage; none for all
- * @throws Refusal `invalid-record`, `not-found` for an unknown site, or `conflict` when the name is taken
+ * @param sites names of the sites that the operator may manage; empty for all
+ * @throws ProblemError `invalid-record`, `not-found` for an unknown site, or `conflict` if the name is taken
  */
 export async function addOperator(
   engine: Engine,
@@ -79,9 +80,9 @@ export async function addOperator(
 }
 
 /**
- * Removes an operator and ends its sessions.
- * @param options.isLast true to remove the last operator of all sites, too: then only commands can add sites and operators
- * @throws Refusal `not-found`, or `conflict` for the last operator of all sites
+ * Removes an operator and ends the operator's sessions.
+ * @param options.isLast true to remove even the last operator of all sites. After that, only commands can add sites and operators.
+ * @throws ProblemError `not-found`, or `conflict` for the last operator of all sites
  */
 export async function removeOperator(
   engine: Engine,
@@ -100,13 +101,13 @@ export async function removeOperator(
   return removed as ListedOperator;
 }
 
-/** The value of `Sites` for the sites with these names; none for all. @throws Refusal `not-found` */
+/** Returns the value of `Sites` for the sites with these names; empty for none, which means all sites. @throws ProblemError `not-found` */
 function toSiteIds(names: readonly string[], system: System): string {
   const known = system.records<SiteRecord>(siteResource);
   return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
 }
 
-/** @throws Refusal `conflict` when no operator of all sites other than this one is left */
+/** @throws ProblemError `conflict` if this is the only operator of all sites */
 function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.records<OperatorRecord>(operatorResource).filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
@@ -116,7 +117,7 @@ function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator)
   );
 }
 
-/** Makes a link's secret, which signs in once within `linkLifetime`. @throws Refusal `not-found` */
+/** Creates the secret of a link, which signs in once within `linkLifetimeMs`. @throws ProblemError `not-found` */
 export async function makeLink(engine: Engine, name: string, now: number): Promise<string> {
   const { ID } = requireOperator(await readSystem(engine), name);
   const secret = randomText(secretLength);
@@ -124,27 +125,28 @@ export async function makeLink(engine: Engine, name: string, now: number): Promi
   return secret;
 }
 
-/** Ends the sessions of an operator, and its links that were not used. @throws Refusal `not-found` */
+/** Ends the sessions of an operator, and invalidates the operator's unused links. @throws ProblemError `not-found` */
 export async function signOutEverywhere(engine: Engine, name: string): Promise<void> {
   const { ID } = requireOperator(await readSystem(engine), name);
   await engine.deleteCredentials(ID);
 }
 
-/** Begins a session with the secret of a link. @throws Refusal `unauthorized` when it is unknown, used or too old */
+/** Starts a session with the secret of a link. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function beginSession(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
-  // Read first: what is no link costs no write.
+  // Read before writing, so that an invalid link does not cause a write.
   const operator = await operatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetime;
   await engine.putCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
-  // In this order, who is signed out everywhere meanwhile keeps neither of both, and a failed write leaves the link.
+  // Store the session before consuming the link: if the write fails, the link still works. If the operator is signed out everywhere in between, both
+  // are deleted.
   if (await engine.takeCredential(digest)) return { secret, operator, expiresAt };
   await endSession(engine, secret);
   throw unusableLink();
 }
 
-/** Reads whom a link signs in, without spending it. @throws Refusal `unauthorized` when it is unknown, used or too old */
+/** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function operatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
   const link = await engine.credential(digestOfSecret(linkSecret));
   const operator = link && isValid(link, "link", now) ? operatorOf(await readSystem(engine), link.operator) : undefined;
@@ -159,7 +161,7 @@ function unusableLink(): Refusal {
   );
 }
 
-/** The operator of a session; undefined when it is unknown or has ended. @param system as new as the store */
+/** Finds the operator of a session; undefined if the session is unknown or has ended. @param system the records of the system site, up to date */
 export async function findSession(
   engine: Engine,
   system: Pick<System, "records">,
@@ -189,7 +191,7 @@ function digestOfSecret(secret: string): string {
   return Bun.SHA256.hash(secret, "hex");
 }
 
-/** The operator with this ID. @param system as new as the store */
+/** Finds the operator with this ID. @param system the records of the system site, up to date */
 export function operatorOf(system: Pick<System, "records">, id: number): ListedOperator | undefined {
   const found = system.records<OperatorRecord>(operatorResource).find(({ ID }) => ID === id);
   return found && toListed(found, system);
@@ -213,11 +215,12 @@ function toListed(operator: OperatorRecord, system: Pick<System, "records">): Li
 
 // Which sites an operator may manage.
 
+/** Whether an operator may manage a site. */
 export function mayManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
   return Sites === "" || Sites.split(" ").includes(String(site));
 }
 
-/** Those of `sites` that an operator may manage. */
+/** Returns those of `sites` that an operator may manage. */
 export function managedSites(
   { Sites }: Pick<OperatorRecord, "Sites">,
   sites: readonly SiteRecord[],
@@ -228,10 +231,11 @@ export function managedSites(
 }
 
 /**
- * Changes the sites that an operator may manage. Its sessions have the change from the next request on.
- * @param sites their names; none for all
- * @param options.isLast true to limit also the last operator of all sites: then only commands can add sites and operators
- * @throws Refusal `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many sites
+ * Changes the sites that an operator may manage. Sessions of the operator apply the change from the next request on.
+ * @param sites their names; empty for all
+ * @param options.isLast true to limit even the last operator of all sites. After that, only commands can add sites and operators.
+ * @throws ProblemError `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many
+ * sites
  */
 export async function setOperatorSites(
   engine: Engine,

@@ -1,4 +1,4 @@
-// Writes files atomically.
+// Writes files atomically, and reads and writes standard input and output without loss.
 
 import {
   accessSync,
@@ -29,17 +29,16 @@ interface OutputOptions {
   readonly mode?: number;
 }
 
-/** Signals that end the process by default. Without SIGHUP: a handler would undo that `nohup` ignores it. */
+/** Signals that end the process by default. SIGHUP is not among them: a handler would override `nohup`, which ignores it. */
 const terminationSignals = ["SIGINT", "SIGTERM"] as const;
 
-/** Milliseconds since the last write after which an abandoned temporary file is removed: longer than any pause of a running export. */
+/** Age in milliseconds, since its last write, from which an abandoned temporary file is removed. It is longer than any pause of a running export. */
 const staleAge = 60 * 60_000;
 
 /**
- * Writes a file atomically: to a temporary file in the same folder, flushed to disk and then renamed, so that a failure or a
- * signal leaves the previous file. `-` and `/dev/stdout` are standard output. A pipe or a device such as `/dev/null` is
- * written to directly.
- * @throws Refusal `unavailable` when it cannot be written, or the Refusal that `content` throws
+ * Writes a file atomically: writes a temporary file in the same folder, flushes it to disk and renames it. So after a failure or a signal, the
+ * previous file is unchanged. `-` and `/dev/stdout` are standard output. A pipe or a device such as `/dev/null` is written directly.
+ * @throws ProblemError `unavailable` if the file cannot be written, or the ProblemError that `content` throws
  */
 export async function writeFile(
   file: string,
@@ -61,7 +60,7 @@ export async function writeFile(
   }
 }
 
-/** Checks, before long work, that a file can be created in the folder of `file`. @throws Refusal `not-found` or `unavailable` */
+/** Checks, before long work, that a file can be created in the folder of `file`. @throws ProblemError `not-found` or `unavailable` */
 export function requireFolder(file: string): void {
   const folder = dirname(file);
   if (!existsSync(folder)) throw new Refusal("not-found", `cannot write ${file}: there is no folder ${folder}`);
@@ -89,7 +88,9 @@ async function replace(target: string, write: (part: string) => Promise<void>): 
   }
 }
 
-/** Removes the temporary files of processes that were killed. Another machine that shares the folder may have one, so only what is old. */
+/**
+ * Removes old temporary files of processes that were killed. A recent file can belong to a running process on another machine that shares the folder.
+ */
 function removeStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /\.storefront-([0-9]+)\.part$/.exec(name)?.[1];
@@ -100,7 +101,10 @@ function removeStaleParts(folder: string): void {
   }
 }
 
-/** Removes `part` when a signal ends this process, until the returned function is called. A signal that has another listener does not. */
+/**
+ * Removes `part` when a signal ends this process, until the returned function is called. If the signal has another listener, it does not end the
+ * process, and the file stays.
+ */
 function removeAtSignal(part: string): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     if (process.listenerCount(signal) > 1) return;
@@ -126,7 +130,7 @@ async function flushToDisk(path: string): Promise<void> {
 
 // Standard input and output: their file names, and reading and writing without loss.
 
-/** Milliseconds between attempts to write to a full pipe in non-blocking mode, which another program may have set. */
+/** Milliseconds between attempts to write to a full pipe. A write fails then only in non-blocking mode, which another program can have set. */
 const retryDelay = 5;
 
 /** Whether `file` names standard input: `-` or its path in the file system. */
@@ -139,13 +143,13 @@ export function isStandardOutput(file: string): boolean {
   return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
 }
 
-/** Standard input as a stream. A file is read from its offset, unlike by `process.stdin`, which in Bun reads it from its beginning. */
+/** Returns standard input as a stream. A file is read from its present offset; `process.stdin` of Bun would read it from its beginning. */
 export function standardInput(): Readable {
   if (!fstatSync(0).isFile()) return process.stdin;
   return createReadStream("", { fd: 0, autoClose: false, highWaterMark: 256 * 1024 });
 }
 
-/** Standard output as a stream that, unlike `process.stdout`, finishes only after the system has accepted all bytes. */
+/** Returns standard output as a stream. Unlike `process.stdout`, it finishes only after the kernel has accepted all bytes. */
 function standardOutput(): Writable {
   return new Writable({
     write(chunk: Buffer, _, done) {
@@ -159,7 +163,7 @@ function standardOutput(): Writable {
   });
 }
 
-/** Writes all of `bytes` to a file descriptor, and blocks until then. @throws the system's error, such as EPIPE */
+/** Writes all of `bytes` to a file descriptor, and blocks until then. @throws the error of the operating system, such as EPIPE */
 export function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     try {
@@ -172,9 +176,10 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
 }
 
 /**
- * The value of `access` to a file whose name means nothing to the client. It may come later.
- * @param fault what an error of the file system means, for the client
- * @throws Refusal `unavailable` for an error, unless it is a Refusal
+ * Returns the result of `access`, or a promise of it. An error of the file system becomes a ProblemError without the name of the file, which means
+ * nothing to the client.
+ * @param fault what failed, in words for the client
+ * @throws ProblemError `unavailable`, or the ProblemError that `access` throws
  */
 export function accessing<T>(fault: string, access: () => T): T {
   const refuse = (error: unknown): never => {

@@ -1,30 +1,32 @@
+// Prunes journals on the command of an operator (`journal prune`).
+
 import type { Engine } from "../model/engine.ts";
 import { prunePortion, revisionBefore, timeBefore, webhooksBehind } from "../store/changes/retention.ts";
 
-/** The first entry that is kept: a revision, or the first one at or after a time in milliseconds since 1970. */
+/** The first entry to keep: a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
 
-/** The same, or all entries that are older than an age: it counts from `now`, or from the newest entry if that is earlier. */
+/** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */
 export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
 
-/** The revision of the last entry before `point`. */
+/** Returns the revision of the last entry before `point`. */
 export async function revisionOf(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? revisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
 }
 
 interface PrunedJournal {
   readonly site: number;
-  /** Number of entries that were deleted. */
+  /** The number of deleted entries. */
   readonly deleted: number;
-  /** The revision with which the journal begins now. */
+  /** The first revision in the journal now. */
   readonly begins: number;
-  /** The IDs of the webhooks that had not delivered what was deleted. They deliver `storefront.gone` next. */
+  /** The IDs of the webhooks that had not delivered all deleted entries. They deliver `storefront.gone` next. */
   readonly webhooks: readonly number[];
 }
 
 /**
- * Deletes all entries before `point` from the journals of `sites`, in small transactions with pauses. If it is interrupted, what was
- * deleted stays deleted, and the journals are in order.
+ * Deletes all entries before a point from the journals of `sites`, in small transactions with pauses. If it is interrupted, the entries deleted so
+ * far stay deleted, and the journals are consistent.
  */
 export async function pruneJournals(
   engine: Engine,

@@ -1,4 +1,4 @@
-// Lists of records as an operator looks through them.
+// Lists, creates, updates and deletes records for an operator.
 
 import { type Intent, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
@@ -13,15 +13,15 @@ import type { Snapshots } from "../store/reads/site-views.ts";
 import { otherHistory, type RevisionRange, revisionsOf } from "./history.ts";
 
 interface RecordQuery {
-  /** A text that one of the fields, or the ID, contains, without regard to case. Of several words, each. */
+  /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */
   readonly search: string;
-  /** Undefined for the ID. */
+  /** The order. An undefined field means the ID. */
   readonly sort: { readonly leaf: Leaf | undefined; readonly descending: boolean };
   readonly limit: number;
   readonly offset: number;
 }
 
-/** A record, and the version that identifies this state of it. */
+/** A record, and the version of this state of it. */
 interface VersionedRecord {
   readonly record: StorefrontRecord;
   readonly version: string;
@@ -29,19 +29,19 @@ interface VersionedRecord {
 
 interface RecordPage {
   readonly records: readonly VersionedRecord[];
-  /** How many records there are on all pages. */
+  /** The number of records on all pages. */
   readonly total: number;
 }
 
-/** Words of a search that count. */
+/** Maximum words of a search. Further words are ignored. */
 const maxWords = 8;
-/** Records of which the first search would take long: 100,000 take 0.4 s, and further searches 0.03 s. */
+/** Number of records from which the first search is prepared: with 100,000 records, the first search takes 0.4 s, and each further search 0.03 s. */
 const longList = 10_000;
 
 /**
- * A page of the records of a site. The site is then in memory.
- * @param isWanted whether the result is still of use; long work stops when it is not
- * @throws Refusal `unavailable`, AbandonedWork
+ * Returns a page of the records of a site. Loads the site into memory if necessary.
+ * @param isWanted whether the client still waits for the result; if not, long work stops
+ * @throws ProblemError `unavailable`, AbandonedWorkError
  */
 export async function listRecords(
   snapshots: Snapshots,
@@ -65,12 +65,12 @@ export async function listRecords(
   return { records, total: ids.length };
 }
 
-/** The word as it may be stored: `é` is one character or two, which look the same (Unicode Standard Annex 15). */
+/** Returns the forms that a word can have in a record: `é` is one character or two, with the same look (Unicode Standard Annex 15). */
 function formsOf(word: string): string[] {
   return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
 }
 
-/** A long list is often searched next. The first search makes the texts that all searches read, so it is done in advance. */
+/** Prepares the first search, because a long list is often searched next: the first search creates the texts that all searches read. */
 async function prepareSearch(selections: Selections, version: Version): Promise<void> {
   const nothing = { leaf: anyField, operator: "contains", values: ["\0"] } as const;
   try {
@@ -80,7 +80,7 @@ async function prepareSearch(selections: Selections, version: Version): Promise<
   }
 }
 
-/** A record as it is now; undefined when there is none. The site need not be in memory. */
+/** Reads a record; undefined if it does not exist. The site need not be in memory. */
 export async function findVersioned(
   snapshots: Snapshots,
   site: number,
@@ -97,14 +97,14 @@ async function loaded(snapshots: Snapshots, site: number): Promise<Snapshot> {
   return fresh instanceof Snapshot ? fresh : await fresh.load();
 }
 
-// Creating and changing single records, for an operator.
+// Creating, updating and deleting records.
 
 export interface WrittenRecord extends VersionedRecord {
   /** The journal entry of the change; undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
 }
 
-/** Creates a record. @param input its values @throws Refusal `invalid-record` with all faults */
+/** Creates a record. @param input its values @throws ProblemError `invalid-record` with all field errors */
 export function createRecord(
   engine: Engine,
   site: number,
@@ -124,9 +124,9 @@ export function createRecord(
 }
 
 /**
- * Changes the fields that are present in `input`.
- * @param ifVersion the version that the operator has seen; undefined to overwrite whatever there is
- * @throws Refusal `invalid-record` with all faults, `not-found`, or `precondition-failed` when the record has another version by now
+ * Updates the fields that are present in `input`.
+ * @param ifVersion the version that the operator has seen; undefined to update any version
+ * @throws ProblemError `invalid-record` with all field errors, `not-found`, or `precondition-failed` if the record has another version now
  */
 export function updateRecord(
   engine: Engine,
@@ -160,14 +160,14 @@ async function write(engine: Engine, resource: Resource, intent: Intent): Promis
 }
 
 interface DeletedRecords {
-  /** As JSON texts, in the order of `ids`. */
+  /** The deleted records as JSON texts, in the order of `ids`. */
   readonly records: readonly string[];
   readonly revisions: RevisionRange | undefined;
 }
 
 /**
- * Deletes records, all of them or none. An ID that is named twice counts once.
- * @throws Refusal `not-found` that names an ID without a record, `conflict` when the site was restored or removed at the same time
+ * Deletes records, all of them or none. An ID that occurs twice counts once.
+ * @throws ProblemError `not-found` with an ID that does not exist, `conflict` if the site was restored or removed at the same time
  */
 export async function deleteRecords(
   engine: Engine,

@@ -1,5 +1,7 @@
-// What was revoked, removed, suspended, narrowed or rotated since a backup stays so when the backup is restored: otherwise, a restore would let in
-// again who was locked out. A site that was removed with `site remove` comes back with what it had, since that is what restores are for.
+// Keeps restrictions when a backup is restored: keys, operators, webhooks, secrets and sites that were revoked, removed, suspended, narrowed or
+// rotated after the backup. Otherwise, a restore would give access again to people who were locked out.
+//
+// Removing a site with `site remove` is not a restriction. A restore brings the site back with its keys and webhooks: this is what a restore is for.
 
 import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
@@ -22,34 +24,35 @@ export interface Restriction {
   readonly kind: "key" | "operator" | "webhook" | "site";
   /** The prefix of a key, the URL of a webhook, otherwise the name. */
   readonly name: string;
-  /** The name of the site of a key or webhook. */
+  /** The name of the site to which a key or webhook belongs. */
   readonly site?: string;
   readonly change: "revoked" | "narrowed" | "rotated" | "removed" | "paused" | "suspended";
 }
 
-/** The result of the comparison. */
+/** The result of comparing the replaced system site with the restored one. */
 export interface Restrictions {
   readonly found: readonly Restriction[];
-  /** Whether the target knows nothing of what the backup has, so that nothing can be said. */
+  /** Whether the target has nothing in common with the backup, so that no restriction can be found. */
   readonly isUnknown: boolean;
 }
 
+/** A restriction, and the changes that keep it in the restored system site. */
 interface Found extends Restriction {
   readonly intents?: readonly Intent[];
   readonly webhooks?: Amendment["webhooks"];
 }
 
 interface RestrictionOptions {
-  /** The head of a site in the backup. */
+  /** Returns the head of a site in the backup. */
   readonly backupHead: (site: number) => Head | undefined;
-  /** Whether the restrictions are only found, and not kept. */
+  /** Whether the restrictions are only found, but not kept. */
   readonly isAsOfBackup: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly onFound: (restrictions: Restrictions) => void;
 }
 
-/** Decides what a restore amends: it keeps what was restricted since the backup. */
+/** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
 export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
   const sameHistory = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
   return {
@@ -68,7 +71,9 @@ export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: Res
   };
 }
 
-/** @param isSameHistory whether the backup is an earlier state of what is replaced, so that a record that is missing there was removed */
+/**
+ * @param isSameHistory whether the backup is an earlier state of the replaced system site. Then a record that only the backup has was removed later.
+ */
 function compare(
   { replaced, restored, keyChanges }: Swap,
   last: KnownSystem,
@@ -113,7 +118,7 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
     const before = Sites === "" ? [...sites] : Sites.split(" ");
     const left = allowed && before.filter((site) => allowed.includes(site));
     if (!left || (Sites !== "" && left.length === before.length)) return [];
-    // Without a site it would be an operator of all sites, or of one that gets such an ID later.
+    // Without any site, the operator could manage all sites. With the ID of a missing site, the operator could manage a later site with this ID.
     const remaining = left.filter((site) => sites.has(site));
     if (remaining.length === 0) return [remove];
     const intents = [toUpdate(operatorResource, ID, { Sites: remaining.join(" ") }, now)];
@@ -141,7 +146,7 @@ function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory:
   });
 }
 
-/** The webhooks whose present secret is another one than in the backup: the receiver has the new one, and the old one may be known to others. */
+/** Finds webhooks with another present secret than in the backup. The receiver has the new secret, and others may know the old one. */
 function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSystem, restored: StoredSystem): Found[] {
   const lastSecrets = Map.groupBy(replaced.secrets, ({ webhook }) => webhook);
   const thenSecrets = Map.groupBy(restored.secrets, ({ webhook }) => webhook);
@@ -156,7 +161,7 @@ function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSy
   });
 }
 
-/** A site is found by its name, or in the same history by its ID. */
+/** Finds suspended sites by their name, and in the same epoch also by their ID. */
 function suspendedSites(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
   const byName = latestBy(last.sites, ({ Name }) => Name);
   const byId = latestBy(isSameHistory ? last.sites : [], ({ ID }) => String(ID));
@@ -168,7 +173,7 @@ function suspendedSites(last: KnownSystem, then: KnownSystem, isSameHistory: boo
   });
 }
 
-/** A webhook keeps its URL and the time of its creation, while its ID is another one after `import-site`. */
+/** Identifies a webhook by site, URL and time of creation, because its ID changes in `import-site`. */
 function identityOf({ Site, URL: url, Created }: WebhookRecord): string {
   return `${Site} ${Created} ${url}`;
 }
@@ -190,14 +195,14 @@ function isUnknown(last: KnownSystem, then: KnownSystem): boolean {
   return restoredNames.length > 0 && !restoredNames.some((name) => known.has(name));
 }
 
-// How a key of a backup differs from what became of it afterwards.
+// Differences between a key in a backup and its later state.
 
 type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
 
 /**
- * The values of a key that are narrower in a later state of it: revocation, an earlier end, fewer requests, fewer rights.
- * @param last that state, if it is known
- * @returns undefined if there are none
+ * Returns the values of a key that are narrower in its later state: revocation, an earlier expiry, a lower rate, a smaller scope.
+ * @param last the later state, if it is known
+ * @returns undefined if nothing is narrower
  */
 function narrowedKey(key: Limits, last: Limits | undefined): Values | undefined {
   if (!last || key.Revoked) return undefined;
@@ -210,18 +215,18 @@ function narrowedKey(key: Limits, last: Limits | undefined): Values | undefined 
   return Object.keys(values).length > 0 ? values : undefined;
 }
 
-/** Whether a limit is lower than the one before. Neither may be set (NaN): then it limits nothing. */
+/** Whether a limit is lower than the previous limit. NaN means unlimited. */
 function isLess(limit: number, before: number): boolean {
   return !Number.isNaN(limit) && !(limit >= before);
 }
 
 /**
- * The keys by which `key rotate` has replaced those of a backup: without them, the clients that have the new key would be locked out. A rotation
- * is an entry of the journal for the new key, and the next one for the end of the old key. If the new key was
- * rotated too, the keys that replaced it are among them.
- * @param known the keys of the database that is replaced
- * @param restored those of the backup
- * @returns the intents to create those that are valid, by the ID of the key in the backup
+ * Finds the keys by which `key rotate` has replaced keys of the backup. Without them, clients that have the new key would be locked out. In the
+ * journal, a rotation is an entry for the new key, followed by an entry for the end of the old key. If the new key was rotated too, its replacements
+ * are included.
+ * @param known the keys of the replaced database
+ * @param restored the keys of the backup
+ * @returns the intents to create the new keys that are still valid, by the ID of the key in the backup
  */
 function rotatedKeys(
   known: KnownSystem["keys"],
@@ -231,7 +236,7 @@ function rotatedKeys(
 ): ReadonlyMap<number, readonly Intent[]> {
   const records = new Map(known.flatMap(({ record, deleted }) => (deleted ? [] : [[record.ID, record]])));
   const byDigest = new Map(restored.map((record) => [record.Digest, record]));
-  /** The key of the backup from which a key came, by its ID. */
+  /** For each key of the replaced database, by its ID: the key of the backup that it equals, or has replaced directly or through other keys. */
   const origins = new Map<number, KeyRecord>();
   for (const { ID, Digest } of records.values()) {
     const same = byDigest.get(Digest);
@@ -250,7 +255,10 @@ function rotatedKeys(
   return found;
 }
 
-/** The IDs of the keys that were created and ended by each rotation. A restore may have carried over several keys that replaced one. */
+/**
+ * Returns each rotation as the IDs of the key that it created and of the key that it ended. An earlier restore may have created several replacements
+ * of one key in one command.
+ */
 function* rotationsIn(changes: readonly KeyChange[]): Generator<{ created: number; ended: number }> {
   let created: KeyChange[] = [];
   let before: KeyChange | undefined;
@@ -269,15 +277,15 @@ function isValid({ Expires, Revoked }: KeyRecord, now: number): boolean {
   return Revoked === "" && !(Date.parse(Expires) <= now);
 }
 
-// The keys that were deleted with their sites, as they were then. The journal of the system site has them until it is pruned.
+// Keys that were deleted with their sites. The journal of the system site contains their last state until it is pruned.
 
-/** Entries that one read returns at most. */
+/** Maximum entries per read. */
 const pageSize = 1000;
 
-/** A key that had been restricted before its site was removed, and stays so. */
+/** A key that was restricted before its site was removed, and is restricted in the same way after the import. */
 export type RestrictedKey = Pick<Restriction, "name" | "change">;
 
-/** The keys of a file, with what restricted them before their site was removed from this database. */
+/** Restricts the keys of a site file as they were restricted in this database before their site was removed. */
 export async function restrictKeys(
   engine: Engine,
   keys: readonly ImportedKey[],
@@ -294,7 +302,7 @@ export async function restrictKeys(
   return { keys: narrowed, restricted };
 }
 
-/** The keys with these digests that were deleted, as they were when they were deleted last. */
+/** Reads the keys with these digests that were deleted, in their state before the last deletion. */
 async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
   const { rows } = await loadSite(engine, systemSite);
   const deletions = rows

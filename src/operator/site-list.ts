@@ -14,7 +14,7 @@ import { requireFree, type SiteRecord, setSite, toSiteValues, unsetDefault } fro
 
 /** A site to create. */
 export interface ListedSite {
-  /** Its row in the file, from 1 for the header; undefined if it is not from a file. */
+  /** Its row in the file, counted from 1 for the header; undefined if it is not from a file. */
   readonly row?: number;
   readonly name: string;
   readonly hostnames: readonly string[];
@@ -23,19 +23,19 @@ export interface ListedSite {
 
 export interface AddedSite {
   readonly site: SiteRecord;
-  /** Its key, which is not stored; undefined if there is none. */
+  /** Its key, which is not stored; undefined without `withKeys`. */
   readonly key: string | undefined;
 }
 
-/** Sites of a file. They are stored in one transaction. */
+/** Maximum sites in a file. They are stored in one transaction. */
 const maxSites = 1000;
 
 const columns = ["name", "hostnames", "default"] as const;
 
 /**
- * The sites in a CSV file with the columns `name`, `hostnames` (separated by blanks or semicolons) and `default` (`yes` or nothing). Only
- * `name` is required.
- * @throws Refusal `bad-request` when it is no such file, `invalid-record` for rows with faults
+ * Reads the sites of a CSV file with the columns `name`, `hostnames` (separated by white space or semicolons) and `default` (`yes`, `no` or empty).
+ * Only `name` is required.
+ * @throws ProblemError `bad-request` if it is not such a file, `invalid-record` with the field errors of all rows
  */
 export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly ListedSite[]> {
   const sites: ListedSite[] = [];
@@ -59,8 +59,8 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
 
 /**
  * Creates sites, each with a key if `withKeys`.
- * @param handOver gets them when they are stored. If it throws, they are removed again, because nobody has their keys
- * @throws what `handOver` throws, or Refusal `invalid-record` with the faults of all rows, or for a single site as addSite does
+ * @param handOver gets the sites and keys after they are stored. If it throws, the sites are removed again, because nobody has their keys.
+ * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `addSite`
  */
 export async function addSites(
   engine: Engine,
@@ -91,7 +91,7 @@ export async function addSites(
   return added;
 }
 
-/** Removes the sites, and makes the previous default site the default again. @throws Refusal with the message of `cause` */
+/** Removes the sites, and makes the previous default site the default again. @throws ProblemError `unavailable` with the message of `cause` */
 async function takeBack(
   engine: Engine,
   added: readonly AddedSite[],
@@ -135,7 +135,7 @@ function toListed(header: readonly string[], cells: readonly string[], row: numb
   return { row, name: cell("name"), hostnames, isDefault: answer === "yes" };
 }
 
-/** The intents to create the sites. The IDs follow on those that were given. */
+/** Returns the intents to create the sites. Their IDs follow the last used ID. */
 function createAll(listed: readonly ListedSite[], system: System, now: number): Intent[] {
   const sites = [...system.records<SiteRecord>(siteResource)];
   const firstId = system.nextId(siteResource);

@@ -1,3 +1,5 @@
+// Removes sites, and completes removals and imports that were interrupted.
+
 import { messageOf } from "../lib/errors-for-log.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
@@ -9,22 +11,22 @@ import { changeSystem, type System, toDelete } from "../system/system-changes.ts
 import { changeSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
 
 /**
- * Removes a site with its keys, webhooks, records and history. Its ID is never used again. When its record is deleted, the site is out
- * of use; if the removal of the rest is interrupted, `finishRemovals` completes it.
- * @throws Refusal `not-found`, or `unavailable` when the removal of the rest failed
+ * Removes a site with its keys, webhooks, records and journal. Its ID is never used again. As soon as its record is deleted, nobody can use the site.
+ * If deleting the rest is interrupted, `completeRemovals` continues.
+ * @throws ProblemError `not-found`, or `unavailable` if deleting the rest failed
  */
 export function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   return remove(engine, (sites) => requireSite(sites, name), now);
 }
 
-/** Removes a site that an import has not completed. @throws Refusal as removeSite, `not-found` also when it is complete */
+/** Removes a site that is still being imported. @throws ProblemError as `removeSite`; `not-found` also if the import is complete */
 export function removeImport(engine: Engine, id: number, now: number): Promise<SiteRecord> {
   return remove(engine, (sites) => requireImport(sites, id), now);
 }
 
 /**
- * Removes the sites whose import was interrupted, and completes removals that were interrupted. What cannot be removed now is left for the
- * next call. Returns a sentence about each site.
+ * Removes the sites whose import was interrupted, and completes removals that were interrupted. If one cannot be completed now, the next call tries
+ * again. Returns a sentence about each site.
  */
 export async function finishRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
@@ -36,10 +38,10 @@ export async function finishRemovals(engine: Engine, now: number): Promise<reado
   return done;
 }
 
-/** A command that only reads must work on a full disk, so that a failure is no more than a sentence. */
+/** Completes a removal. Returns a sentence even if it fails, because a command that only reads must work on a full disk. */
 async function finishRemoval(engine: Engine, site: number, now: number): Promise<string> {
   try {
-    // Those that an older program has left, which does not know webhooks.
+    // Webhooks remain if the site was removed by an older program version that does not know webhooks.
     await changeSystem(engine, (system) => ownedBy(system, site, now));
     await engine.dropSite(site);
     return `finished the interrupted removal of site ${site}`;
@@ -49,7 +51,7 @@ async function finishRemoval(engine: Engine, site: number, now: number): Promise
   }
 }
 
-/** Whether an import of the site was interrupted: it no longer renews the time until which it keeps the site. */
+/** Whether the import of the site was interrupted: its process no longer renews the reservation. */
 function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
   return Importing !== "" && Date.parse(Importing) <= now;
 }
@@ -57,14 +59,14 @@ function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
 async function removeAbandoned(engine: Engine, id: number, now: number): Promise<boolean> {
   const pick = (sites: readonly SiteRecord[]) => {
     const site = requireImport(sites, id);
-    if (!isAbandoned(site, now)) throw new Refusal("not-found", "its import goes on");
+    if (!isAbandoned(site, now)) throw new Refusal("not-found", "its import is still running");
     return site;
   };
   try {
     await remove(engine, pick, now);
     return true;
   } catch (error) {
-    // Another process has removed it, or nothing can be written here.
+    // Another process has removed the site, or this database cannot be written.
     if (error instanceof Refusal) return false;
     throw error;
   }
@@ -98,7 +100,7 @@ async function remove(
   return removed;
 }
 
-/** The intents to delete the keys and webhooks of a site. */
+/** Returns the intents to delete the keys and webhooks of a site. */
 function ownedBy(system: System, site: number, now: number): Intent[] {
   return [keyResource, webhookResource].flatMap((resource) =>
     system

@@ -1,3 +1,5 @@
+// Creates, changes, finds and summarizes sites.
+
 import { after } from "../lib/maybe-promise.ts";
 import { nearest } from "../lib/text.ts";
 import type { Intent } from "../model/change.ts";
@@ -16,43 +18,44 @@ import { listWebhooks } from "./webhook-list.ts";
 export interface SiteRecord {
   readonly ID: number;
   readonly Name: string;
-  /** In their normal form (model/hostname.ts), separated by spaces. */
+  /** Hostnames in their normal form (model/hostname.ts), separated by spaces. */
   readonly Hostnames: string;
   readonly Default: "" | "yes";
-  /** Since when it is suspended, as an ISO 8601 time; empty if it is served. */
+  /** Since when the site is suspended, as an ISO 8601 time; empty if it is not suspended. */
   readonly Suspended: string;
-  /** Until when an import keeps it for itself, as an ISO 8601 time; empty if it is complete. */
+  /** Until when an import has reserved the site, as an ISO 8601 time; empty if the site is complete. */
   readonly Importing: string;
 }
 
 interface SiteSettings {
   readonly name?: string | undefined;
-  /** All of its hostnames; undefined to keep the present ones. */
+  /** All hostnames of the site; undefined to keep the present ones. */
   readonly hostnames?: readonly string[] | undefined;
   readonly addedHostnames?: readonly string[] | undefined;
   readonly removedHostnames?: readonly string[] | undefined;
   readonly isDefault?: boolean | undefined;
-  /** Whether every request to it is refused. */
+  /** Whether servers reject every request to the site. */
   readonly isSuspended?: boolean | undefined;
 }
 
-/** There is no site of this name. The hint may name others. */
+/** The error for an unknown name of a site. Its message can suggest other names. */
 export class UnknownSite extends Refusal {
   constructor(name: string, hint?: string) {
     super("not-found", `unknown site \`${name}\`${hint ? `: ${hint}` : ""}`);
   }
 }
 
+/** Lists all sites, including incomplete ones. */
 export async function listSites(engine: Engine): Promise<SiteRecord[]> {
   return (await readSystem(engine)).records<SiteRecord>(siteResource);
 }
 
-/** The site of this name. @throws Refusal `not-found` that suggests the nearest name, or `conflict` while it is imported */
+/** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is imported */
 export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
   return requireComplete(requireSite(await listSites(engine), name));
 }
 
-/** Creates a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
+/** Creates a site. @throws ProblemError `invalid-record`, or `conflict` if its name or a hostname is taken */
 export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return changeSites(engine, (sites) => {
     const values = toSiteValues({ ...settings, name }, undefined, now);
@@ -62,8 +65,8 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
 }
 
 /**
- * Changes a site. Running servers apply it to the next request.
- * @throws Refusal as addSite does, or `not-found` for the site or a removed hostname
+ * Changes a site. Running servers apply the change to the next request.
+ * @throws ProblemError as `addSite`, or `not-found` for an unknown site or an unknown hostname to remove
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return changeSites(engine, (sites) => {
@@ -74,7 +77,7 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
   });
 }
 
-/** Stores the changes that `decide` returns, that of the site last. Returns the site. */
+/** Commits the intents that `decide` returns; the last of them must be for the site. Returns the site. */
 export async function changeSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
@@ -83,14 +86,14 @@ export async function changeSites(
   return JSON.parse(toDeclared(siteResource, bodies.at(-1) as string));
 }
 
-/** @throws Refusal `conflict` while it is imported */
+/** @throws ProblemError `conflict` while the site is imported */
 function requireComplete(site: SiteRecord): SiteRecord {
   if (!site.Importing) return site;
   const how = "if the import was interrupted, the first command after that time removes it";
   throw new Refusal("conflict", `the site \`${site.Name}\` is imported until ${site.Importing}; ${how}`);
 }
 
-/** @throws Refusal `not-found` that suggests the nearest name */
+/** @throws ProblemError `not-found` that suggests the nearest name */
 export function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
@@ -105,7 +108,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
   throw new UnknownSite(name, hint);
 }
 
-/** The values that change. @param site undefined for a new one */
+/** Returns the values that change. @param site undefined for a new site */
 export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
   const { name, isDefault, isSuspended } = settings;
   const hostnames = hostnamesAfter(settings, site);
@@ -117,7 +120,7 @@ export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefine
   };
 }
 
-/** The hostnames after the change; undefined if it is not about them. */
+/** Returns the hostnames after the change; undefined if `settings` does not change them. */
 function hostnamesAfter(
   { hostnames, addedHostnames = [], removedHostnames = [] }: SiteSettings,
   site: SiteRecord | undefined,
@@ -132,12 +135,12 @@ function hostnamesAfter(
   return [...after].join(" ");
 }
 
-/** The hostnames of a site in their normal form. */
+/** Returns the hostnames of a site in their normal form. */
 export function hostnamesOf(site: { Hostnames?: string } | undefined): string[] {
   return site?.Hostnames ? site.Hostnames.split(" ").map(hostnameOf) : [];
 }
 
-/** @param own the ID of the site that is changed. @throws Refusal `conflict` when the name or a hostname is taken */
+/** @param own the ID of the site that is changed @throws ProblemError `conflict` if the name or a hostname is taken */
 export function requireFree(
   sites: readonly SiteRecord[],
   own: number | undefined,
@@ -154,7 +157,7 @@ export function requireFree(
   }
 }
 
-/** There is at most one default site: a new one replaces the present one. */
+/** Returns the intents that unset the present default site, if `settings` has a new one: there is at most one default site. */
 export function unsetDefault(
   sites: readonly SiteRecord[],
   own: number | undefined,
@@ -166,10 +169,10 @@ export function unsetDefault(
   return others.map((site) => toUpdate(siteResource, site.ID, { Default: "" }, now));
 }
 
-/** What an operator wants to know of a site at a glance. */
+/** An overview of a site. */
 interface SiteSummary {
   readonly site: SiteRecord;
-  /** Keys that requests may use now. */
+  /** Keys that are valid now. */
   readonly validKeys: number;
   /** All keys, including revoked and expired ones. */
   readonly keys: number;
@@ -178,11 +181,11 @@ interface SiteSummary {
   readonly records: Readonly<Record<string, number>>;
   /** The number of changes so far. */
   readonly revision: number;
-  /** When the last change was made; undefined when there is none or its entry was pruned. */
+  /** Time of the last change; undefined if the site has not changed yet, or the entry was pruned. */
   readonly changed: Date | undefined;
 }
 
-/** Takes time that grows with the number of records only if their number is not stored. @throws Refusal `not-found` */
+/** Reads the overview of a site. If the number of records is not stored, it reads and counts all records. @throws ProblemError `not-found` */
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
   const site = await findSite(engine, name);
   const keys = await listKeys(engine, site);

@@ -1,4 +1,5 @@
-// What is known of the system site that a restore replaces: its records, and those that were deleted, as they were then.
+// The records of the system site before and after a restore, for the comparison in restrictions.ts. Deleted records are included, in the state in
+// which they were deleted.
 
 import type { StoredSystem, StoredSystemRecord } from "../model/amend.ts";
 import { toDeclared } from "../model/record.ts";
@@ -12,15 +13,15 @@ import type { OperatorRecord } from "./operators.ts";
 import type { SiteRecord } from "./sites.ts";
 import type { WebhookRecord } from "./webhook-list.ts";
 
-/** A record of one set of tables. */
+/** A record of the replaced or the restored system site. */
 interface Known<T> {
   readonly record: T;
   readonly revision: number;
-  /** When and by which run it was deleted; undefined if it was not. */
+  /** The time and the run of its deletion; undefined if the record exists. */
   readonly deleted: { readonly at: number; readonly run: string | null } | undefined;
 }
 
-/** The records of a system site by resource, those that were deleted included as far as its journal has them. */
+/** The records of a system site, by resource. Deleted records are included as far as the journal still contains them. */
 export class KnownSystem {
   readonly keys: readonly Known<KeyRecord>[];
   readonly operators: readonly Known<OperatorRecord>[];
@@ -39,7 +40,7 @@ export class KnownSystem {
     this.#sitesById = new Map(this.sites.map((site) => [site.record.ID, site]));
   }
 
-  /** Whether a webhook was deleted together with its site, or is a rest of it that was deleted later. */
+  /** Whether a webhook was deleted together with its site, or later because the removal had left it. */
   wasRemovedWithSite({ record: { Site }, revision, deleted }: Known<WebhookRecord>): boolean {
     const site = this.#sitesById.get(Number(Site));
     if (!site?.deleted || !deleted) return false;
@@ -47,12 +48,12 @@ export class KnownSystem {
   }
 }
 
-/** Those that were not deleted. */
+/** Returns the records that were not deleted. */
 export function present<T>(known: readonly Known<T>[]): T[] {
   return known.flatMap(({ record, deleted }) => (deleted ? [] : [record]));
 }
 
-/** The last record for each name: one that was not deleted, or otherwise the one that was deleted last. */
+/** Returns one record for each name: the existing record, otherwise the record that was deleted last. */
 export function latestBy<T>(known: readonly Known<T>[], nameOf: (record: T) => string): ReadonlyMap<string, Known<T>> {
   const inOrder = known.toSorted((a, b) => Number(!a.deleted) - Number(!b.deleted) || a.revision - b.revision);
   return new Map(inOrder.map((one) => [nameOf(one.record), one]));

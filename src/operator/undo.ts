@@ -1,4 +1,4 @@
-// Takes changes back: what was created is deleted, what was updated or deleted gets its earlier contents.
+// Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
 
 import { paced } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
@@ -8,63 +8,63 @@ import { journal, otherHistory, type RevisionRange, revisionsOf } from "./histor
 import { type UndoneRecord, UndoneRecords, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {
-  /** Take back the changes to records that others have changed later, too: later changes are lost. */
+  /** Undo also the changes to records that others have changed later. The later changes are then lost. */
   readonly force?: boolean | undefined;
-  /** Report what would happen, and change nothing. */
+  /** Report the result, and store nothing. */
   readonly dryRun?: boolean | undefined;
-  /** Stops it before the next transaction. */
+  /** Stops the undo before its next transaction. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before something is stored, with the revision after which all journal entries of this undo are. */
+  /** Called before each transaction, with the revision at which the undo started. All journal entries of this undo come after it. */
   readonly onStore?: ((revision: number) => void) | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** A record that was left as it is, and why. */
+/** A record that was not changed, and the reason. */
 interface LeftRecord {
   readonly resource: string;
   readonly id: number;
-  /** The change by another that would have been lost; undefined if it or the earlier contents were pruned. */
+  /** The later change by someone else, which would be lost; undefined if it or the earlier state of the record was pruned. */
   readonly changed: { readonly revision: number; readonly actor: string } | undefined;
 }
 
 export interface UndoSummary {
-  /** Records that the range had created and that are deleted now. */
+  /** Records that the changes had created, and that are deleted now. */
   deleted: number;
-  /** Records that have their earlier contents again. */
+  /** Records that have their earlier state again. */
   restored: number;
-  /** Records that already are as they were. */
+  /** Records that already had their earlier state. */
   unchanged: number;
-  /** Records that were left as they are; the first of them are in `left`. */
+  /** Records that were skipped; the first 50,000 of them are in `left`. */
   leftCount: number;
   readonly left: LeftRecord[];
-  /** Records with changes in the range, of which the numbers above are less only if this was stopped. */
+  /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
   records: number;
-  /** Whether it was stopped. The same undo again does the rest. */
+  /** Whether the undo was stopped. The same undo again completes it. */
   interrupted: boolean;
   /** The journal entries of this undo; undefined if it changed nothing. */
   revisions: RevisionRange | undefined;
 }
 
-/** Records of one batch. */
+/** Intents that the engine gets at a time, within one transaction. */
 const batchSize = 500;
 
-/** Records that are changed in one transaction, all or none. Other writers wait about a second. */
+/** Maximum records that are changed in one transaction. Other writers wait about a second for it. */
 const maxTogether = 50_000;
 
-/** Records of each transaction where there are more than that. */
+/** Records per transaction, if there are more than `maxTogether`. */
 const portionSize = 5000;
 
-/** Records left alone that are listed. */
+/** Maximum skipped records that are listed. */
 const maxListed = 50_000;
 
-/** Journal entries that are read at once. */
+/** Journal entries per read. */
 const pageSize = 1000;
 
 /**
- * Takes back the changes in `range`, journaled like any other: of up to 50,000 records in one transaction, of more in portions. A record that
- * others change while this runs counts as changed later.
- * @throws Refusal `not-found` when there are no such changes or some were pruned, `conflict` when the site was restored or removed
+ * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in chunks of 5,000. A
+ * record that others change during the undo counts as changed later.
+ * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site was restored or removed
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.heads([site])) as [Head];
@@ -77,7 +77,10 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
   }
 }
 
-/** @throws Refusal `not-found` when there are none or some entries were pruned, `conflict` when the site has another history than `head` */
+/**
+ * Collects the records that the changes in `range` changed.
+ * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site has another epoch
+ */
 async function findRecords(
   engine: Engine,
   site: number,
@@ -91,7 +94,7 @@ async function findRecords(
     records.add(entry);
   }
   if (records.size === 0) throw nothingToUndo(range);
-  // Older programs wrote entries without the state before. The entries before have it.
+  // Journal entries of older program versions do not contain the record before the change. Earlier entries of the record do.
   const end = records.lastUnknown;
   if (end === undefined) return;
   for await (const entry of journal(engine, site, undefined, epoch)) {
@@ -100,7 +103,7 @@ async function findRecords(
   }
 }
 
-/** One undo, portion by portion. */
+/** One undo, transaction by transaction. */
 class Undo {
   readonly #engine: Engine;
   readonly #site: number;
@@ -116,7 +119,7 @@ class Undo {
     interrupted: false,
     revisions: undefined,
   };
-  /** The records that others have changed since `#head`. */
+  /** The records that others have changed since `#head`, so that their intents were rejected. */
   readonly #refused = new Map<string, Pick<LeftRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
@@ -148,7 +151,7 @@ class Undo {
     return this.#summary.interrupted;
   }
 
-  /** What is to be done to a record; undefined, counted, if that is nothing. */
+  /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
   #toIntent({ resource, id, before, isSame, last, other }: UndoneRecord): Intent | undefined {
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
@@ -169,7 +172,7 @@ class Undo {
     this.#summary.leftCount += records.length;
   }
 
-  /** Stores a portion in one transaction. */
+  /** Commits the intents of one transaction, and counts their outcomes. */
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
@@ -179,7 +182,7 @@ class Undo {
       const kind = outcomes[index]?.kind ?? "done";
       if (kind === "done" && intent.operation === "delete") summary.deleted++;
       else if (kind === "done") summary.restored++;
-      // With `force`, only the delete of a record that others have just deleted is refused.
+      // With `force`, an intent is rejected only if it deletes a record that others have just deleted.
       else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
       else this.#refuse(intent);
     });
@@ -191,7 +194,7 @@ class Undo {
     else this.#summary.leftCount++;
   }
 
-  /** The outcomes, or with another history those up to its refusal. */
+  /** Returns the outcomes. If the epoch has changed, they end with the first rejection because of it. */
   async #commit(intents: readonly Intent[]): Promise<Outcome[]> {
     const batches = function* () {
       for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
@@ -206,11 +209,11 @@ class Undo {
     return all;
   }
 
-  /** The records that others changed after the head, with the last of these changes. */
+  /** Returns the records that others changed after the head, each with the last of these changes. */
   async #findChanged(): Promise<LeftRecord[]> {
     const changed = new Map<string, LeftRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
-      // Also those of another history: the undo is stored, so its summary must be complete.
+      // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
       const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.journal(this.#site, from, pageSize);
       for (const entry of entries) {
         const { revision, actor } = entry;
@@ -226,7 +229,7 @@ function keyOf({ resource, id }: { readonly resource: string; readonly id?: numb
   return `${resource}/${id}`;
 }
 
-/** The error of an undo that failed, with what was stored before. */
+/** Adds to the error of a failed undo how many records were changed before. */
 function withTakenBack(error: unknown, { deleted, restored, records }: UndoSummary): unknown {
   if (!(error instanceof Refusal) || deleted + restored === 0) return error;
   const stored = `${deleted} of ${records} records were deleted and ${restored} restored before; the same undo again does the rest`;

@@ -1,18 +1,18 @@
-// The records that an undo is about: what they were before the changes in a range, and what has become of them. They are in a temporary file, since
-// a run may have changed millions.
+// The records of an undo: their state before the changes in a range, and their state now. They are collected in a temporary file, because a run can
+// change millions of records.
 
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
 import { accessing } from "./output.ts";
 
-/** Which changes to take back. */
+/** The changes to undo. */
 export interface UndoRange {
-  /** Those after this revision, */
+  /** Only changes after this revision. */
   readonly since: number;
-  /** up to and including this one (default: the last one), */
+  /** Only changes up to and including this revision; by default, up to the last one. */
   readonly until?: number | undefined;
-  /** and of this run only. */
+  /** Only changes of this run; by default, of all runs. */
   readonly run?: string | undefined;
 }
 
@@ -20,20 +20,20 @@ export interface UndoRange {
 export interface UndoneRecord {
   readonly resource: string;
   readonly id: number;
-  /** What it was before the first change in the range: a JSON text, or null if it did not exist; undefined if the journal does not say. */
+  /** The record before its first change in the range, as JSON; null if it did not exist; undefined if the journal does not contain it. */
   readonly before: string | null | undefined;
-  /** Whether it is that again. */
+  /** Whether the record is in this state now. */
   readonly isSame: boolean;
   /** The revision of its last change. */
   readonly last: number;
-  /** The last change by others after the first one in the range. */
+  /** The last change by others after the first change in the range. */
   readonly other: { readonly revision: number; readonly actor: string } | undefined;
 }
 
-/** Records that are read at once. */
+/** Records per read. */
 const pageSize = 500;
 
-/** All methods throw Refusal `unavailable` when there is no space for the temporary file. */
+/** Collects records from journal entries. All methods throw ProblemError `unavailable` if the temporary file has no space. */
 export class UndoneRecords {
   readonly #range: UndoRange;
   readonly #database: Database;
@@ -50,12 +50,12 @@ export class UndoneRecords {
     return this.#size;
   }
 
-  /** The revision of the last first change of a record whose state before it is not known; undefined if all are. */
+  /** The highest revision at which a record with an unknown earlier state was first changed; undefined if all earlier states are known. */
   get lastUnknown(): number | undefined {
     return storing(() => this.#statements.lastUnknown.get()?.first ?? undefined);
   }
 
-  /** Takes an entry after the beginning of the range into account. */
+  /** Adds a journal entry after `since` of the range. */
   add(entry: JournalEntry): void {
     const { resource, id, revision, operation, body, actor, run } = entry;
     const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);
@@ -81,12 +81,12 @@ export class UndoneRecords {
     });
   }
 
-  /** Takes an entry before that into account: it has the state of a record whose first entry in the range does not say it. */
+  /** Adds an entry from before a record's first change in the range. It contains the earlier state if that first change does not. */
   addEarlier({ resource, id, revision, operation, body }: JournalEntry): void {
     storing(() => this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision));
   }
 
-  /** In the order of their first changes. */
+  /** Returns the records in the order of their first changes. */
   *records(): Generator<UndoneRecord> {
     for (let after = 0; ; ) {
       const rows = storing(() => this.#statements.page.all(after, pageSize));
@@ -133,7 +133,7 @@ function statements(database: Database) {
     lastUnknown: database.query<{ first: number | null }, []>(
       "select max(first) as first from scratch.records where is_known = 0",
     ),
-    // The last entry before the first one in the range comes last.
+    // Called in the order of the entries, so that the last entry before the first change decides.
     setBefore: database.query<never, [string | null, string, number, number]>(
       "update scratch.records set is_known = 2, before = ? where resource = ? and id = ? and is_known <> 1 and first > ?",
     ),

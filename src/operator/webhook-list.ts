@@ -1,3 +1,5 @@
+// Lists webhooks with their status, and resolves where their delivery starts.
+
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
@@ -18,12 +20,12 @@ export interface WebhookRecord {
   /** Paths of resources, separated by spaces; empty for all. */
   readonly Resources: string;
   readonly Created: string;
-  /** Since when it is paused, as an ISO 8601 time; empty if it is not. */
+  /** Since when the webhook is paused, as an ISO 8601 time; empty if it is not paused. */
   readonly Paused: string;
   readonly Reason: string;
 }
 
-/** `incomplete`: it has no state and no secret, since `webhook add` was interrupted or an older program restored or copied it. */
+/** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted, or an older program version restored or copied it. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
 
 /** A webhook as `webhook list` shows it, without its secrets. */
@@ -32,48 +34,48 @@ export interface ListedWebhook extends WebhookRecord {
   readonly status: WebhookStatus;
   /** Why it has this status; empty for `active`. */
   readonly detail: string;
-  /** Undefined if it is incomplete. */
+  /** Undefined if the webhook is incomplete. */
   readonly state: WebhookState | undefined;
-  /** Changes of its site that it has not delivered or skipped; undefined if its cursor belongs to another history. */
+  /** Changes of its site that it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
   readonly lag: number | undefined;
 }
 
-/** Sites whose heads are read at once. */
+/** Maximum sites per read of heads. */
 const maxHeads = 1000;
 
-/** The webhooks of `site`, or of all sites, in ID order. */
+/** Lists the webhooks of `site`, or of all sites, in ID order. */
 export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<ListedWebhook[]> {
   return toListed(engine, await readSystem(engine), ({ Site }) => !site || Number(Site) === site.ID);
 }
 
-/** @throws Refusal `not-found` */
+/** Returns the webhook with this ID. @throws ProblemError `not-found` */
 export async function findWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
   const [found] = await toListed(engine, await readSystem(engine), ({ ID }) => ID === id);
   if (!found) throw unknownWebhook(id);
   return found;
 }
 
-/** The record of a webhook as it is stored. */
+/** Returns the record of a webhook as it is stored. */
 export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
   const { ID, Site, URL: url, Resources, Created, Paused, Reason } = webhook;
   return { ID, Site, URL: url, Resources, Created, Paused, Reason };
 }
 
-/** The webhooks of sites that were not removed. An older program leaves those of a site that it removes. */
+/** Returns the webhooks whose sites exist. An older program version does not delete the webhooks of a site that it removes. */
 export function webhooksIn(system: System): WebhookRecord[] {
   const webhooks = system.records<WebhookRecord>(webhookResource);
   const sites = sitesOf(webhooks, system);
   return webhooks.filter(({ Site }) => sites.has(Number(Site)));
 }
 
-/** The sites of `webhooks`, by ID. There may be many others. */
+/** Returns only the sites that have one of `webhooks`, by ID. */
 function sitesOf(webhooks: readonly WebhookRecord[], system: System): ReadonlyMap<number, SiteRecord> {
   const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
   const found = system.records<SiteRecord>(siteResource).filter(({ ID }) => wanted.has(ID));
   return new Map(found.map((site) => [site.ID, site]));
 }
 
-/** @throws Refusal `not-found` */
+/** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
 export function requireWebhook(system: System, id: number): WebhookRecord {
   const found = webhooksIn(system).find(({ ID }) => ID === id);
   if (!found) throw unknownWebhook(id);
@@ -140,16 +142,19 @@ function statusOf(
   return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };
 }
 
-/** Where a webhook begins: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
+/** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
 export type WebhookPoint = "now" | { readonly cursor: string } | { readonly at: number };
 
-/** A cursor, and the history that it belongs to. */
+/** A cursor, and the epoch that it belongs to. */
 export interface WebhookPosition {
   readonly cursor: string;
   readonly epoch: string;
 }
 
-/** @throws Refusal `gone` when the changes after `point` are not all there, `bad-request` when it is no cursor */
+/**
+ * Returns the cursor at which delivery starts.
+ * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
+ */
 export async function positionAt(engine: Engine, site: number, point: WebhookPoint): Promise<WebhookPosition> {
   if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
   const [head] = (await engine.heads([site])) as [Head];
@@ -169,7 +174,7 @@ async function positionOf(engine: Engine, site: number, cursor: string): Promise
   return { cursor, epoch: head.epoch };
 }
 
-/** The revision of the last change before a time. @throws Refusal `gone` when changes since that time were pruned */
+/** Returns the revision of the last change before a time. @throws ProblemError `gone` if changes since that time were pruned */
 async function revisionAt(engine: Engine, site: number, at: number): Promise<number> {
   const { floor, entries } = await engine.journal(site, 0, 1);
   const [first] = entries;

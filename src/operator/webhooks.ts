@@ -1,6 +1,8 @@
-// What an operator does with webhooks. The record says what a webhook is, and its changes are journaled; where it is and its secrets are
-// stored beside it (model/webhooks.ts). A record without them is incomplete and is never delivered: it is created before them, and deleted
-// after them.
+// The actions of an operator on webhooks: add, pause, resume, rotate, rewind, test and remove.
+//
+// The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
+// (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
+// deletes it last. So after an interruption, the record shows that the webhook is incomplete.
 
 import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
@@ -41,12 +43,12 @@ import {
   webhooksIn,
 } from "./webhook-list.ts";
 
-/** Milliseconds for which deliveries are signed with the secret before too. */
+/** Milliseconds for which deliveries are signed with the previous secret, too. */
 const rotationTime = 24 * 60 * 60_000;
-/** How often a change of a state is tried while deliveries move it. */
+/** Maximum attempts to change a state while deliveries change it, too. */
 const maxAttempts = 100;
 
-/** Pauses a webhook. Pausing it again changes nothing. @throws Refusal `not-found` */
+/** Pauses a webhook. Pausing it again changes nothing. @throws ProblemError `not-found` */
 export async function pauseWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
   await changeRecord(engine, id, now, ({ Paused }) =>
     Paused === "" ? { Paused: toInstant(now), Reason: "an operator paused it" } : {},
@@ -55,8 +57,8 @@ export async function pauseWebhook(engine: Engine, id: number, now: number): Pro
 }
 
 /**
- * Lets a webhook deliver in this database, at once, from where it is.
- * @throws Refusal `not-found`, `bad-request` when its URL is not allowed, or `conflict` when it is incomplete
+ * Lets a webhook deliver in this database, at once, from its cursor.
+ * @throws ProblemError `not-found`, `bad-request` if its URL is not allowed, or `conflict` if it is incomplete
  */
 export async function resumeWebhook(
   engine: Engine,
@@ -79,9 +81,8 @@ export async function resumeWebhook(
 }
 
 /**
- * Gives a webhook a new secret, and returns it. For 24 hours, deliveries are signed with the one before too; then, or after another
- * rotation, no longer.
- * @throws Refusal `not-found`, or `conflict` when it is incomplete
+ * Gives a webhook a new secret, and returns it. Deliveries are signed with the previous secret, too, for 24 hours or until the next rotation.
+ * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
  */
 export async function rotateWebhook(
   engine: Engine,
@@ -96,8 +97,8 @@ export async function rotateWebhook(
 }
 
 /**
- * Sets a webhook back, or forward, to `point`: it delivers the changes after it, again.
- * @throws Refusal `not-found`, `gone` when these changes are not all there, or `conflict` when it is incomplete
+ * Moves the cursor of a webhook back, or forward, to `point`. The webhook delivers the changes after it, even if they were delivered before.
+ * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
  */
 export async function rewindWebhook(engine: Engine, id: number, point: WebhookPoint): Promise<ListedWebhook> {
   const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
@@ -110,15 +111,18 @@ export async function rewindWebhook(engine: Engine, id: number, point: WebhookPo
   return findWebhook(engine, id);
 }
 
-/** Whether everything that was delivered comes before `position` or again after it. If not, the receiver finds that it does not continue. */
+/**
+ * Whether the chain of events continues after a rewind (contract section 12): the position is not after the cursor, and `storefront.gone` is not
+ * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
+ */
 function isBehind({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
   return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
 }
 
 /**
- * Sends `storefront.test` once, also if the webhook is paused. The attempt is among its deliveries.
+ * Sends `storefront.test` once, even if the webhook is paused. `webhook deliveries` lists the attempt.
  * @param allow networks that are allowed although they are not public
- * @throws Refusal `not-found`, or `conflict` when it is incomplete
+ * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
  */
 export async function testWebhook(
   engine: Engine,
@@ -131,9 +135,9 @@ export async function testWebhook(
 }
 
 /**
- * Removes a webhook with its secrets and attempts, and returns its record. There is none when an older program restored the database and
- * left the rest.
- * @throws Refusal `not-found`
+ * Removes a webhook with its secrets and attempts, and returns its record. The record is missing if an older program version restored the database
+ * without it; then only the ID is returned.
+ * @throws ProblemError `not-found`
  */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<Partial<WebhookRecord>> {
   const record = webhooksIn(await readSystem(engine)).find(({ ID }) => ID === id);
@@ -153,14 +157,17 @@ async function changeRecord(
   await changeSystem(engine, (system) => [toUpdate(webhookResource, id, change(requireWebhook(system, id)), now)]);
 }
 
-/** Changes a state, also while it is delivered. @throws Refusal `conflict` when it is incomplete, or moves all the time */
+/**
+ * Changes a state, even while the webhook is delivered.
+ * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries change its state before each attempt
+ */
 async function changeState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { state } = requireComplete(await findWebhook(engine, id));
     const { cursor, rewinds, resumes } = state;
     if (await engine.updateWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
   }
-  throw new Refusal("conflict", `webhook ${id} moves all the time; try again`);
+  throw new Refusal("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
 }
 
 function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
@@ -173,13 +180,13 @@ function incomplete(id: number): Refusal {
   return new Refusal("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
 }
 
-/** Bounds of the number of webhooks. */
+/** Maximum webhooks of a site, and of a database. */
 export const maxWebhooksOfSite = 20;
 const maxOfDatabase = 10_000;
 
 interface WebhookSettings {
   readonly url: string;
-  /** Those whose changes are delivered; empty for all. */
+  /** Resources whose changes are delivered; empty for all. */
   readonly resources: readonly Resource[];
   readonly since: WebhookPoint;
 }
@@ -194,8 +201,8 @@ interface AddedWebhook {
 
 /**
  * Adds a webhook to `site`.
- * @throws Refusal `bad-request` for a URL that is not allowed, `gone` when the changes since then are not all there, `conflict` when there
- *   are too many webhooks, `not-found` when the site was removed
+ * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
+ * webhooks, `not-found` if the site was removed
  */
 export async function addWebhook(
   engine: Engine,
@@ -222,14 +229,14 @@ export async function addWebhook(
   try {
     await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
   } catch (error) {
-    // If it cannot be removed now either, it is shown as incomplete.
+    // If the record cannot be deleted now either, the webhook is listed as incomplete.
     await removeWebhook(engine, record.ID, now).catch(() => {});
     throw error;
   }
   return { webhook: await findWebhook(engine, record.ID), secret, isResolved };
 }
 
-/** @throws Refusal `not-found` when the site was removed, `conflict` when it or the database has as many webhooks as there may be */
+/** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */
 function requireRoom(system: System, site: SiteRecord): void {
   if (!system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID))
     throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
@@ -238,13 +245,13 @@ function requireRoom(system: System, site: SiteRecord): void {
     throw new Refusal("conflict", `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`);
 }
 
-/** @throws Refusal `conflict` when the database cannot have so many more webhooks */
+/** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
 export function requireWebhookRoom(system: System, added: number): void {
   if (webhooksIn(system).length + added <= maxOfDatabase) return;
   throw new Refusal("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
 }
 
-/** The state of a webhook before its first delivery. */
+/** Returns the state of a webhook before its first delivery. */
 export function newWebhookState(
   key: WebhookKey,
   values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
@@ -253,7 +260,10 @@ export function newWebhookState(
   return { ...none, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
 }
 
-/** The normal form of a URL. A name that has no address now may be saved: each delivery resolves it again. @throws Refusal `bad-request` */
+/**
+ * Returns the normal form of a URL. A name that has no address now is allowed, because each delivery resolves it again.
+ * @throws ProblemError `bad-request`
+ */
 async function checkWebhookUrl(text: string, policy: AddressPolicy): Promise<{ href: string; isResolved: boolean }> {
   let isResolved = true;
   const lookup = (name: string) =>

@@ -1,7 +1,8 @@
-// This folder describes the interface: for programs as OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts), for people as the
-// guide and the reference at /docs (pages/). All of it derives from the declarations of the resources, the formats, the error codes, and the
-// Markdown files of docs/. Each part is a function that returns text; this file lists the paths, and http/documentation-pages.ts serves them. `npm run openapi`
-// writes the documents that are committed (scripts/).
+// Lists the documents that describe the interface: path, content type, and the function that makes the content.
+//
+// Programs read OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts). People read the guide and the reference at /docs (pages/).
+// All documents derive from the declarations of the resources, the formats, the error codes, and the Markdown files of docs/.
+// http/documentation-pages.ts serves them. `npm run openapi` writes the documents that are committed (scripts/).
 
 import alerts from "../../docs/alerts.yml" with { type: "text" };
 import prestashopManufacturers from "../../docs/mappings/prestashop-manufacturers.json" with { type: "text" };
@@ -43,9 +44,9 @@ export interface ServedFile {
   readonly make: () => MaybePromise<Uint8Array | string>;
   /** `Content-Security-Policy`. */
   readonly policy?: string;
-  /** Whether the path names the version, so that caches never have to ask again. */
+  /** Whether the path contains a digest of the content, so that caches need not revalidate it. */
   readonly isVersioned?: boolean;
-  /** Whether the content is compressed already. */
+  /** Whether the content is already compressed. */
   readonly isCompressed?: boolean;
 }
 
@@ -53,8 +54,8 @@ const schemaType = "application/schema+json; charset=utf-8";
 const xml = "application/xml; charset=utf-8";
 
 /**
- * The pages, their scripts and the documents, by path; where a query chooses between documents, by path and query.
- * What depends on the request is not among them: the start page, and the requests for tools.
+ * Returns the pages, their scripts and the documents, by path. If a query selects a document, the key is path and query. The start page and the
+ * request files (`requestFiles`) are not included, because their content depends on the request.
  */
 export function servedFiles(resources: readonly Resource[]): Map<string, ServedFile> {
   const served = servedOf(resources);
@@ -79,7 +80,7 @@ function* referenceOf(served: readonly Resource[]): Steps<string> {
   return yield* referencePage(yield* toOpenapi(served));
 }
 
-/** The document, as JSON and as YAML, whole or with the operations of one format. */
+/** Returns the OpenAPI documents: in JSON and in YAML, with all operations or with the operations of one format. */
 function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
   const toYaml = (document: Schema) => Bun.YAML.stringify(document, null, 2);
   const kinds = [
@@ -95,7 +96,7 @@ function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
   ]);
 }
 
-/** @param format the only format that it has; all of them by default */
+/** @param format the format whose operations the document contains; by default all formats */
 function* openapiText(
   served: readonly Resource[],
   write: (document: Schema) => string,
@@ -125,13 +126,13 @@ function toText(document: Schema): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-// Files to download: for integrators requests for tools, programs in several languages, and the client as an npm package; for operators what
-// the manual names.
+// Files to download. For integrators: example programs, request files for tools, and the client as an npm package. For operators: the files that the
+// manual names.
 
 const source = (name: string) => `text/x-${name}; charset=utf-8`;
 const json = "application/json; charset=utf-8";
 
-/** Type and text by path under /docs. A JSON file that is imported as text has the type of its content. */
+/** Content type and text, by path under /docs. The text is `unknown` because the compiler gives an imported JSON file the type of its content. */
 const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = {
   "examples/curl.sh": [source("shellscript"), curlExample],
   "examples/python.py": [source("python"), pythonExample],
@@ -163,15 +164,15 @@ const staticFiles: ReadonlyMap<string, Download> = new Map(
   Object.entries(files).map(([name, [type, text]]) => [`/docs/${name}`, { type, text: String(text) }]),
 );
 
-/** Requests for tools, by path, with the URL of this server in place of the one in the repository. */
+/** Request files for tools, by path. Each function replaces the example URL by the URL of this server. */
 export const requestFiles: ReadonlyMap<string, (address: string) => Download> = new Map([
   ["/docs/postman.json", toRequests(json, postman)],
   ["/docs/storefront.http", toRequests("text/plain; charset=utf-8", httpFile)],
 ]);
 
 /**
- * The client as an npm package. `npm run client` makes it; a package and a single executable contain it.
- * @throws Refusal `not-found` in a checkout without it
+ * Reads the npm package of the client. `npm run client` builds it; the package and the single executable of the server contain it.
+ * @throws ProblemError `not-found` in a checkout in which the client was not built
  */
 async function clientPackage(): Promise<Uint8Array> {
   const file = await import("../../dist/client.tgz", { with: { type: "file" } }).catch(() => undefined);

@@ -1,4 +1,4 @@
-// JSON Schema 2020-12, from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
+// Makes JSON Schema 2020-12 from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
 
 import type { Field, Fields, Group, Text } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
@@ -11,15 +11,15 @@ export interface Schema {
 export type Schemas = Record<string, Schema>;
 
 /**
- * The forms of a record: `whole` in responses, `part` in a list with `fields`, `new` in a request that creates one, `changes` in a
- * request that updates one or names the one to delete.
+ * The forms of a record. `whole`: in responses. `part`: in a list with `fields`. `new`: in a request that creates a record. `changes`: in a request
+ * that updates a record, or names the record to delete.
  */
 export type Form = "whole" | "part" | "new" | "changes";
 
 /** The largest whole number that every JSON parser reads exactly (RFC 8259 section 6). */
 const maxId = Number.MAX_SAFE_INTEGER;
 
-/** The schema of a record. @param groups receives the schemas of its groups. References to them begin with `base`. */
+/** Returns the schema of a record. @param groups receives the schemas of its field groups @param base the prefix of references to these schemas */
 export function recordSchema(resource: Resource, form: Form, groups: Schemas, base: string): Schema {
   const fields = fieldSchemas(resource.fields, form, groups, base);
   return {
@@ -33,12 +33,12 @@ export function recordSchema(resource: Resource, form: Form, groups: Schemas, ba
   };
 }
 
-/** The name of a schema: `Brand`, `NewBrand`. */
+/** Returns the name of a schema: `Brand`, `NewBrand`. */
 export function schemaName({ element }: Resource, form: Form): string {
   return { whole: element, part: `${element}Part`, new: `New${element}`, changes: `${element}Changes` }[form];
 }
 
-/** The document at `/schemas/<resource>.json`: a record, with its other forms and its list under `$defs`. */
+/** Returns the document at `/schemas/<resource>.json`: the schema of a record, with its other forms and the list under `$defs`. */
 export function schemaDocument(resource: Resource): Schema {
   const base = "#/$defs/";
   const groups: Schemas = {};
@@ -56,7 +56,7 @@ export function schemaDocument(resource: Resource): Schema {
   };
 }
 
-/** A schema of the text that `field` holds. */
+/** Returns the schema of the text in `field`. */
 function textSchema(field: Text): Schema {
   return {
     type: "string",
@@ -109,7 +109,7 @@ function fieldSchemas(fields: Fields, form: Form, groups: Schemas, base: string)
   );
 }
 
-/** A reference to a group. Resources share equal groups; of two that differ but have the same name, the second one gets a number. */
+/** Returns a reference to a field group. Resources share equal groups. If two groups differ but have the same name, the second gets a number. */
 function groupSchema(name: string, group: Group, form: Form, groups: Schemas, base: string): Schema {
   const isWhole = form === "whole";
   const schema: Schema = {
@@ -130,18 +130,18 @@ function withoutXml<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === "xml" ? undefined : value)));
 }
 
-// JSON Schema of a page of the feed.
+// JSON Schema of a feed page.
 
-/** The name of the schema of a page. */
+/** The name of the schema of a feed page. */
 export const pageSchemaName = "Changes";
 
-/** The schemas of a page and of a change of each resource, by name. References in them begin with `base`. */
+/** Returns the schemas of a feed page and of a change of each resource, by name. @param base the prefix of references in them */
 export function feedSchemas(resources: readonly Resource[], base: string): Schemas {
   const changes = resources.map((resource) => [changeName(resource), changeSchema(resource, base)]);
   return { [pageSchemaName]: pageSchema(resources, base), ...Object.fromEntries(changes) };
 }
 
-/** The document at `/schemas/changes.json`: a page, with what it consists of under `$defs`. */
+/** Returns the document at `/schemas/changes.json`: the schema of a feed page, with the schemas that it uses under `$defs`. */
 export function feedSchemaDocument(resources: readonly Resource[]): Schema {
   const base = "#/$defs/";
   const groups: Schemas = {};

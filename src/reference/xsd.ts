@@ -1,12 +1,12 @@
-// XML Schema 1.0, from the declarations of the resources. One type describes responses and request bodies, so it requires neither
-// the ID nor any element of a record; the JSON Schema says what is required where.
+// Makes the XML Schema (1.0) from the declarations of the resources. One type describes a record in responses and in request bodies, so the type does
+// not require the ID or any element. The JSON Schema has a type for each of them, and says which members are required.
 
 import type { Fields, Group, Text } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
 
-/** The document at `/schemas/storefront.xsd`. */
+/** Returns the document at `/schemas/storefront.xsd`. */
 export function toXsd(resources: readonly Resource[]): string {
   return `${start}>
   <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
@@ -20,7 +20,7 @@ ${resources.map(recordType).join("")}${listElement(resources)}${feedElement(reso
 `;
 }
 
-/** The document at `/schemas/problem.xsd` (RFC 9457 appendix B, with the namespace of RFC 7807). */
+/** Returns the document at `/schemas/problem.xsd` (RFC 9457 appendix B, with the namespace of RFC 7807). */
 export function toProblemXsd(): string {
   return `${start} targetNamespace="urn:ietf:rfc:7807" elementFormDefault="qualified">
   <xs:element name="problem">
@@ -64,7 +64,7 @@ ${fieldElements(fields, "      ")}    </xs:all>
 `;
 }
 
-/** The list. A key per resource requires an ID of each record, which the type of the record cannot require in lists only. */
+/** Returns the element of a list. An `xs:key` per resource requires the ID of each record, because the type of a record does not require it. */
 function listElement(resources: readonly Resource[]): string {
   const lists = resources.map(
     ({ element }) => `        <xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
@@ -82,7 +82,7 @@ ${keys.join("")}  </xs:element>
 `;
 }
 
-/** A page of the feed. A change without a record is a delete. */
+/** Returns the element of a feed page. A change without a record is a delete. */
 function feedElement(resources: readonly Resource[]): string {
   const records = resources.map(({ element }) => `              <xs:element name="${element}" type="${element}"/>\n`);
   const names = (values: readonly string[]) =>
@@ -144,7 +144,7 @@ function textType(field: Text, indent: string): string {
   return `${indent}<xs:simpleType>\n${indent}  <xs:restriction base="xs:string">\n${lines}${indent}  </xs:restriction>\n${indent}</xs:simpleType>\n`;
 }
 
-/** A pattern of XML Schema always applies to the whole value, and has no non-capturing groups (part 2, appendix F). */
+/** Converts a pattern. A pattern of XML Schema always applies to the whole value, and has no non-capturing groups (part 2, appendix F). */
 function toXsdPattern(source: string): string {
   return source.replace(/^\^/, "").replace(/\$$/, "").replaceAll("(?:", "(");
 }

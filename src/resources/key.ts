@@ -10,7 +10,7 @@ export const key = defineResource({
   element: "Key",
   singular: "key",
   plural: "keys",
-  description: "An API key of one website.",
+  description: "An API key of one site.",
   access: "system",
   fields: {
     Site: matching("^[1-9][0-9]*$", "must be the ID of a site", {

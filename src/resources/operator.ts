@@ -1,7 +1,7 @@
 import { instant, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 
-/** The people who may use the console, a system resource. How they sign in is not part of the record. */
+/** The people who can use the console, a system resource. Their links and sessions are not part of the record (`CredentialStore`). */
 export const operator = defineResource({
   name: "operator",
   path: "operators",

@@ -6,14 +6,14 @@ import { defineResource } from "../model/resource.ts";
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
 const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 
-/** Websites, a system resource: its records belong to site 0. The ID of a record is the ID of the site. */
+/** The sites of the server, a system resource: the records belong to the system site (ID 0). The ID of a record is the ID of its site. */
 export const site = defineResource({
   name: siteResourceName,
   path: "sites",
   element: "Site",
   singular: "site",
   plural: "sites",
-  description: "A website with its own records and keys.",
+  description: "A site with its own hostnames, keys and records.",
   access: "system",
   fields: {
     Name: matching("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", "must be lower-case letters, digits and hyphens", {
@@ -30,8 +30,7 @@ export const site = defineResource({
     Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
     Suspended: instant({ description: "Time since when it is suspended. Empty if it is served.", example: "" }),
     Importing: instant({
-      description:
-        "Time until which an `import-site` that is under way keeps the site for itself. Empty if it is complete.",
+      description: "Time until which a running `import-site` has reserved the site. Empty if the import is complete.",
       example: "",
     }),
   },

@@ -2,14 +2,14 @@ import { instant, matching, text } from "../model/field.ts";
 import { webhookResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
 
-/** Webhooks, a system resource. Where one is and its secrets are in tables of their own (model/webhooks.ts). */
+/** Webhooks, a system resource. The state of delivery, the secrets and the attempts are not part of the record (model/webhooks.ts). */
 export const webhook = defineResource({
   name: webhookResourceName,
   path: "webhooks",
   element: "Webhook",
   singular: "webhook",
   plural: "webhooks",
-  description: "A URL to which the changes of one website are delivered.",
+  description: "A URL to which the changes of one site are delivered.",
   access: "system",
   fields: {
     Site: matching("^[1-9][0-9]*$", "must be the ID of a site", {

@@ -2,7 +2,7 @@ import { durationBounds, Histogram } from "../lib/metrics.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 
-/** The calls on which requests depend. */
+/** The methods of the engine that are measured, because requests wait for them. The names are labels of metrics. */
 const measuredCalls = [
   "heads",
   "since",
@@ -14,17 +14,18 @@ const measuredCalls = [
   "tryWrite",
 ] as const satisfies readonly (keyof Engine)[];
 
-/** What the calls of one kind took, and how many of them failed. */
+/** The measurements of one method. */
 interface EngineCalls {
   /** In milliseconds. */
   readonly durations: Histogram;
+  /** Number of calls that failed because of the database. */
   errors: number;
 }
 
-/** By the call's name. */
+/** By the name of the method. */
 export type MeasuredCalls = ReadonlyMap<string, EngineCalls>;
 
-/** The same engine, and what its calls took from now on, the time in which they wait for a connection or a thread included. */
+/** Wraps `engine` to measure its calls. The durations include waiting for a connection or thread. */
 export function measureEngine(engine: Engine): { engine: Engine; calls: MeasuredCalls } {
   const calls = new Map<string, EngineCalls>();
   const measured = { ...engine };
@@ -57,7 +58,7 @@ function measuredCall(call: (...args: unknown[]) => unknown, figures: EngineCall
   };
 }
 
-/** Whether the database failed, rather than refused what was asked. */
+/** Whether `error` is a failure of the database. A ProblemError with another code than `unavailable` only rejects the request. */
 function isFailure(error: unknown): boolean {
   return !(error instanceof Refusal) || error.code === "unavailable";
 }

@@ -5,24 +5,24 @@ import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 export interface OpenOptions {
-  /** Whether a file that cannot be written is opened read-only. */
+  /** Whether to open a file read-only if it cannot be written. */
   readonly orReadOnly?: boolean;
-  /** Milliseconds that the database has for one call, unless its address has more. The default is for a server. */
+  /** Maximum milliseconds that a call waits for the database. A longer time in the address of PostgreSQL wins. The default is for a server. */
   readonly timeout?: number;
-  /** The clock by which leases end, in milliseconds since 1970. Database servers have their own. */
+  /** The clock that decides when leases end, in milliseconds since 1970. Only SQLite uses it; PostgreSQL uses the clock of its server. */
   readonly clock?: () => number;
 }
 
 /**
  * Opens the database at `url`: `sqlite:<file>` or `postgres://user@host/database`.
- * @throws Refusal `bad-request` for any other address, `unavailable` when it cannot be opened
+ * @throws ProblemError `bad-request` for any other address, `unavailable` if the database cannot be opened
  */
 export async function openEngine(
   url: string,
   resources: readonly Resource[],
   { orReadOnly = false, timeout, clock }: OpenOptions = {},
 ): Promise<Engine> {
-  // An engine is loaded only when it is needed, because that takes a while.
+  // Import only the engine that is needed, because each import takes time.
   const path = sqlitePath(url);
   if (path) {
     const { openReadableSqlite, openSqlite } = await import("./sqlite/engine.ts");
@@ -38,7 +38,7 @@ export async function openEngine(
   );
 }
 
-/** Whether the database at `url` exists. Only a file can be checked without connecting; for others, true. */
+/** Whether the database at `url` exists. Only a file can be checked without a connection; for other addresses, returns true. */
 export function databaseExists(url: string): boolean {
   const path = sqlitePath(url);
   return path === undefined || existsSync(path);

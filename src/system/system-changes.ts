@@ -1,4 +1,10 @@
 // Reads and changes the records of the system site: sites, keys, webhooks and operators.
+//
+// Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide on them, and commits only if the system
+// site is still at the head that was read. If another process has changed the system site in between, the caller decides again.
+//
+// Commands and the console's API read the records here. Requests of clients and the delivery of webhooks do not: the index of sites and keys
+// (http/directory.ts) and the index of webhooks (webhooks/records.ts) listen to changes of the cached snapshot of the system site.
 
 import { paced } from "../lib/event-loop.ts";
 import type { Amend } from "../model/amend.ts";
@@ -12,18 +18,18 @@ import { allResources } from "../resources/all.ts";
 import { isSameHead, loadSite } from "../store/database/site-state.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 
-/** The system site's records at one moment. */
+/** The records of the system site as of one head. */
 export interface System {
-  /** The records of a system resource, in ID order. */
+  /** Returns the records of a system resource, in ID order. */
   records<T>(resource: Resource): T[];
-  /** The ID that the next record of a system resource gets. */
+  /** Returns the ID for the next new record of a system resource. */
   nextId(resource: Resource): number;
 }
 
-/** How often a decision is repeated when others write at the same time. */
+/** Maximum attempts to decide and commit while other processes change the system site. */
 const maxAttempts = 100;
 
-/** The records in a snapshot of the system site. */
+/** Returns the records in a snapshot of the system site. */
 export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
   const records = <T>(resource: Resource): T[] =>
     Array.from(snapshot.collection(resource), ({ json }) => JSON.parse(json) as T).sort(byId);
@@ -31,14 +37,14 @@ export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
 }
 
 /**
- * The system site as it was read last, by the engine: a page of the console asks for it several times, and parsing it for 1,000 sites takes 2 ms.
- * An engine is known by its `heads`, which it shares with those that act for it (`actingAs`).
+ * The last records that `readSystemRecords` read from each engine. They are cached because a page of the console reads them several times, and
+ * parsing them takes 2 ms for 1,000 sites. The key is the engine's function `readHeads`, because an engine and its wrappers (`withActor`) share it.
  */
 const latest = new WeakMap<Engine["heads"], { readonly head: Head; readonly system: System }>();
-/** Rows of a system site that is kept: about 25 MB. */
+/** Maximum rows of a system site that is cached: about 25 MB. */
 const maxKept = 50_000;
 
-/** The system site as it is now. */
+/** Returns the records of the system site as of its present head. */
 export async function readSystem(engine: Engine): Promise<System> {
   const [head] = (await engine.heads([systemSite])) as [Head];
   const kept = latest.get(engine.heads);
@@ -50,9 +56,10 @@ export async function readSystem(engine: Engine): Promise<System> {
 }
 
 /**
- * Stores the changes that `decide` returns for the present records, all or none. If another process changes the system
- * site in between, `decide` is called again. Returns the records as JSON texts.
- * @throws Refusal from `decide`, or `conflict` when others change the system site all the time
+ * Calls `decide` with the present records, and commits all intents that it returns, or none of them. If another process changes the system site in
+ * between, or an intent is rejected, `decide` is called again, at most 100 times in all. Returns the changed records as JSON texts, in the order of
+ * the intents; a deleted record as it was before.
+ * @throws ProblemError from `decide`, or `conflict` after the last attempt
  */
 export async function changeSystem(engine: Engine, decide: (system: System) => readonly Intent[]): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -65,13 +72,13 @@ export async function changeSystem(engine: Engine, decide: (system: System) => r
   throw new Refusal("conflict", "others are changing sites, keys and webhooks all the time; try again");
 }
 
-/** The intent to create a record. @param id an ID that was never used; by default the next one. @throws Refusal `invalid-record` */
+/** Returns the intent to create a record. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
 export function toCreate(resource: Resource, values: Values, at: number, id?: number): Intent {
   const text = JSON.stringify(readNewRecord(resource, values));
   return { site: systemSite, resource: resource.name, operation: "create", id, text, actor: operatorActor, at };
 }
 
-/** The intent to change the fields in `values`. @throws Refusal `invalid-record` */
+/** Returns the intent to change the fields in `values`. @param at milliseconds since 1970. @throws ProblemError `invalid-record` */
 export function toUpdate(resource: Resource, id: number, values: Values, at: number): Intent {
   const text = JSON.stringify(readRecord(resource, values).values);
   return { site: systemSite, resource: resource.name, operation: "update", id, text, actor: operatorActor, at };
@@ -81,7 +88,7 @@ export function toDelete(resource: Resource, id: number, at: number): Intent {
   return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operatorActor, at };
 }
 
-/** A time as the records of the system site have it. @param at milliseconds since 1970 */
+/** Formats a time as the records of the system site contain it (ISO 8601, UTC). @param at milliseconds since 1970 */
 export function toInstant(at: number): string {
   return new Date(at).toISOString();
 }
@@ -89,7 +96,7 @@ export function toInstant(at: number): string {
 async function load(engine: Engine): Promise<{ system: System; head: Head; ifHead: string; size: number }> {
   const { head, rows } = await loadSite(engine, systemSite);
   const parsed = new Map<string, unknown[]>();
-  // Deleted records keep their rows, so the highest ID is the last one that was given.
+  // Deleted records keep their rows, so the highest ID in the rows is the last ID that was assigned.
   const lastIds = new Map<string, number>();
   for await (const { resource: name, id, body } of paced(rows)) {
     lastIds.set(name, Math.max(lastIds.get(name) ?? 0, id));
@@ -115,9 +122,9 @@ function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "refuse
 }
 
 /**
- * The same engine for one command or one action of an operator: whatever it changes is journaled under this actor and run.
+ * Wraps `engine` for one command or one action of an operator: the journal shows this actor and run with each change that the wrapper commits.
  * @param actor such as `operator:anna`
- * @param run the ID that all of its changes share
+ * @param run the ID that all changes of this command or action share
  */
 export function actingAs(engine: Engine, actor: string, run: string): Engine {
   const signed = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));

@@ -1,4 +1,7 @@
-// Which addresses a webhook may be delivered to. Saving, testing and delivering ask the same function.
+// Decides where webhooks may lead: which URLs are allowed, and which addresses behind them (contract section 12). This is the only place that decides
+// it: saving, testing and delivering a webhook all call `resolveAllowedUrl`.
+//
+// A delivery connects only to the addresses that this function returned for it. So a name cannot lead to another address after the check.
 
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
@@ -9,16 +12,19 @@ import { readHostname } from "../model/hostname.ts";
 import type { LookupAddresses } from "./name-resolver.ts";
 
 export interface AddressPolicy {
-  /** Networks that are allowed although they are not public, from `--webhook-allow`. */
+  /** Networks that are allowed although they are not public: the value of `--webhook-allow`. */
   readonly allow: readonly IpNetwork[];
-  /** Whether the URL may name this machine: only what the command line saves, and what it has saved. */
+  /**
+   * Whether the URL may name this machine. True for the command line, which may save such URLs, and for deliveries, because only the command line can
+   * have saved them.
+   */
   readonly isLoopbackAllowed: boolean;
   readonly lookup: LookupAddresses;
 }
 
-/** Where the URL of a webhook leads at the moment. */
+/** The URL of a webhook, and the addresses that its host has at the moment. */
 export interface Destination {
-  /** In its normal form, with a host that has no dot at its end. */
+  /** The URL in its normal form. Its host does not end with a dot. */
   readonly url: URL;
   /** The host: a name, or an address without brackets. */
   readonly host: string;
@@ -34,7 +40,9 @@ const globalUnicast = networks("2000::/3");
 /** Entries of the IANA special-purpose registries that are globally reachable, inside ranges that are not. */
 const reachable = networks("192.0.0.9/32", "192.0.0.10/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128");
 
-/** Ranges by the library's names that these registries list as globally reachable, and what no registry lists. */
+/**
+ * Ranges, by the names of ipaddr.js, that these registries list as globally reachable; and `unicast`, its name for addresses that no registry lists.
+ */
 const reachableRanges: ReadonlySet<string> = new Set([
   "unicast",
   "as112",
@@ -45,8 +53,8 @@ const reachableRanges: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks the URL of a webhook, and resolves its name once.
- * @throws Refusal `bad-request` when the URL or one of its addresses is not allowed, `unavailable` when the name cannot be resolved
+ * Checks the URL of a webhook, and resolves its host name once.
+ * @throws ProblemError `bad-request` if the URL or one of its addresses is not allowed, `unavailable` if the name cannot be resolved
  */
 export async function requireAllowed(text: string, policy: AddressPolicy): Promise<Destination> {
   const url = readUrl(text);
@@ -64,7 +72,7 @@ export async function requireAllowed(text: string, policy: AddressPolicy): Promi
   return { url, host, addresses };
 }
 
-/** @throws Refusal `bad-request` */
+/** @throws ProblemError `bad-request` */
 function readUrl(text: string): URL {
   if (text.length > maxUrlLength) throw refused(`the URL is longer than ${maxUrlLength} characters`);
   if (/[\s\p{Cc}\\]/u.test(text)) throw refused("the URL contains a space, a control character or a backslash");
@@ -89,27 +97,30 @@ async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonl
   }
 }
 
-/** Why nothing is delivered to an address of `localhost`; undefined if it is allowed. */
+/** Returns why nothing may be delivered to this address of `localhost`, or undefined if it is allowed. */
 function loopbackFault(text: string): string | undefined {
   const address = toAddress(text);
   const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
   return isThisMachine ? undefined : `${text}, which is not this machine`;
 }
 
-/** Why nothing is delivered to the address; undefined if it is allowed. @param own the addresses of this machine, which no --webhook-allow opens */
+/**
+ * Returns why nothing may be delivered to the address, or undefined if it is allowed.
+ * @param own the addresses of this machine, which `--webhook-allow` cannot allow
+ */
 function addressFault(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
   const address = toAddress(text);
   if (!address) return `${text}, which cannot be judged`;
   const inner = innerAddress(address);
   const range = inner.range();
-  // Connections to an unspecified address reach this machine, too.
+  // Connections to an unspecified address (0.0.0.0 or ::) reach this machine, too.
   const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
   if (isOwn) return `${text}, which is this machine`;
   if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
   return `${text}, which is not public (${range}); --webhook-allow allows other networks`;
 }
 
-/** The addresses of the network interfaces of this machine at the moment, in the form of `toString`. */
+/** Returns the present addresses of this machine's network interfaces, in the form of `toString`. */
 function ownAddresses(): ReadonlySet<string> {
   const interfaces = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   return new Set(interfaces.flatMap(({ address }) => toAddress(address)?.toString() ?? []));
@@ -122,7 +133,10 @@ function isPublic(address: IpAddress): boolean {
   return reachableRanges.has(address.range());
 }
 
-/** The IPv4 address that an IPv6 address leads to: IPv4-mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056). Otherwise the address. */
+/**
+ * Returns the IPv4 address that an IPv6 address leads to: IPv4-mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056). Returns any other address
+ * unchanged.
+ */
 function innerAddress(address: IpAddress): IpAddress {
   const bytes = address.toByteArray();
   if (isWithin(address, translated)) return new ipaddr.IPv4(bytes.slice(12));

@@ -1,4 +1,4 @@
-// One turn of a webhook: at most one attempt of one event.
+// Delivers the next event of a webhook: at most one attempt per call.
 
 import { nextTurn } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
@@ -14,16 +14,17 @@ import { changesEvent, cursorRevision, goneEvent, sinceOf, type WebhookEvent } f
 
 export interface TurnDependencies extends AttemptDependencies {
   readonly records: WebhookRecords;
-  /** Brings `records` up to date. */
+  /** Catches up the index of webhooks with the system site. */
   readonly refresh: () => Promise<unknown>;
-  /** By name. */
+  /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Identifies this process. */
   readonly holder: string;
 }
 
 /**
- * Takes a turn. Keeps the lease in `held` if there is more to deliver, otherwise releases it.
+ * Acquires or renews the lease of the webhook, and makes at most one attempt. Keeps the lease in `leaseRef` if there is more to deliver; otherwise
+ * releases it.
  * @param stop aborts the attempt
  */
 export async function takeTurn(
@@ -41,7 +42,7 @@ export async function takeTurn(
   const { state } = lease;
   if (state.home !== (await engine.databaseIdentity()) || isWaiting(state, clock.now()))
     return releaseHeld(held, "later");
-  // The claims of many webhooks come back together. To read an event takes a millisecond or two.
+  // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
   await nextTurn();
   const next = await nextEvent(lease, webhook, { ...dependencies, now: clock.now });
   if (next === "lost") return forgetHeld(held);
@@ -50,7 +51,7 @@ export async function takeTurn(
   return attempt(next, webhook, held, dependencies, stop);
 }
 
-/** Undefined when another process has the lease. */
+/** Returns undefined if another process has the lease. */
 async function leaseOf(
   webhook: ActiveWebhook,
   held: HeldLease,
@@ -62,33 +63,33 @@ async function leaseOf(
   return held.lease;
 }
 
-// What a webhook delivers next. Everything on which the event depends is stored before it is sent for the first time, so that each attempt of
-// any process sends the same.
+// The next event of a webhook. Everything on which the event depends is saved before it is sent for the first time. So each attempt, in whichever
+// process, sends the same event.
 
-/** Changes in one event (contract section 12). */
+/** Maximum changes in one event (contract section 12). */
 const maxChanges = 100;
-/** How often the history may be replaced while an event is made. */
+/** Maximum times that the cursor is moved to the head while one event is prepared, because the changes after it are gone. */
 const maxRestarts = 3;
 
 interface EventSources {
   readonly engine: Pick<Engine, "heads" | "journal">;
-  /** By name. */
+  /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly lastSent: LastSent;
 }
 
-/** The event, and whether there is more to deliver after it. */
+/** The event to deliver, and whether there is more to deliver after it. */
 export interface NextEvent {
   readonly event: WebhookEvent;
   readonly isMore: boolean;
 }
 
 /**
- * The event to deliver. Moves the cursor past changes of resources that the webhook does not follow.
- * @returns `none` when there is nothing to deliver, `skipped` when there is none after changes that it does not follow, `lost` when the state
- * is no longer as in the lease
+ * Returns the event to deliver, and saves what its next attempts need. Moves the cursor past changes of resources that the webhook does not follow.
+ * @returns `none`: nothing to deliver; `skipped`: the cursor only moved past changes of other resources; `lost`: others have changed the state, or
+ * the lease has ended
  */
 async function nextEvent(
   lease: WebhookLease,
@@ -103,7 +104,7 @@ async function nextEvent(
       restarts++;
       if (!(await startAnew(lease, sources, isLost))) return "lost";
     } else if (state.isGone) {
-      // An older program has not stored when.
+      // The time is missing if an older program version saved that changes are gone.
       if (state.goneAt === null && !(await lease.update({ goneAt: sources.now() }))) return "lost";
       const isMore = page.head.revision > cursorRevision(state.cursor);
       return { event: goneEvent(lease.state, webhook.siteName), isMore };
@@ -117,22 +118,25 @@ async function nextEvent(
       if (!page.isMore) return "skipped";
     }
   }
-  throw new TryAgain("the history of the website was replaced several times");
+  throw new TryAgain("the site was restored, or its journal pruned, several times while an event was prepared");
 }
 
-/** The page that is being delivered, or else the next one; `gone` when the changes after the cursor are not all there. */
+/**
+ * Reads the page that is being delivered, or else the next one. Returns `gone` if changes after the cursor are missing or belong to another epoch.
+ */
 async function readPage(
   { state }: WebhookLease,
   { resources }: ActiveWebhook,
   { engine }: EventSources,
 ): Promise<FeedPage | "gone"> {
   const { site, cursor: since, epoch, last } = state;
-  // A page that is being delivered is read up to its end, however many changes a later version of the program sees in it.
+  // A page that is being delivered is read up to its last revision. Another program version may see more changes in it, so the limit is its number of
+  // revisions.
   const limit = last > 0 ? last - cursorRevision(since) : maxChanges;
   const until = last > 0 ? { until: last } : {};
   try {
     const page = await readFeed(engine, site, { since, limit, resources, isCollapsed: false, ...until });
-    // The cursor before the first change is valid in any history.
+    // The epoch is empty for a cursor before the first change, which is valid in any epoch.
     return epoch === "" || page.head.epoch === epoch ? page : "gone";
   } catch (error) {
     if (error instanceof Refusal && error.code === "gone") return "gone";
@@ -140,7 +144,7 @@ async function readPage(
   }
 }
 
-/** Stores the limits of a page before its first attempt. */
+/** Saves the first and last revision of a page before its first attempt. Returns whether the state could be changed. */
 async function fixPage(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
   const first = changes[0]?.change.revision as number;
   const last = cursorRevision(next);
@@ -150,8 +154,9 @@ async function fixPage(lease: WebhookLease, { changes, next, head }: FeedPage): 
 }
 
 /**
- * Goes on after the last change, once the receiver has heard that it has to read the lists again.
- * @param isLost whether the database has lost what was sent
+ * Moves the cursor to the head of the site. `storefront.gone` is then delivered first: it tells the receiver to read the lists again. Returns whether
+ * the state could be changed.
+ * @param isLost whether the database has lost changes that were sent
  */
 async function startAnew(
   lease: WebhookLease,

@@ -1,4 +1,4 @@
-// One attempt of an event, and what is stored of it.
+// Makes one attempt to deliver an event, and saves its result. Also makes the test delivery of `webhook test`.
 
 import { nextTurn } from "../lib/event-loop.ts";
 import type { IpNetwork } from "../lib/networks.ts";
@@ -23,21 +23,24 @@ const actor = "webhook";
 
 export type RunnerEngine = Pick<Engine, "heads" | "journal" | "commit"> & WebhookStore;
 
-/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: by this process. */
+/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: aborted by this process. */
 export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
 
 export interface AttemptDependencies {
   readonly engine: RunnerEngine;
   readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
   readonly clock: Clock;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
   readonly lastSent: LastSent;
   readonly onAttempt: (outcome: AttemptOutcome, webhook: ActiveWebhook, milliseconds: number) => void;
   readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
 }
 
-/** Sends the event once, and releases the lease unless there is more to deliver. @param stop aborts the request */
+/**
+ * Sends the event once, and releases the lease unless there is more to deliver. Returns when the next delivery may start.
+ * @param stop aborts the request
+ */
 export async function attempt(
   { event, isMore }: NextEvent,
   webhook: ActiveWebhook,
@@ -47,17 +50,17 @@ export async function attempt(
 ): Promise<TurnResult> {
   const { engine, clock, send, onAttempt } = dependencies;
   const secrets = await engine.webhookSecrets(webhook);
-  // As what is stored of many webhooks comes back together, and each request takes about a millisecond.
+  // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
   await nextTurn();
   const at = clock.now();
   const valid = validSecrets(secrets, at);
-  // It is being removed.
+  // A webhook without a secret is being removed.
   if (valid.length === 0) return releaseHeld(held, "later");
   const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
   const begun = clock.elapsed();
   dependencies.lastSent.note((held.lease as WebhookLease).state, event.next);
-  // Nothing is awaited between this check and the request.
+  // Await nothing between this check and the request. Otherwise it could be sent after the lease.
   const received = aborting.signal.aborted
     ? undefined
     : await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
@@ -74,12 +77,12 @@ export async function attempt(
   return result;
 }
 
-/** The secrets with which a delivery at that time is signed. @param at milliseconds since 1970 */
+/** Returns the secrets that sign a delivery at that time. @param at milliseconds since 1970 */
 function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
   return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
 }
 
-/** A signal that aborts at `stop`, and before the lease ends. */
+/** Returns a signal that aborts at `stop`, or one second before the lease ends, and a function that removes its listener and timer. */
 function abortBefore(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -105,7 +108,10 @@ function outcomeOf({ status, fault }: Received, { aborted }: AbortSignal): Attem
   return aborted ? "interrupted" : "failed";
 }
 
-/** Stores what follows from a response. */
+/**
+ * Saves the result of an attempt: after a success the new cursor, after a failure the back-off and perhaps a pause. Returns when the next delivery
+ * may start.
+ */
 async function store(
   received: Received,
   { event, isMore }: NextEvent,
@@ -127,7 +133,7 @@ async function store(
   return result;
 }
 
-/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether it is paused. */
+/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether this process has paused it. */
 async function pause(
   webhook: ActiveWebhook,
   reason: string,
@@ -138,13 +144,13 @@ async function pause(
   const paused = await putPause(engine, webhook, { Paused: new Date(at).toISOString(), Reason: reason }, at);
   const [state] = await engine.webhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
-  // Whoever resumes it changes its state first, and then its record. What changed the record after this pause stays.
+  // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.
   const version = versionOf(paused.epoch, paused.revision);
   await putPause(engine, webhook, { Paused: "", Reason: "" }, at, version);
   return false;
 }
 
-/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version that the record must have */
+/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version the version that the record must have, if given */
 async function putPause(
   engine: RunnerEngine,
   { webhook: id }: ActiveWebhook,
@@ -158,7 +164,7 @@ async function putPause(
   return outcome;
 }
 
-/** Stores an attempt. It is lost if that fails, since nothing depends on it. */
+/** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
 async function note(engine: RunnerEngine, webhook: ActiveWebhook, made: WebhookAttempt): Promise<void> {
   await engine.addWebhookAttempt(webhook, made).catch(() => {});
 }
@@ -171,9 +177,9 @@ interface TestedWebhook extends WebhookKey {
 type TestStore = Pick<WebhookStore, "webhookStates" | "webhookSecrets" | "addWebhookAttempt">;
 
 /**
- * Sends `storefront.test` once, whether or not the webhook is paused, and stores the attempt. The cursor stays where it is.
+ * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
  * @param allow networks that are allowed although they are not public
- * @throws Refusal `not-found` when the webhook has no state
+ * @throws ProblemError `not-found` if the webhook has no state
  */
 export async function deliverTest(
   store: TestStore,

@@ -1,9 +1,11 @@
-// Which webhook has the next turn. Webhooks whose last attempt failed or was slow get half of the turns at most, and those of one site an
-// eighth, so that receivers that do not respond, or take long, delay no others.
+// Decides which webhook is delivered next. At most half of the deliveries are to receivers whose last attempt failed or was slow, and at most an
+// eighth are of one site. So receivers that do not respond, or respond slowly, do not delay the others.
 
-/** Deliveries at once (contract section 12), how many of them may be to receivers that are probably slow, and how many of one site. */
+/** Maximum deliveries in flight in this process (contract section 12). */
 const maxRunning = 64;
+/** Maximum deliveries in flight to receivers that are probably slow. */
 const maxSlow = maxRunning / 2;
+/** Maximum deliveries in flight of one site. */
 const maxOfSite = 8;
 
 type Speed = "quick" | "slow";
@@ -13,21 +15,22 @@ interface Turn {
   readonly speed: Speed;
 }
 
+/** The webhooks that wait for a delivery or are being delivered. A webhook is in it at most once. */
 export class TurnQueue {
-  /** The sites of the webhooks that wait. */
+  /** The sites of the waiting webhooks, by webhook. Each map is in the order of waiting. */
   readonly #waiting: Record<Speed, Map<number, number>> = { quick: new Map(), slow: new Map() };
   readonly #running = new Map<number, Turn>();
-  /** Those that were added again during their turn. */
+  /** Webhooks that were added again during their delivery. */
   readonly #again = new Set<number>();
   readonly #start: (webhook: number, site: number) => void;
   #isEnded = false;
 
-  /** @param start takes a turn, and calls `done` at its end */
+  /** @param start starts a delivery; call `finishDelivery` when it has ended */
   constructor(start: (webhook: number, site: number) => void) {
     this.#start = start;
   }
 
-  /** Gives the webhook a turn after those that wait. If it has one at the moment, `done` says that it was added again. */
+  /** Adds the webhook at the end of the queue. If it is being delivered, it is not added; `finishDelivery` then returns true. */
   add(webhook: number, { site, speed }: Turn): void {
     if (this.#running.has(webhook)) return void this.#again.add(webhook);
     this.#waiting[speed === "slow" ? "quick" : "slow"].delete(webhook);
@@ -35,14 +38,14 @@ export class TurnQueue {
     this.#fill();
   }
 
-  /** The turn of the webhook has ended. Returns whether it was added during that turn. */
+  /** Ends the delivery of the webhook, and starts waiting ones. Returns whether the webhook was added again in between. */
   done(webhook: number): boolean {
     this.#running.delete(webhook);
     this.#fill();
     return this.#again.delete(webhook);
   }
 
-  /** No turn starts any more. */
+  /** Starts no more deliveries. */
   end(): void {
     this.#isEnded = true;
   }
@@ -55,7 +58,7 @@ export class TurnQueue {
     }
   }
 
-  /** Starts the first turn that may. It passes over a few webhooks at most: those of the sites that have all their turns. */
+  /** Starts the first delivery that may start. It skips only webhooks of sites that have the maximum of deliveries in flight. */
   #startNext(speed: Speed): boolean {
     for (const [webhook, site] of this.#waiting[speed]) {
       if (this.#count((turn) => turn.site === site) >= maxOfSite) continue;

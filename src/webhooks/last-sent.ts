@@ -1,5 +1,7 @@
-// What this process has sent. A failover can lose commits: then the database has neither the last changes nor that they were delivered, and
-// other changes come under the same numbers. A page of these would not continue what the receiver has.
+// Remembers the last event that this process sent for each webhook, to detect that the database has lost changes which were delivered.
+//
+// A failover can lose commits. The database then has neither the last changes nor the cursor after their delivery, and later changes get the same
+// revisions. A page of these would not continue what the receiver has.
 
 import type { WebhookState } from "../model/webhooks.ts";
 import { isMissing, type JournalReads } from "../store/changes/feed.ts";
@@ -12,7 +14,7 @@ interface SentEvent {
   readonly rewinds: number;
 }
 
-/** The event that was sent last of each webhook, whatever became of it. */
+/** The last event that this process sent for each webhook, accepted or not. */
 export class LastSent {
   readonly #events = new Map<number, SentEvent>();
 
@@ -20,12 +22,12 @@ export class LastSent {
     this.#events.set(webhook, { cursor, epoch, rewinds });
   }
 
-  /** Forgets all but these webhooks. */
+  /** Removes all webhooks but these. */
   keep(webhooks: ReadonlyMap<number, unknown>): void {
     for (const webhook of this.#events.keys()) if (!webhooks.has(webhook)) this.#events.delete(webhook);
   }
 
-  /** Whether more was sent than the state says: an attempt is under way or failed, or the database has lost its last commits. */
+  /** Whether this process has sent more than the state says: an attempt is in flight or failed, or the database has lost its last commits. */
   isAhead(state: WebhookState): boolean {
     const sent = this.#sentIn(state);
     return (
@@ -33,19 +35,24 @@ export class LastSent {
     );
   }
 
-  /** Whether the database has lost what was sent, and its history has the same epoch still. */
+  /** Whether the database has lost changes that this process has sent, although the epoch of the site is the same. */
   async isLost(state: WebhookState, engine: JournalReads): Promise<boolean> {
     const sent = this.#sentIn(state);
     if (!sent || sent.cursor === state.cursor) return false;
     return sent.rewinds > state.rewinds || (await isMissing(engine, state.site, sent.cursor, state.epoch));
   }
 
-  /** The number of rewinds after one more, by which other processes see that what they have sent does not count any more. */
+  /**
+   * Returns the next number of rewinds, higher than in any event that this process has sent. Other processes then ignore their own last events.
+   */
   nextRewind({ webhook, rewinds }: WebhookState): number {
     return Math.max(rewinds, this.#events.get(webhook)?.rewinds ?? 0) + 1;
   }
 
-  /** Undefined if nothing was sent since the state was rewound, or since another history began, of which the receiver hears anyway. */
+  /**
+   * Returns the last event if it was sent in the present epoch and after the last rewind; otherwise undefined. After a change of the epoch, the
+   * receiver gets `storefront.gone` in any case.
+   */
   #sentIn({ webhook, epoch, rewinds }: WebhookState): SentEvent | undefined {
     const sent = this.#events.get(webhook);
     return sent && sent.epoch === epoch && sent.rewinds >= rewinds ? sent : undefined;

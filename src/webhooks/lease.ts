@@ -1,13 +1,25 @@
+// The lease: the right of one process to deliver a webhook for 25 s (contract section 12).
+//
+// One clock judges the end of a lease: that of the database (with SQLite, of the machine). This process measures the age of its lease on a clock that
+// never goes back, from before its call to the database. So it never believes that it has a lease that has already ended.
+//
+// Each change of a webhook's state is a compare-and-set. It succeeds only if this process has the lease, and if cursor, number of rewinds and number
+// of resumes are unchanged. So a process without the lease changes nothing, and no attempt undoes `webhook rewind` or `webhook resume`.
+//
+// A request is aborted one second before the lease ends, so that another process does not send the same page at the same time. A page is sent twice
+// if its process was stopped for longer than its lease, did not get the response, or could not save the new cursor. The event ID and the body are
+// the same both times.
+
 import type { WebhookChanges, WebhookKey, WebhookState, WebhookStore } from "../model/webhooks.ts";
 
-/** Milliseconds (contract section 12). */
+/** Milliseconds that a lease lasts (contract section 12). */
 const leaseTime = 25_000;
-/** Age from which on it is renewed before a request: what is left is longer than a request may take. */
+/** Age in milliseconds from which a lease is renewed before a request. The remaining time is then longer than the maximum time of a request. */
 const renewalAge = leaseTime / 3;
-/** Milliseconds before its end in which nothing is sent any more, and requests are aborted. */
+/** Milliseconds before the end of a lease in which no request is sent, and requests in flight are aborted. */
 const margin = 1000;
 
-/** How often a lease is released while an operator changes the state. */
+/** Maximum attempts to release a lease while operators change the state. */
 const maxHandOvers = 10;
 
 type LeaseStore = Pick<WebhookStore, "claimWebhook" | "updateWebhook">;
@@ -19,15 +31,18 @@ interface LeaseOptions {
   readonly clock: Clock;
 }
 
-/** Takes the lease of a webhook. Undefined when another process has it, or the webhook was removed. */
+/** Acquires the lease of a webhook. Returns undefined if another process has it, or the webhook was removed. */
 export async function takeLease(key: WebhookKey, options: LeaseOptions): Promise<WebhookLease | undefined> {
-  // The lease lasts from its call on at least, on the clock of the database.
+  // Taken before the call: on the clock of the database, the lease lasts at least `leaseMs` from now.
   const takenAt = options.clock.elapsed();
   const state = await options.store.claimWebhook(key, options.holder, leaseTime);
   return state && new WebhookLease(state, takenAt, options);
 }
 
-/** The right of this process to deliver a webhook, and the state of the webhook, which no other process changes meanwhile but to rewind or resume it. */
+/**
+ * The lease of this process on a webhook, with the state of the webhook. Until the lease ends, other processes change this state only to rewind or
+ * resume the webhook.
+ */
 export class WebhookLease {
   #state: WebhookState;
   #takenAt: number;
@@ -43,12 +58,12 @@ export class WebhookLease {
     return this.#state;
   }
 
-  /** Milliseconds in which a request may still be sent; 0 or less when there are none. */
+  /** Milliseconds in which a request may still be sent; 0 or less if it is too late. */
   get left(): number {
     return this.#takenAt + leaseTime - margin - this.#options.clock.elapsed();
   }
 
-  /** Renews it if a third of its time has passed. Returns whether this process has it still. The state may be another one then. */
+  /** Renews the lease if a third of its time has passed. Returns whether this process still has it. The state can be a different one after that. */
   async renew(): Promise<boolean> {
     const { clock, store, holder } = this.#options;
     const takenAt = clock.elapsed();
@@ -69,12 +84,15 @@ export class WebhookLease {
     return isDone;
   }
 
-  /** Lets other processes deliver the webhook at once, and makes `changes` in the same step. Returns whether that was possible, as for `update`. */
+  /**
+   * Releases the lease, so that other processes can deliver the webhook at once, and makes `changes` in the same step. Returns whether it did, as
+   * `update` does.
+   */
   release(changes: WebhookChanges = {}): Promise<boolean> {
     return this.update({ ...changes, ...released });
   }
 
-  /** Lets other processes deliver the webhook at once, whatever its state is by now. */
+  /** Releases the lease even if the webhook was rewound or resumed: reads the state again, and changes nothing else in it. */
   async handOver(): Promise<void> {
     const { store, holder } = this.#options;
     for (let attempt = 0; attempt < maxHandOvers; attempt++) {
@@ -87,17 +105,20 @@ export class WebhookLease {
 const released: WebhookChanges = { holder: null, leaseUntil: 0 };
 
 /**
- * What follows from a turn of a webhook: `more` to deliver, at once; `done`: nothing until the site changes; `later`: nothing until the state
- * is read again.
+ * When the next delivery of a webhook may start. `more`: at once. `done`: after the next change of its site. `later`: after the next scan, or after a
+ * change of its site once the cool-down is over.
  */
 export type TurnResult = "more" | "done" | "later";
 
-/** A lease that is kept between the turns of a webhook while there is more to deliver. */
+/** Refers to the lease, which is kept between two deliveries while there is more to deliver; undefined if this process has none. */
 export interface HeldLease {
   lease?: WebhookLease | undefined;
 }
 
-/** Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed meanwhile. */
+/**
+ * Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
+ * `changes` are then not made.
+ */
 export async function releaseHeld(held: HeldLease, result: TurnResult, changes?: WebhookChanges): Promise<TurnResult> {
   const { lease } = held;
   held.lease = undefined;
@@ -106,7 +127,7 @@ export async function releaseHeld(held: HeldLease, result: TurnResult, changes?:
   return "more";
 }
 
-/** Gives up a lease whose state is another one by now. The next turn of any process claims it anew. */
+/** Gives up a lease after its state was changed by others. The next delivery, in any process, acquires the lease and reads the state again. */
 export async function forgetHeld(held: HeldLease): Promise<TurnResult> {
   const { lease } = held;
   held.lease = undefined;
@@ -114,13 +135,13 @@ export async function forgetHeld(held: HeldLease): Promise<TurnResult> {
   return "more";
 }
 
-/** Time as the runner sees it. The simulation in the tests has its own. */
+/** The clocks and the timer of the runner. The simulation in the tests has its own. */
 export interface Clock {
-  /** Milliseconds since 1970. May be set back or forward. */
+  /** The wall clock, in milliseconds since 1970. It can be set back or forward. */
   now(): number;
-  /** Milliseconds since some moment. Never goes back. */
+  /** A monotonic clock, in milliseconds since some moment. It never goes back. */
   elapsed(): number;
-  /** Calls `callback` after so many milliseconds. Returns what cancels it. Does not keep the process alive. */
+  /** Calls `callback` after this time. Returns a function that cancels the call. The timer does not keep the process alive. */
   after(milliseconds: number, callback: () => void): () => void;
 }
 

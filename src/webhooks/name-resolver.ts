@@ -1,34 +1,36 @@
-// Looks up the names of receivers, a few at once. A look-up cannot be ended, and while no name server responds it keeps a thread that reads
-// files, too.
+// Resolves the names of receivers, at most four at once. A lookup cannot be aborted. While no name server responds, it occupies a thread of the pool
+// that also reads files.
 
 import { lookup as lookupName } from "node:dns/promises";
 import { type Clock, systemClock } from "./lease.ts";
 
-/** A look-up that waits or is under way, for all that want it. */
+/** A lookup that waits or runs, for all callers that want this name. */
 interface Lookup {
-  /** How many still wait for it. */
+  /** Callers that still wait for the result. */
   wanted: number;
   readonly done: PromiseWithResolvers<readonly string[]>;
 }
 
-/** The addresses of a name, at least one. Rejects when there are none, and when `signal` aborts. */
+/** Returns the addresses of a name, at least one. Rejects if it has none, and when `signal` aborts. */
 export type LookupAddresses = (name: string, signal?: AbortSignal) => Promise<readonly string[]>;
 
-/** Look-ups under way: the runtime has so many threads more than it needs otherwise (bin/runtime-settings.js). */
+/** Maximum lookups that run at the same time. The runtime has one thread more for each of them (bin/runtime-settings.js). */
 const maxRunning = 4;
-/** Those of names that were not quick the last time, so that the others never wait for these alone; and names of which that is remembered. */
+/** Maximum concurrent lookups of names that were slow or unknown, so that quick names always have free threads. */
 const maxUnproven = maxRunning / 2;
+/** Maximum names whose last lookup is remembered as quick or slow. */
 const maxRemembered = 10_000;
-/** Milliseconds of a quick look-up. */
+/** Milliseconds below which a lookup counts as quick. */
 const quickTime = 1000;
 
+/** Resolves names with a limit on concurrent lookups. A name that was quick the last time is not delayed by slow names. */
 export class Lookups {
   readonly #resolve: (name: string) => Promise<readonly string[]>;
   readonly #elapsed: Clock["elapsed"];
-  /** By name, in the order in which they were asked for. */
+  /** Lookups that wait, by name, the oldest first. */
   readonly #waiting = new Map<string, Lookup>();
   readonly #running = new Map<string, Lookup>();
-  /** Whether the last look-up of a name was quick. The longest ago first. */
+  /** Whether the last lookup of each name was quick. The oldest lookup comes first. */
   readonly #wasQuick = new Map<string, boolean>();
 
   constructor(resolve: (name: string) => Promise<readonly string[]>, { elapsed }: Pick<Clock, "elapsed">) {
@@ -37,9 +39,9 @@ export class Lookups {
   }
 
   /**
-   * The addresses of `name`, at least one. All that ask for a name at the same time share one look-up.
-   * @param signal ends the wait; one that has not begun then does not begin
-   * @throws what the resolver throws, or the reason of `signal`
+   * Resolves `name` to its addresses, at least one. Callers that ask for the same name at the same time share one lookup.
+   * @param signal ends the wait. If the lookup has not started and no other caller waits for it, it does not start.
+   * @throws the error of the resolver, or the reason of `signal`
    */
   readonly addressesOf: LookupAddresses = async (name, signal) => {
     signal?.throwIfAborted();
@@ -61,7 +63,7 @@ export class Lookups {
     return lookup;
   }
 
-  /** Begins with names that were quick; then come new ones, and then slow ones. */
+  /** Starts waiting lookups: first of names that were quick, then of new names, then of slow ones. */
   #fill(): void {
     for (const wanted of [true, undefined, false]) {
       for (const [name, lookup] of this.#waiting) {
@@ -94,7 +96,7 @@ export class Lookups {
   }
 }
 
-/** Rejects when `signal` aborts. */
+/** Returns a promise that rejects when `signal` aborts. */
 export function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const abort = () => reject(signal.reason);
@@ -109,9 +111,9 @@ const lookups = new Lookups(async (name) => {
   return all.map(({ address }) => address);
 }, systemClock);
 
-/** Milliseconds for a look-up that has no signal. */
+/** Milliseconds for a lookup without a signal. */
 const lookupTimeout = 15_000;
 
-/** The addresses of a name by the resolver of the system, at least one. @param signal ends the wait; by default after 15 s */
+/** Returns the addresses of a name by the resolver of the operating system, at least one. @param signal ends the wait; by default after 15 s */
 export const lookupAddresses: LookupAddresses = (name, signal = AbortSignal.timeout(lookupTimeout)) =>
   lookups.addressesOf(name, signal);

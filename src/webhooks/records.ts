@@ -1,3 +1,5 @@
+// Knows which webhooks may be delivered: an index of their records and of the records of their sites.
+
 import type { RecordChange } from "../model/change.ts";
 import { toDeclared } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
@@ -7,7 +9,7 @@ import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { Follower } from "../store/reads/snapshot-cache.ts";
 import { isReasonToPause } from "./retry-policy.ts";
 
-/** A webhook that is not paused, of a site that is served. */
+/** A webhook that is not paused, of a site that is neither suspended nor incomplete. */
 export interface ActiveWebhook {
   readonly site: number;
   readonly webhook: number;
@@ -28,24 +30,24 @@ type WebhookEntry = Omit<ActiveWebhook, "siteName"> & {
   readonly hasGivenUp: boolean;
 };
 
-/** Webhooks and the sites that they belong to: an index of the system site's records. */
+/** The index of all webhooks and their sites. It listens to the system site, whose records they are. */
 export class WebhookRecords implements Follower {
   readonly #sites = new Map<number, SiteEntry>();
   readonly #webhooks = new Map<number, WebhookEntry>();
-  /** Names of resources by path. */
+  /** The names of the resources, by path. */
   readonly #names: ReadonlyMap<string, string>;
 
   constructor(resources: readonly Resource[]) {
     this.#names = new Map(servedOf(resources).map(({ path, name }) => [path, name]));
   }
 
-  /** All webhooks, and those that are paused. */
+  /** The number of all webhooks, and of paused webhooks. */
   get counts(): { readonly all: number; readonly paused: number } {
     const paused = [...this.#webhooks.values()].filter(({ isPaused }) => isPaused).length;
     return { all: this.#webhooks.size, paused };
   }
 
-  /** Undefined when it is paused, or its site is suspended, incomplete or removed. */
+  /** Returns undefined if the webhook is paused, or its site is suspended, incomplete or removed. */
   active(webhook: number): ActiveWebhook | undefined {
     const entry = this.#webhooks.get(webhook);
     const site = entry && this.#sites.get(entry.site);
@@ -56,7 +58,7 @@ export class WebhookRecords implements Follower {
     return [...this.#webhooks.keys()].flatMap((id) => this.active(id) ?? []);
   }
 
-  /** Those that are paused because their receivers failed, of sites that are served. */
+  /** Returns the webhooks that are paused because their receivers failed, without those of suspended or incomplete sites. */
   allGivenUp(): ActiveWebhook[] {
     return [...this.#webhooks.values()].flatMap((entry) => {
       const site = this.#sites.get(entry.site);

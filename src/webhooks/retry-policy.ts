@@ -1,4 +1,7 @@
-// What follows from an attempt: when the next one is, and whether the webhook is paused. Nothing here reads a clock or a database.
+// Decides what follows from an attempt: when the next one is made, and whether the webhook is paused. It reads no clock and no database.
+//
+// A page is sent again until the receiver responds with 2xx: after 5 s, 1 min, 5 min, 30 min, 2 h and then every 5 h, or when `Retry-After` says
+// (contract section 12). If the 2xx response gets lost, or the new cursor cannot be saved, the page is sent again although the receiver has it.
 
 import type { WebhookChanges, WebhookState } from "../model/webhooks.ts";
 import type { Received } from "./send.ts";
@@ -7,51 +10,52 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Milliseconds after the first failed attempt, the second, and so on; after the last of them and all others, `longestPause`. */
+/** Back-off in milliseconds after the first failed attempt, the second, and so on. After more failures, it is `maxBackoffMs`. */
 const pauses = [5000, minute, 5 * minute, 30 * minute, 2 * hour];
 const shortestPause = 5000;
 const longestPause = 5 * hour;
 
-/** How long a webhook may fail before it is paused. */
+/** Milliseconds for which a webhook may fail before it is paused. */
 const maxFailing = 5 * day;
 /**
- * Attempts that must have failed in that time: fewer were made if no server ran, or the site was suspended. The schedule has at least 23 in
- * five days.
+ * Attempts that must have failed in that time. Fewer failed if no server was running, or the site was suspended. The schedule has at least 23 in five
+ * days.
  */
 const minFailures = 20;
 
-/** Characters of a reason. */
+/** Maximum characters of a reason. */
 const maxReason = 255;
 
 interface Moment {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly random: number;
 }
 
-/** What to store after a failed attempt. */
+/** The changes to save after a failed attempt. */
 interface FailureDecision {
   readonly changes: WebhookChanges;
-  /** Why the webhook is to be paused; undefined if it is not. */
+  /** Why the webhook must be paused; undefined if it need not be. */
   readonly pauseReason: string | undefined;
 }
 
 /**
- * Whether the next attempt is later. A moment that no pause reaches was stored by a clock that was wrong, and does not count.
+ * Whether the webhook backs off: the time of its next attempt has not come. Ignores a time further away than twice the longest back-off: it was
+ * stored by a wrong clock.
  * @param now milliseconds since 1970
  */
 export function isWaiting({ nextAt }: WebhookState, now: number): boolean {
   return nextAt > now && nextAt <= now + 2 * longestPause;
 }
 
-/** What to store after an attempt that the receiver accepted. @param next the cursor after what was delivered */
+/** Returns the changes of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
 export function afterSuccess(next: string): WebhookChanges {
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   return { cursor: next, since: next, ...none };
 }
 
-/** What to store after an attempt that failed, contract section 12. */
+/** Returns the changes of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
 export function afterFailure(state: WebhookState, received: Received, moment: Moment): FailureDecision {
   const failures = state.failures + 1;
   const failingSince = state.failingSince ?? moment.now;
@@ -71,20 +75,20 @@ function reasonToPause(failures: number, failingSince: number, { status, fault }
   return `${failed}; last: ${fault}`.slice(0, maxReason);
 }
 
-/** Whether a webhook that is paused for this reason has given up, rather than that an operator or an import paused it. */
+/** Whether this program wrote the reason of a pause, because the receiver failed. Other reasons are of operators and imports. */
 export function isReasonToPause(reason: string): boolean {
   return reason === gone || reason.startsWith(failed);
 }
 
-/** Milliseconds until the next attempt: what the receiver asks for, otherwise the schedule, a quarter more or less. */
+/** Returns the milliseconds until the next attempt: as the receiver asks, otherwise by the schedule, a quarter more or less. */
 function pauseAfter(failures: number, retryAfter: string | undefined, { now, random }: Moment): number {
   const wanted = toMilliseconds(retryAfter, now);
   if (wanted === undefined) return (pauses[failures - 1] ?? longestPause) * (0.75 + random / 2);
-  // Never earlier than the receiver asks.
+  // A little later than the receiver asks, but never earlier.
   return Math.min(Math.max(wanted, shortestPause), longestPause) * (1 + random / 10);
 }
 
-/** The value of `Retry-After` (RFC 9110, section 10.2.3), seconds or a date, from now. Undefined when it is neither. */
+/** Returns the milliseconds from now that `Retry-After` (RFC 9110, section 10.2.3) asks for, in seconds or as a date; undefined if it is neither. */
 function toMilliseconds(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   if (/^[0-9]{1,15}$/.test(retryAfter)) return Number(retryAfter) * 1000;

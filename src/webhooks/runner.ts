@@ -1,6 +1,13 @@
-// Delivers the webhooks of a database, beside any number of other processes that do the same. A webhook is the feed of a site, pushed: its
-// state (model/webhooks.ts) has a cursor, and one process at a time, by a lease, sends what comes after it (deliver-next.ts). The state is read again
-// every two seconds, which is how a process finds what another one left behind; changes of a site come sooner, by its watch.
+// Delivers the webhooks of a database. Every server process runs one; leases decide which process delivers a webhook (lease.ts).
+//
+// A webhook becomes due in two ways: a scan of all states every two to four seconds, which also takes over webhooks of dead processes, and a
+// notification that its site has changed. Due webhooks wait in the delivery queue (delivery-queue.ts). A delivery makes at most one attempt
+// (deliver-next.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan.
+//
+// Invariants:
+// - This process makes one delivery per webhook at a time, and at most 64 in all. At most 32 of them are to failing or slow receivers.
+// - After `done`, changes are debounced. After `later`, changes start nothing for two seconds. So a busy site costs a few requests per second.
+// - `stop` aborts the requests in flight and releases the leases, so that another process continues at once.
 
 import type { Logger } from "pino";
 import { messageOf } from "../lib/errors-for-log.ts";
@@ -17,20 +24,21 @@ import type { ActiveWebhook } from "./records.ts";
 import { isWaiting } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
-/** Milliseconds between two looks at all states, and how many times as long as the look took. With the longest, a webhook is taken over in 30 s. */
+/** Minimum and maximum milliseconds between two scans of all states. With the maximum, another process takes over a webhook within 30 s. */
 const [shortestPause, longestPause] = [2000, 4000];
+/** Pause between two scans, as a multiple of the duration of a scan. */
 const pausesPerLook = 20;
-/** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
+/** Cool-down in milliseconds after a delivery that ended with `later`: changes of the site do not start another delivery during this time. */
 const restTime = 2000;
 
-/** Milliseconds from which on an attempt was slow. */
+/** Milliseconds from which on an attempt counts as slow. */
 const slowTime = 1000;
 
-/** Milliseconds in which changes gather after a request that left nothing to deliver, and how many more for each webhook that does so. */
+/** Debounce time in milliseconds after a delivery that left nothing to deliver, and the additional time per webhook that is debouncing. */
 const gatherTime = 250;
 const gatherTimePerWebhook = 20;
 
-/** Calls back whenever a site has new changes, until the returned function is called. */
+/** Calls `onChange` after each change of the site, until the returned function is called. */
 type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
 
 interface RunnerDependencies extends Omit<TurnDependencies, "lastSent"> {
@@ -44,12 +52,12 @@ export class WebhookRunner {
   readonly #turns = new TurnQueue((webhook, site) => void this.#takeTurn(webhook, site));
   readonly #leases = new Map<number, HeldLease>();
   readonly #running = new Set<Promise<void>>();
-  /** Until when, by the clock's `elapsed`, changes of the site give a webhook no turn. */
+  /** The end of the cool-down of each webhook, on the monotonic clock. */
   readonly #resting = new Map<number, number>();
   readonly #lastSent = new LastSent();
   /** Webhooks whose last attempt by this process was slow. */
   readonly #slow = new Set<number>();
-  /** Webhooks that let changes gather, and whether there are any. */
+  /** Webhooks that are debouncing, and whether their site has changed since. */
   readonly #gathering = new Map<number, boolean>();
   readonly #watches = new Map<number, () => void>();
   readonly #logLimit: LogLimit;
@@ -72,17 +80,17 @@ export class WebhookRunner {
     this.#lookAfter(0);
   }
 
-  /** The webhooks that are not paused and may deliver in this database, by ID. */
+  /** The webhooks that are not paused and may deliver in this database, by ID, as of the last scan. */
   get seen(): ReadonlyMap<number, SeenWebhook> {
     return this.#seen;
   }
 
-  /** The webhooks of this database whose receivers failed, by ID: they are paused, and how far they are behind is still watched. */
+  /** The webhooks of this database that are paused because their receivers failed, by ID. Metrics still show how far they are behind. */
   get givenUp(): ReadonlyMap<number, SeenWebhook> {
     return this.#givenUp;
   }
 
-  /** Aborts the requests under way, and lets other processes go on at once. */
+  /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
   async stop(): Promise<void> {
     this.#turns.end();
     this.#stop.abort();
@@ -109,7 +117,7 @@ export class WebhookRunner {
     if (!this.#stop.signal.aborted) this.#lookAfter(Math.min(Math.max(pause, shortestPause), longestPause));
   }
 
-  /** Reads all states, and gives a turn to each webhook that is due. */
+  /** Reads all states, and enqueues each webhook that may have changes to deliver. */
   async #look(): Promise<void> {
     const { engine, records, refresh, clock } = this.#dependencies;
     await refresh();
@@ -125,7 +133,7 @@ export class WebhookRunner {
     for (const [id, until] of this.#resting) if (until <= clock.elapsed()) this.#resting.delete(id);
   }
 
-  /** Follows exactly these sites from now on. */
+  /** Subscribes to exactly these sites. */
   #watch(heads: ReadonlyMap<number, Head>): void {
     for (const [site, stopWatch] of this.#watches) {
       if (heads.has(site)) continue;
@@ -146,7 +154,7 @@ export class WebhookRunner {
     for (const { webhook } of this.#bySite.get(site) ?? []) this.#addChanged(webhook);
   }
 
-  /** Gives a webhook whose site has changed a turn, unless it rests. */
+  /** Enqueues a webhook whose site has changed, unless it backs off or cools down. While it is debouncing, only marks the change. */
   #addChanged(webhook: number): void {
     const seen = this.#seen.get(webhook);
     if (this.#gathering.has(webhook)) this.#gathering.set(webhook, true);
@@ -174,7 +182,7 @@ export class WebhookRunner {
     this.#run(
       takeTurn(webhook, held, this.#dependencies, this.#stop.signal)
         .catch((error): TurnResult => {
-          // What is stored is not known. The next turn reads it.
+          // The stored state is not known now. The next delivery reads it.
           held.lease = undefined;
           this.#logError(error);
           return "later";
@@ -193,7 +201,10 @@ export class WebhookRunner {
     else this.#gather(webhook, isChanged);
   }
 
-  /** Lets the next changes gather for a moment, so that a site that changes all the time costs a few requests per second, not one per change. */
+  /**
+   * Waits a moment for further changes before the next delivery, so that a site that changes all the time costs a few requests per second, not one
+   * per change.
+   */
   #gather(webhook: number, isChanged: boolean): void {
     this.#gathering.set(webhook, isChanged);
     this.#dependencies.clock.after(gatherTime + gatherTimePerWebhook * this.#gathering.size, () => {
@@ -203,7 +214,7 @@ export class WebhookRunner {
     });
   }
 
-  /** Runs work for which `stop` waits. It does not reject. */
+  /** Runs work that `stop` waits for. It must not reject. */
   #run(work: Promise<void>): void {
     const running = work.finally(() => this.#running.delete(running));
     this.#running.add(running);
@@ -218,19 +229,19 @@ export class WebhookRunner {
   }
 }
 
-// What is stored of the webhooks that may be delivered here, read in portions with a turn of the event loop after each.
+// The states of the webhooks that may be delivered in this database. They are read in chunks, with a tick of the event loop after each.
 
-/** Webhooks or sites that are read at once: about a millisecond. */
+/** Webhooks or sites per read. It takes about a millisecond. */
 const portion = 200;
 
-/** What the last look found of a webhook. */
+/** A webhook as of the last scan. */
 export interface SeenWebhook {
   readonly state: WebhookState;
-  /** The end of the journal of its site. */
+  /** The head of its site. */
   readonly head: Head;
 }
 
-/** The webhooks of `active` that may deliver in this database, by ID. */
+/** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
 async function lookAt(
   active: readonly ActiveWebhook[],
   engine: Pick<RunnerEngine, "databaseIdentity" | "webhookStates" | "heads">,
@@ -263,7 +274,7 @@ async function inPortions<T, R>(
   const found: R[] = [];
   for (let i = 0; i < values.length; i += portion) {
     found.push(...(await read(values.slice(i, i + portion))));
-    // Reads of SQLite take no turn of the event loop.
+    // Reads of SQLite are synchronous: they never yield to the event loop.
     await nextTurn();
   }
   return found;

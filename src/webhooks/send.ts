@@ -1,4 +1,4 @@
-// One attempt of a delivery: a POST over a new connection to an address that was checked for this attempt.
+// Sends one request to a receiver: a POST over a new connection, to an address that was checked for this attempt.
 
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
@@ -8,16 +8,17 @@ import { Refusal } from "../model/errors.ts";
 import { type AddressPolicy, type Destination, requireAllowed } from "./address-policy.ts";
 import { rejection } from "./name-resolver.ts";
 
-/** What a receiver did with an attempt. */
+/** The result of an attempt, as the receiver caused it. */
 export interface Received {
-  /** The status of the response; null if there was none. */
+  /** The status of the response; null without a response. */
   readonly status: number | null;
   /** The value of `Retry-After`, if the response has one. */
   readonly retryAfter: string | undefined;
-  /** What went wrong, in one line; null for a status of 2xx. Nothing in it was chosen by the receiver. */
+  /** The failure, in one line; null for a status of 2xx. The receiver cannot choose any part of this text. */
   readonly fault: string | null;
 }
 
+/** A request to a receiver. */
 export interface Delivery {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,27 +26,27 @@ export interface Delivery {
 }
 
 interface SendOptions extends AddressPolicy {
-  /** PEM of a certificate authority in place of those of the system. */
+  /** Certificate authorities as PEM, instead of those of the runtime. */
   readonly ca?: string;
-  /** Milliseconds for everything: name, connection, TLS, request and response. */
+  /** Maximum milliseconds for everything: name, connection, TLS, request and response. */
   readonly timeout?: number;
 }
 
-/** Milliseconds (contract section 12). */
+/** Maximum milliseconds of an attempt (contract section 12). */
 const sendTimeout = 15_000;
-/** Bytes of the header section (as for requests to us) and of the body that are read of a response. The body is dropped. */
+/** Maximum bytes of a response that are read: of the header section (as for requests to us), and of the body, which is discarded. */
 const maxHeaderSize = 16_384;
 const maxBody = 65_536;
 
 /**
  * Sends `delivery` once, without following redirects. Never rejects.
- * @param signal ends the attempt; it then has no status, unless the response had begun
+ * @param signal aborts the attempt. The result then has no status, unless the response had begun.
  */
 export async function send(delivery: Delivery, options: SendOptions, signal: AbortSignal): Promise<Received> {
   const timeout = options.timeout ?? sendTimeout;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   try {
-    // Whatever becomes of the look-up, the attempt has its time.
+    // The race ends the attempt in time, even if the lookup does not end.
     const lookup: AddressPolicy["lookup"] = (name) => options.lookup(name, ended);
     const allowed = requireAllowed(delivery.url, { ...options, lookup });
     const destination = await Promise.race([allowed, rejection(ended)]);
@@ -63,7 +64,7 @@ function post(
 ): Promise<Received> {
   const { promise, resolve, reject } = Promise.withResolvers<Received>();
   let response: IncomingMessage | undefined;
-  // The status counts whatever becomes of the body.
+  // Once a response has begun, its status counts, even if its body fails.
   const end = (error: unknown) => {
     request.destroy();
     if (response) resolve(toReceived(response));
@@ -88,18 +89,18 @@ function post(
   return promise;
 }
 
-/** The name in the URL is the one in `Host`, in TLS and in the certificate; the connection goes to the addresses that were checked. */
+/** Sends the name in the URL as `Host` and in TLS, and checks the certificate for it. The connection goes only to the addresses that were checked. */
 function open({ url, host, addresses }: Destination, options: RequestOptions): ClientRequest {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_, { all: isAll }, callback) =>
     isAll ? callback(null, all) : callback(null, all[0]?.address ?? "", all[0]?.family);
   const { port, pathname, search } = url;
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
-  // Without an agent there is no other proxy, no connection of an earlier attempt, and none that is kept.
+  // Without an agent: no proxy, no connection that an earlier attempt has used, and none that is kept.
   return request({ ...options, host, port, path: pathname + search, lookup, agent: false });
 }
 
-/** Reads a body and drops it, so that the receiver can finish. Calls `onEnd` at its end or its bound. */
+/** Reads a body and discards it, so that the receiver can finish. Calls `onEnd` at its end, or when it is longer than the maximum. */
 function drop(response: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
@@ -121,7 +122,7 @@ function failed(fault: string): Received {
   return { status: null, retryAfter: undefined, fault };
 }
 
-/** What went wrong, in our words: messages of the runtime may quote what the receiver sent. */
+/** Returns the cause of a failure in our words, because messages of the runtime can quote bytes that the receiver sent. */
 function faultOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return "the attempt was interrupted";
   if (error instanceof Refusal) return error.message;

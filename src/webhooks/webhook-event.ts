@@ -1,4 +1,4 @@
-// The events that webhooks deliver: their IDs and bodies.
+// The events that webhooks deliver: their IDs, bodies and signatures (contract section 12).
 
 import { createHmac } from "node:crypto";
 import { json } from "../formats/json.ts";
@@ -6,8 +6,9 @@ import type { Resource } from "../model/resource.ts";
 import type { WebhookState } from "../model/webhooks.ts";
 import type { FeedPage } from "../store/changes/feed.ts";
 
+/** An event, ready to be signed and sent. */
 export interface WebhookEvent {
-  /** The same for each attempt. Without a dot, so that it can be signed. */
+  /** The ID, the same for each attempt. It contains no dot, because the signature separates its parts by dots. */
   readonly id: string;
   readonly body: string;
   /** The cursor after this event. */
@@ -15,7 +16,7 @@ export interface WebhookEvent {
 }
 
 /**
- * The event of a page of changes. Each attempt has the same bytes, unless the program was upgraded.
+ * Creates the event of a page of changes. Each attempt has the same bytes, unless the program was upgraded.
  * @param state with the first and last revision of the page
  * @param resources by name
  */
@@ -38,31 +39,34 @@ export function changesEvent(
   };
 }
 
-/** The event for a webhook whose changes are no longer all there: the receiver has to read the lists again. @param state that is gone */
+/**
+ * Creates the event that tells a receiver to read the lists again, because changes after its cursor are gone.
+ * @param state the state of a webhook that must send it
+ */
 export function goneEvent(state: WebhookState, site: string): WebhookEvent {
   const { cursor } = state;
   const now = state.goneAt ?? 0;
-  // A database that has lost its last commits may come to the same cursor twice, so the time makes the ID unique.
+  // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
   const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
   return bareEvent("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
 }
 
-/** The event of `webhook test`. @param random makes its ID unique */
+/** Creates the event of `webhook test`. @param random makes its ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
   return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
 }
 
-/** The `Next` of the event that the receiver accepted last, by which it sees that nothing is missing in between. */
+/** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */
 export function sinceOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
   return since ?? cursor;
 }
 
-/** The number of the change after which a reader with this cursor goes on. */
+/** Returns the revision in a cursor: the page after this cursor begins with the next change. */
 export function cursorRevision(cursor: string): number {
   return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
-/** What identifies the entry of a cursor beside its number. */
+/** Returns the digest in a cursor, which identifies the entry together with the revision. */
 function markIn(cursor: string): string {
   return cursor.slice(0, cursor.lastIndexOf("."));
 }
@@ -87,11 +91,11 @@ function toInstant(at: number): string {
 
 // Signatures of deliveries: Standard Webhooks 1.0.
 
-/** What a secret begins with; base64 follows. */
+/** The prefix of a secret; base64 follows. */
 const secretPrefix = "whsec_";
 
 /**
- * The header fields of a delivery: its ID, the time of the attempt, and a signature for each secret.
+ * Returns the header fields of a delivery: its ID, the time of the attempt, and a signature for each secret.
  * @param at milliseconds since 1970
  * @param secrets `whsec_` and base64
  */

@@ -1,4 +1,4 @@
-// Delivery of webhooks in a process that serves.
+// Starts the delivery of webhooks in a server process, and reports its metrics.
 
 import type { Logger } from "pino";
 import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
@@ -18,7 +18,7 @@ import { cursorRevision } from "./webhook-event.ts";
 
 interface WebhookDelivery {
   families(): Promise<MetricFamily[]>;
-  /** Aborts the requests under way, and lets other processes go on at once. */
+  /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
   const records = new WebhookRecords(resources);
   snapshots.follow(records);
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
-  // Only the command line saves URLs of this machine.
+  // A URL of this machine is allowed here: only the command line can have saved it.
   const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
   const runner = new WebhookRunner({
     engine,
@@ -60,9 +60,9 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
   };
 }
 
-// What Prometheus gets of webhooks. Each process knows all webhooks, so the gauges of several processes become one by their maximum.
+// Metrics of webhooks. Each process knows all webhooks, so the gauges of several processes are aggregated by maximum.
 
-/** Webhooks with series of their own: those that are furthest behind. */
+/** Maximum webhooks with a series of their own: those with the most undelivered changes. */
 const maxSeries = 100;
 
 type AttemptCounts = Record<AttemptOutcome, number>;
@@ -76,7 +76,7 @@ interface MetricSources {
   readonly now: () => number;
 }
 
-/** The families of this process, as of the last look at the states. */
+/** Returns the metrics of this process, as of the last scan of the states. */
 async function webhookFamilies({ engine, records, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
   const { all, paused } = records.counts;
   const lags = [...runner.seen.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
@@ -101,7 +101,7 @@ async function webhookFamilies({ engine, records, runner, attempts, now }: Metri
     gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
     gauge(
       "storefront_webhook_lag_changes",
-      "Changes of the website after what was delivered, for the 100 webhooks that are furthest behind.",
+      "Changes of the site that were not delivered, for the 100 webhooks that are furthest behind.",
       labelled(furthest.map(({ changes }) => changes)),
       "max",
     ),
@@ -117,7 +117,7 @@ async function webhookFamilies({ engine, records, runner, attempts, now }: Metri
 interface Lag {
   readonly labels: { readonly webhook: string };
   readonly site: number;
-  /** What was delivered. */
+  /** The last revision that was delivered. */
   readonly revision: number;
   readonly changes: number;
 }
@@ -127,7 +127,7 @@ function toLag({ state: { webhook, site, cursor }, head }: SeenWebhook): Lag {
   return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
 }
 
-/** The age of the first change after what was delivered; 0 when it cannot be read. */
+/** Returns the age in seconds of the first change that was not delivered; 0 if it cannot be read. */
 async function secondsBehind(
   engine: Pick<RunnerEngine, "journal">,
   { site, revision }: Lag,

@@ -2,15 +2,15 @@
 
 import { parseHeaders, RequestError } from "./request-header.ts";
 
-/** Bounds of a line between chunks and of the trailer section, in bytes. */
+/** Maximum bytes of a line between chunks, and of the trailer section. */
 const maxLine = 1024;
 const maxTrailer = 16 * 1024;
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"`;
 /**
- * The size and the extensions of a chunk (RFC 9112 section 7.1.1). Whitespace around extensions was once allowed. It is refused,
- * because other parsers refuse it too.
+ * The size and the extensions of a chunk (RFC 9112 section 7.1.1). Whitespace around extensions was once allowed. It is malformed here, as in other
+ * parsers.
  */
 const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*\r\n$`);
 
@@ -18,14 +18,15 @@ const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${q
 export class ChunkedDecoder {
   /** The part of the body that comes next. */
   #next: "size" | "data" | "end of data" | "trailer" | "nothing" = "size";
-  /** Bytes of the current chunk that have not arrived. */
+  /** Bytes of the current chunk that have not arrived yet. */
   #left = 0;
-  /** The beginning of a line whose end has not arrived. */
+  /** The part of the current line that has arrived. */
   #line = "";
-  /** Length of the trailer section so far. */
+  /** Length of the trailer section so far, in bytes. */
   #trailer = 0;
   #isMalformed = false;
 
+  /** Whether the whole body has been decoded, including its trailer section. */
   get isComplete(): boolean {
     return this.#next === "nothing";
   }
@@ -35,9 +36,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes `bytes` and passes the data to `onData`.
+   * Decodes `bytes` and passes the data of the chunks to `onData`.
    * @returns how many of the bytes belong to the body
-   * @throws RequestError `malformed`. Nothing after that can be decoded.
+   * @throws RequestError `malformed`; after that, do not call it again
    */
   decode(bytes: Buffer, onData: (part: Buffer) => void): number {
     let at = 0;

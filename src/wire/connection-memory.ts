@@ -1,53 +1,60 @@
-// The memory that connections use: input that is not read yet, bodies that have not arrived completely, and responses that are not sent yet.
+// Limits the memory of all connections of a listener: unread input, incomplete request bodies and unsent responses.
+//
+// Each connection counts its buffers through a `MemoryShare`. Above the limit, connections are ended, beginning with the connection without progress
+// for the longest time.
 
 import { Queue, QueueEntry } from "./round-robin.ts";
 
-/** The memory of all connections of a listener, and its bound. */
+/** The memory budget that the connections of a listener share. */
 export class ConnectionMemory {
   readonly #limit: number;
   readonly #onCutOff: () => void;
-  /** How many times each buffer is in use: one list may be on its way to many clients. It counts once. */
+  /** The number of uses of each buffer. The same list may be sent to many clients; its buffer counts once. */
   readonly #uses = new Map<ArrayBufferLike, number>();
-  /** The connections that use memory, in the order of their last progress. */
+  /** The connections that use memory, the one without progress for longest first. */
   readonly #shares = new Queue<MemoryShare>();
   #bytes = 0;
 
   /**
    * @param limit bytes; above it, the connections without progress for the longest time are ended
-   * @param onCutOff is called for each of these
+   * @param onCutOff called for each connection that was ended
    */
   constructor(limit: number, onCutOff: () => void) {
     this.#limit = limit;
     this.#onCutOff = onCutOff;
   }
 
+  /** The bytes of all buffers in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
+  /** Counts one more use of `buffer`. */
   add(buffer: ArrayBufferLike): void {
     const uses = this.#uses.get(buffer) ?? 0;
     this.#uses.set(buffer, uses + 1);
     if (uses === 0) this.#bytes += buffer.byteLength;
   }
 
+  /** Counts one use of `buffer` less. */
   remove(buffer: ArrayBufferLike): void {
     const uses = this.#uses.get(buffer) ?? 0;
     if (uses > 1) this.#uses.set(buffer, uses - 1);
     else if (this.#uses.delete(buffer)) this.#bytes -= buffer.byteLength;
   }
 
-  /** Moves the share to the end of the order. */
+  /** Puts a share at the end of the order, because its connection has made progress. */
   enter(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
   }
 
+  /** Removes a share from the order, because its connection uses no memory. */
   leave(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
   }
 
-  /** Ends connections until the rest is within the limit. The last one is never ended. */
+  /** Ends connections until the others are within the limit. The connection that made progress last is never ended. */
   relieve(): void {
     for (let share = this.#shares.first; share?.after && this.#bytes > this.#limit; share = this.#shares.first) {
       this.#shares.delete(share);
@@ -57,13 +64,13 @@ export class ConnectionMemory {
   }
 }
 
-/** The memory of one connection. */
+/** The memory that one connection uses of the budget. */
 export class MemoryShare {
-  /** Ends the connection, which then releases all of it. */
+  /** Ends the connection, which then releases all its buffers. */
   readonly end: () => void;
   readonly #memory: ConnectionMemory;
   readonly #entry = new QueueEntry<MemoryShare>(this);
-  /** Buffers in use. */
+  /** Number of buffers that this connection counts. */
   #count = 0;
 
   constructor(memory: ConnectionMemory, end: () => void) {
@@ -71,6 +78,7 @@ export class MemoryShare {
     this.end = end;
   }
 
+  /** Counts the buffer of `bytes`, and then ends other connections if the limit is exceeded. */
   hold(bytes: Uint8Array): void {
     this.#count++;
     this.#memory.add(bytes.buffer);
@@ -78,13 +86,17 @@ export class MemoryShare {
     this.#memory.relieve();
   }
 
+  /** Stops counting a buffer that `retain` counted. */
   release(bytes: Uint8Array): void {
     this.#count--;
     this.#memory.remove(bytes.buffer);
     if (this.#count === 0) this.#memory.leave(this.#entry);
   }
 
-  /** Holds `after` in place of `before`, unless its buffer has at most 16 KiB: the smallest part keeps all of it. Returns what is held. */
+  /**
+   * Counts the buffer of `after` instead of that of `before`; buffers up to 16 KiB are not counted. A slice counts as its whole buffer, which it
+   * keeps alive. Returns the bytes that are counted now; pass them as `before` the next time.
+   */
   exchange(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
     const next = after && after.buffer.byteLength > maxUncounted ? after : undefined;
     if (next?.buffer === before?.buffer) return before;
@@ -93,11 +105,11 @@ export class MemoryShare {
     return next;
   }
 
-  /** Other connections are ended before this one, as it has just made progress. */
+  /** Records that the connection has just made progress, so that other connections are ended before it. */
   noteProgress(): void {
     if (this.#count > 0) this.#memory.enter(this.#entry);
   }
 }
 
-/** Bytes that every connection can use uncounted: about half a header section. */
+/** Maximum bytes of a buffer that `replaceBuffer` does not count: enough for an incomplete header section, which has at most 16 KiB. */
 const maxUncounted = 16 * 1024;

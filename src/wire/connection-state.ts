@@ -1,32 +1,33 @@
-// What a connection is doing. It handles one request at a time, in the order in which they arrive (RFC 9112 section 9.3.2):
+// The states of a connection. It handles one request at a time, in the order of arrival (RFC 9112 section 9.3.2).
 //
-//     idle -> readingHeader -> handling -> responding -> idle, or readingHeader if more has arrived already
+//     each request:        idle -> readingHeader -> handling -> responding -> idle (or readingHeader, if the next request has begun to arrive)
+//     the last response:   any of these -> sendingLast -> lingering -> closed
+//     a cut-off:           any state -> closed
 //
-// The last response, or none, leads from any of these to
-//
-//     sendingLast -> lingering -> closed
-//
-// and a connection that is cut off is closed in any state. `closed` is final.
+// The last response can be missing, for example if the client closes its side while the connection is idle. The state `closed` is final.
 
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 
-/** `since` is in seconds of the listener's clock; in the states of a request, it is when that began to arrive. */
+/**
+ * The state of a connection. `since` is in seconds of the listener's clock: in `lingering`, when that state began; in the other states, when the
+ * request began to arrive.
+ */
 export type ConnectionState = Idle | ReadingHeader | Handling | Responding | SendingLast | Lingering | Closed;
 
-/** Nothing of a next request has arrived, but for an empty line before it. */
+/** The connection waits for a request. At most an empty line before it has arrived. */
 interface Idle {
   readonly kind: "idle";
 }
 
-/** The first `examined` bytes of the input do not contain a whole header section. */
+/** A request has begun to arrive. The first `examined` bytes of the input do not contain its whole header section. */
 interface ReadingHeader {
   readonly kind: "readingHeader";
   readonly since: number;
   readonly examined: number;
 }
 
-/** The handler has the request. Its body, if there is one, may still arrive. */
+/** The handler has the request. The request's body, if there is one, may still be arriving. */
 export interface Handling {
   readonly kind: "handling";
   readonly since: number;
@@ -34,21 +35,21 @@ export interface Handling {
   readonly body: RequestBody | undefined;
 }
 
-/** The output has the response. Not all of it is sent, or not all of the request's body has been read, which is dropped. */
+/** The output has the response, but part of the response is unsent, or part of the request's body has not arrived and will be discarded. */
 export interface Responding {
   readonly kind: "responding";
   readonly since: number;
   readonly body: RequestBody | undefined;
 }
 
-/** The output has the last response, if there is one. What the client still sends is dropped. */
+/** The output has the last response, if there is one. Further input is discarded. */
 interface SendingLast {
   readonly kind: "sendingLast";
 }
 
 /**
- * All is sent and the server's side of the connection is closed. What the client sends until it closes its own is read and dropped:
- * otherwise a reset could destroy the last response before the client has read it (RFC 9112 section 9.6).
+ * Everything is sent, and the server has closed its side of the connection. Until the client closes its side, input is read and discarded.
+ * Otherwise a reset could destroy the last response before the client has read it (RFC 9112 section 9.6).
  */
 interface Lingering {
   readonly kind: "lingering";
@@ -63,33 +64,33 @@ export const idle: ConnectionState = { kind: "idle" };
 export const sendingLast: ConnectionState = { kind: "sendingLast" };
 export const closed: ConnectionState = { kind: "closed" };
 
-/** The body of the request that is under way, if it has one. */
+/** Returns the body of the current request; undefined without a request, and if the request has no body. */
 export function bodyOf(state: ConnectionState): RequestBody | undefined {
   return state.kind === "handling" || state.kind === "responding" ? state.body : undefined;
 }
 
-/** Whether reading can go on with `available` bytes of input. Half a header section is read again only when more of it has arrived. */
+/** Whether `available` bytes of input can be read now. An incomplete header section is read again only when more of it has arrived. */
 export function canRead(state: ConnectionState, available: number): boolean {
   if (state.kind === "readingHeader") return available > state.examined;
   return bodyOf(state)?.isComplete === false;
 }
 
-/** Whether the handler works on a request, and does not wait for its body. */
+/** Whether the handler has a request and the server does not wait for the client to send more of its body. */
 export function isWithHandler(state: ConnectionState): boolean {
   return state.kind === "handling" && !state.body?.isAwaited;
 }
 
-/** Whether everything that the client still sends is dropped. */
+/** Whether further input is discarded, because the connection is ending. */
 export function isEnding({ kind }: ConnectionState): boolean {
   return kind === "sendingLast" || kind === "lingering" || kind === "closed";
 }
 
-/** How many idle timeouts a request with a body may take to arrive, and a client to close its side. */
+/** Maximum time for a request with a body to arrive, and for a client to close its side, as a multiple of the idle timeout. */
 const maxTimeouts = 30;
 
 /**
- * When the client must have done its part, however many bytes it sends until then (RFC 9112 section 9.5); in seconds of the listener's
- * clock.
+ * Returns the deadline of the state, in seconds of the listener's clock; infinity if it has none. By then the client must have sent its request or
+ * closed its side, even if it sends bytes all the time (RFC 9112 section 9.5).
  */
 export function deadlineOf(state: ConnectionState, idleTimeout: number): number {
   switch (state.kind) {

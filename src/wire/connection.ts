@@ -1,4 +1,15 @@
-// One client's connection: its turns among the others, how long it waits for its client, and how it ends.
+// One client connection: when it may run, when it times out, and how it closes. The requests themselves are in request-loop.ts.
+//
+// A connection runs one step when bytes arrive (one request or part of a body). Further steps wait in the round robin (round-robin.ts), so
+// that no client blocks the others. A connection without a step waits for its client or for the handler.
+//
+// Invariants:
+// - A connection is in the idle queue only while it waits for its client. It leaves the queue when a request reaches the handler, and returns when
+//   the response is sent.
+// - Only a silent or slow client times out. The time that the handler takes does not count.
+// - The last response is delivered before the socket closes. The server closes its side, reads until the client closes, and then ends the connection
+//   (RFC 9112 section 9.6).
+// - `closed` is final. Every buffer that the memory budget counts is released by then.
 
 import type { Socket } from "bun";
 import { type ConnectionMemory, MemoryShare } from "./connection-memory.ts";
@@ -9,23 +20,23 @@ import { RequestError } from "./request-header.ts";
 import { RequestLoop } from "./request-loop.ts";
 import { QueueEntry, type Turn, type Turns } from "./round-robin.ts";
 
-/** What all connections of a listener share. */
+/** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {
   readonly handler: Handler;
   readonly turns: Turns;
   readonly memory: ConnectionMemory;
   readonly places: Places;
-  /** Bound of a request body. */
+  /** Maximum size of a request body. */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */
   readonly idleTimeout: number;
-  /** Seconds since the listener began, counted by its timer. */
+  /** The listener's clock: seconds since the listener started, counted by its timer. */
   now: number;
-  /** Whether each connection ends with its next response. */
+  /** Whether the listener is stopping, so that each connection closes after its next response. */
   isStopping: boolean;
 }
 
-/** Seconds in which the first request of a new connection may be on its way. */
+/** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
 const newbornTime = 2;
 
 export class Connection implements Turn {
@@ -36,12 +47,12 @@ export class Connection implements Turn {
   readonly #share: MemoryShare;
   readonly #requests: RequestLoop;
   readonly #pace = new ClientPace();
-  /** When it was opened, in seconds of the listener's clock. */
+  /** When the connection was opened, in seconds of the listener's clock. */
   readonly #openedAt: number;
   #hasHadRequest = false;
-  /** When the client last sent or read something, in seconds of the listener's clock. */
+  /** When the client last sent or read something, or was sent a response, in seconds of the listener's clock. */
   #activeAt: number;
-  /** Whether it ends with its next turn. Many may be overdue at once, and the system takes time to free what it keeps of each. */
+  /** Whether to time out at the next step. Timeouts are spread over steps because the kernel needs time to free each socket. */
   #isSweptOut = false;
 
   constructor(socket: Socket<unknown>, context: ConnectionContext) {
@@ -54,33 +65,33 @@ export class Connection implements Turn {
     context.places.idle.add(this.#idle);
   }
 
-  /** Whether a request is under way or a response not yet sent. */
+  /** Whether a request has begun to arrive or is being handled, or a response is not yet sent. */
   get isBusy(): boolean {
     return !this.isDone && this.#requests.state.kind !== "idle";
   }
 
-  /** Whether the last response is sent. The connection may still exist, until its client closes it. */
+  /** Whether the last response is sent. The connection may still exist until its client closes it. */
   get isDone(): boolean {
     const { state, output } = this.#requests;
     return output.isEmpty && isEnding(state);
   }
 
-  /** Whether it has just been opened, and its first request may be on its way. */
+  /** Whether the connection was opened in the last 2 s and has not had a request yet: the first one may still be in transit. */
   get isNewborn(): boolean {
     return !this.#hasHadRequest && this.#context.now - this.#openedAt <= newbornTime;
   }
 
-  /** Whether the server has waited for its client for some time: the client does not read a response, or does not send a body. */
+  /** Whether the server waits for the client, and has done so for more than 2 s: the client does not read a response, or does not send a body. */
   get isSlow(): boolean {
     return this.#pace.isKnown && this.#waitsForClient;
   }
 
-  /** Bytes per second that its client has read or sent of late, while the server waited for it. */
+  /** Bytes per second that the client has read or sent recently while the server waited for it, averaged over up to 8 s. */
   get rate(): number {
     return this.#pace.rate;
   }
 
-  /** Reads what the client sent: at once up to the end of one request, and more when it is this connection's turn. */
+  /** Handles bytes that the client sent: at once up to the end of one request; the rest in later steps of the round robin. */
   receive(bytes: Buffer): void {
     const { turns } = this.#context;
     if (!this.#requests.receive(bytes)) return;
@@ -88,7 +99,7 @@ export class Connection implements Turn {
     else if (this.takeTurn()) turns.add(this.#turn);
   }
 
-  /** The system accepts output again. */
+  /** Handles the event that the kernel's send buffer has space again. */
   drain(): void {
     const { output } = this.#requests;
     if (output.isEmpty) return;
@@ -96,64 +107,69 @@ export class Connection implements Turn {
     this.#context.turns.add(this.#turn);
   }
 
-  /** The client closed its side. It may still wait for responses. */
+  /** Handles the event that the client has closed its side. The client may still wait for responses. */
   clientEnd(): void {
     this.#requests.client.end();
     this.goOn();
   }
 
-  /** The connection does not exist any more. */
+  /** Handles the event that the socket is closed. */
   closed(): void {
     this.#context.turns.delete(this.#turn);
     this.#context.places.idle.delete(this.#idle);
     this.#requests.close();
   }
 
-  /** Ends the connection, in a turn of its own, if the server has waited too long for its client. Called once a second. */
+  /** Called once a second. If the server has waited too long for the client, lets the connection end in a later step of the round robin. */
   sweep(): void {
     const { turns } = this.#context;
     const { state, output } = this.#requests;
     if (this.#waitsForClient) this.#pace.tick();
     const isOurTurn = (turns.has(this.#turn) && !output.isBlocked) || isWithHandler(state);
     this.#isSweptOut = !isOurTurn && this.#isOverdue;
-    // The system reports that it accepts output again only when much of its buffer is free. A slow reader may need longer than the
-    // idle timeout for that, so the output is offered again here.
+    // The kernel reports free space only when much of its send buffer is free. A slow client may need longer than the idle timeout to
+    // read that much, so try to write once a second.
     if (output.isBlocked) output.offerAgain();
     if (this.#isSweptOut || output.isBlocked) turns.add(this.#turn);
   }
 
-  /** Ends the connection, unless it is busy: then it ends with its next response. */
+  /** Ends the connection if it is idle. A busy one ends with its next response (`isStopping`). */
   stop(): void {
     if (this.isBusy) return;
     this.#requests.endAfterOutput();
     this.goOn();
   }
 
-  /** Ends the connection now. What the system has accepted still reaches the client; a response that is cut off ends in a reset. */
+  /** Ends the connection now. Bytes that the kernel has accepted still reach the client; a response that is cut off ends in a reset. */
   end(): void {
     if (this.#requests.output.isEmpty) this.#close();
     else this.#socket.terminate();
   }
 
-  /** Ends the connection after a fault of this program or of the runtime. */
+  /** Ends the connection with a reset after a bug or an error of the runtime, and lets the handler log `error`. */
   fail(error: unknown): void {
     this.#context.handler.respondUnreadable(error, this.#requests.client.address);
     this.#socket.terminate();
   }
 
+  /** Records that the client has sent or read `bytes` bytes, or has been sent a response to read. */
   noteActive(bytes = 0): void {
     this.#activeAt = this.#context.now;
     this.#pace.move(bytes);
     this.#share.noteProgress();
   }
 
+  /**
+   * Runs one step. Then times out, if `checkTimeout` has decided so and the client has not made progress since. Returns whether there is another
+   * step to run now.
+   */
   takeTurn(): boolean {
     if (this.#requests.step()) this.#beginRequest();
     if (this.#isSweptOut && this.#sweepOut()) return false;
     return this.#settle();
   }
 
-  /** Waits for a turn, if there is something to do. */
+  /** Adds the connection to the round robin if there is a step to run. */
   goOn(): void {
     if (this.#settle()) this.#context.turns.add(this.#turn);
   }
@@ -163,14 +179,17 @@ export class Connection implements Turn {
     this.#context.places.idle.delete(this.#idle);
   }
 
-  /** Whether nothing goes on until the client reads more of a response, or sends more of a body. Only then may it make room for another. */
+  /**
+   * Whether nothing happens until the client reads more of a response, or sends more of a body. Only then may the connection be ended to make
+   * room for another.
+   */
   get #waitsForClient(): boolean {
     const { state, input, output } = this.#requests;
     if (state.kind === "handling") return state.body?.isWaitedFor === true && !input.bytes;
     return output.isBlocked;
   }
 
-  /** Ends the connection, unless its client has done its part since the sweep. Returns whether it did. */
+  /** Times out, unless the client has made progress since `checkTimeout`. Returns whether it timed out. */
   #sweepOut(): boolean {
     this.#isSweptOut = false;
     if (!this.#isOverdue || isWithHandler(this.#requests.state)) return false;
@@ -178,7 +197,7 @@ export class Connection implements Turn {
     return true;
   }
 
-  /** Whether the client sends and reads nothing, or sends too slowly (RFC 9112 section 9.5). */
+  /** Whether the client has been inactive for too long, is too slow, or has passed the deadline of its state (RFC 9112 section 9.5). */
   get #isOverdue(): boolean {
     const { now, idleTimeout } = this.#context;
     const { state, output } = this.#requests;
@@ -187,8 +206,8 @@ export class Connection implements Turn {
   }
 
   /**
-   * Sends 408 if a request has begun (RFC 9110 section 15.5.9). Otherwise the connection just ends (RFC 9112 section 9.5): a client
-   * would take the 408 for the response to its next request.
+   * Responds with 408 if a request has begun (RFC 9110 section 15.5.9). Otherwise just ends the connection (RFC 9112 section 9.5), because the
+   * client would take the 408 for the response to its next request.
    */
   #timeOut(): void {
     const { state, output } = this.#requests;
@@ -199,7 +218,7 @@ export class Connection implements Turn {
     else this.end();
   }
 
-  /** Whether there is something to do. If not, the connection waits for its client or for the handler, or ends. */
+  /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */
   #settle(): boolean {
     if (this.#requests.state.kind === "closed") return false;
     const hasMore = this.#requests.hasStep;
@@ -210,7 +229,7 @@ export class Connection implements Turn {
 
   #wait(): void {
     const { state, client, output } = this.#requests;
-    // What is missing of the body will not come (RFC 9112 section 8).
+    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8).
     if (client.isEnded) bodyOf(state)?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
     this.#pace.reset();
@@ -221,7 +240,7 @@ export class Connection implements Turn {
     else if (client.isEnded || isLast) this.#linger();
   }
 
-  /** Closes the server's side, and then waits for the client to close its own (RFC 9112 section 9.6). */
+  /** Closes the server's side, and then lets the connection wait until the client closes its own (RFC 9112 section 9.6). */
   #linger(): void {
     this.#requests.linger();
     if (this.#requests.client.isEnded) this.#close();
@@ -229,8 +248,8 @@ export class Connection implements Turn {
   }
 
   /**
-   * Closes both sides. With TLS, `end` alone would wait for the client's close_notify, forever if it does not come: RFC 8446 section
-   * 6.1 does not require the client to send one.
+   * Closes both sides. With TLS, `end` alone would wait for the client's close_notify, which RFC 8446 section 6.1 does not require the client to
+   * send. Without it, the connection would never close.
    */
   #close(): void {
     this.#socket.shutdown();
@@ -238,39 +257,39 @@ export class Connection implements Turn {
   }
 }
 
-/** Bytes per second that a client must move, on average over a minute for which the server waits for it. */
+/** Minimum bytes per second that a client must read or send, averaged over a minute (60 s) of waiting for it. A slower client times out. */
 const minRate = 256;
 const minute = 60;
 
-/** Seconds for which the server waits for a client before its connection may make room for another. */
+/** Seconds that the server waits for a client before its connection may be ended to make room for another. */
 const grace = 2;
 
-/** Seconds over which the rate is averaged. */
+/** Maximum seconds over which the rate is averaged. */
 const memory = 8;
 
 /**
- * How fast a client does its part since its connection was last idle: reads a response, or sends a body. Only the time counts in which the
- * server waits for it, in seconds of the listener's clock.
+ * Measures how fast a client reads a response or sends a body, since its connection was last idle. Only the seconds count in which the server
+ * waits for the client, by the listener's clock.
  */
 class ClientPace {
   #seconds = 0;
   #rate = 0;
-  /** Bytes since the last second, and in the present minute. */
+  /** Bytes since the last tick, and since the current minute began. */
   #ofSecond = 0;
   #ofMinute = 0;
   #isTooSlow = false;
 
-  /** Bytes per second, of late. */
+  /** Bytes per second, averaged over up to 8 s. */
   get rate(): number {
     return this.#rate;
   }
 
-  /** Whether the server has waited for long enough to tell how fast the client is. */
+  /** Whether the server has waited long enough (more than 2 s) to know the rate. */
   get isKnown(): boolean {
     return this.#seconds > grace;
   }
 
-  /** Whether less than 256 bytes per second were moved in a whole minute. */
+  /** Whether the client has read or sent less than 256 bytes per second in the last whole minute. */
   get isTooSlow(): boolean {
     return this.#isTooSlow;
   }
@@ -279,9 +298,9 @@ class ClientPace {
     this.#ofSecond += bytes;
   }
 
-  /** Counts a second at whose end the server waits for the client. */
+  /** Counts one second. Call it once a second if the server waits for the client at that moment. */
   tick(): void {
-    // What was moved before the server began to wait went into the buffers of the system.
+    // Bytes before the first tick do not count: the kernel's buffers took them, not the client.
     if (this.#seconds > 0) {
       this.#rate += (this.#ofSecond - this.#rate) / Math.min(this.#seconds, memory);
       this.#ofMinute += this.#ofSecond;
@@ -291,7 +310,7 @@ class ClientPace {
     this.#seconds++;
   }
 
-  /** To be called when the connection is idle: the client has done its part. */
+  /** Starts again from zero. To be called when the connection becomes idle. */
   reset(): void {
     if (this.#seconds === 0) return;
     this.#seconds = 0;

@@ -1,4 +1,8 @@
-// The bytes of responses on the wire (RFC 9112 sections 2 and 4).
+// Encodes responses to bytes (RFC 9112 sections 2 and 4).
+//
+// All responses share one buffer: each response is encoded into it, and passed to the kernel before the next one. First the body is copied to
+// `bodyAt`. Then the header section is written in front of it, from its end to its beginning, because its length depends on the body. So most
+// responses are sent in one write, without an allocation.
 
 import type { BufferWithHeadroom } from "../lib/bytes.ts";
 import {
@@ -13,28 +17,27 @@ import {
   writeBefore,
 } from "./response.ts";
 
-// All responses share one buffer: each is encoded into it and passed to the system before the next one. The header section ends at
-// `bodyAt`, where the body begins, so that both are sent with one write though the length of the header section depends on the body.
 const buffer = Buffer.allocUnsafe(256 * 1024);
+/** The index in the buffer at which the header section ends and the body begins. */
 const bodyAt = 4 * 1024;
-/** A body up to this size is copied to follow its header section in one write; of a longer one, only the first 16 KiB. */
+/** Maximum bytes of a body that is copied whole behind its header section. Of a larger body, only the first 16 KiB are copied. */
 const maxCopied = 64 * 1024;
 const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
 const nothing: readonly Uint8Array[] = [];
 
-/** The bytes to send: `bytes` from `start` to `end`, then `rest`. */
+/** The bytes to send: `bytes` from `start` up to `end`, and then `rest`. */
 export interface EncodedResponse {
-  /** Up to `stableFrom`, valid only until the next response is encoded. */
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** From here on, `bytes` do not change. */
+  /** The index from which on `bytes` never change. Bytes before it are valid only until the next response is encoded. */
   readonly stableFrom: number;
   readonly rest: readonly Uint8Array[];
 }
 
+/** Encodes a response. Send or copy the result before the next call (`stableFrom`). */
 export function encodeResponse(response: WireResponse, framing: ResponseFraming): EncodedResponse {
   const { body } = response;
   if (typeof body === "string") return encodeText(response, framing, body);
@@ -44,13 +47,13 @@ export function encodeResponse(response: WireResponse, framing: ResponseFraming)
 }
 
 function encodeText(response: WireResponse, framing: ResponseFraming, text: string): EncodedResponse {
-  // A character takes up to three bytes.
+  // A UTF-16 unit takes at most three bytes in UTF-8.
   if (text.length * 3 > bodySpace.length) return encodeParts(response, framing, [Buffer.from(text)]);
   const { written } = encoder.encodeInto(text, bodySpace);
   return withHeader(response, framing, written, written, nothing);
 }
 
-/** A small body, or the start of a large one, is copied behind the header section; the rest is sent without a copy. */
+/** Encodes a body in parts: copies a small body, or the start of a large one, behind the header section. The rest is sent without a copy. */
 function encodeParts(response: WireResponse, framing: ResponseFraming, parts: readonly BodyPart[]): EncodedResponse {
   const length = partsLength(parts);
   const limit = length <= maxCopied ? maxCopied : copiedStart;
@@ -63,6 +66,7 @@ function encodeParts(response: WireResponse, framing: ResponseFraming, parts: re
   return withHeader(response, framing, length, copied, copied < length ? partsFrom(parts, copied) : nothing);
 }
 
+/** Encodes a body with free space before it, by writing the header section into that space. */
 function encodeWithHeadroom(
   response: WireResponse,
   framing: ResponseFraming,
@@ -73,6 +77,11 @@ function encodeWithHeadroom(
   return { bytes: memory, start: headerAt, end: memory.length, stableFrom: start, rest: nothing };
 }
 
+/**
+ * Writes the header section in front of a body in the shared buffer; into a buffer of its own if it is too long.
+ * @param length bytes of the whole body
+ * @param copied bytes of the body that are in the shared buffer
+ */
 function withHeader(
   response: WireResponse,
   framing: ResponseFraming,
@@ -90,10 +99,10 @@ function withHeader(
   return { bytes, start: 0, end: bytes.length, stableFrom: 0, rest: unsent };
 }
 
-/** More bytes than the status line and the lines that are added here. */
+/** Upper bound for the bytes of the status line and of the header fields that this file adds. */
 const maxOwnBytes = 256;
 
-/** Writes the header section so that it ends before `end`. Returns where it begins; undefined if there may be too little space. */
+/** Writes the header section so that it ends before the index `end`. Returns the index of its first byte; undefined if the space may be too small. */
 function writeHeader(
   { status, headers }: WireResponse,
   { connection }: ResponseFraming,
@@ -104,14 +113,14 @@ function writeHeader(
   if (mostBytes(headers) + maxOwnBytes > end) return undefined;
   let start = writeBefore(target, end, endings[connection ?? "none"]);
   const { date, dateAndLength } = dateLines();
-  // Neither has content. A 204 must not have a Content-Length, and a 304 need not (RFC 9110 section 8.6).
+  // These responses have no content. A 204 must not have a Content-Length, and a 304 need not have it (RFC 9110 section 8.6).
   if (status === 304 || status === 204) start = writeBefore(target, start, date);
   else start = writeBefore(target, writeBefore(target, start, length), dateAndLength);
   start = writeBefore(target, start, headers);
   return writeBefore(target, start, statusLine(status));
 }
 
-/** The end of the header section, by the value of `Connection`. */
+/** The last line and the empty line of a header section, by the value of `Connection`. */
 const endings = {
   none: "\r\n\r\n",
   close: "\r\nConnection: close\r\n\r\n",
@@ -155,18 +164,19 @@ function toStatusLine(status: number | string, reason: string): string {
   return `HTTP/1.1 ${status} ${reason}\r\n`;
 }
 
-// The current date in the form of `Date` (RFC 9110 section 6.6.1), made once per second: to read the clock and to compare takes longer than to
-// write the text.
+// The field `Date` (RFC 9110 section 6.6.1). A timer makes its text once per second, because reading the clock for each response would take longer
+// than writing the text.
 
-/** `Date`, without the end of the line, and the same with the beginning of `Content-Length`. */
 interface DateLines {
+  /** The field `Date`, without the end of its line. */
   readonly date: string;
+  /** The same, followed by the field `Content-Length` up to its value. */
   readonly dateAndLength: string;
 }
 
 let current: DateLines | undefined;
 
-/** The lines for a response that is sent now. If the event loop is late, they are as late. */
+/** Returns the lines for a response that is sent now. If the event loop is blocked, their time is late by as long. */
 function dateLines(): DateLines {
   current ??= makeLines();
   return current;

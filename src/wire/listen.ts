@@ -1,3 +1,11 @@
+// Listens on a port for HTTP/1.1 (RFC 9112): opens the socket, gives each client a `Connection`, and stops.
+//
+// A listening socket can hand its port over to another one, in this process (a new certificate) or in another process (a successor). The new
+// socket is opened first (`reusePort`). Then, on Linux, the old socket ignores new clients, which try again and reach the new one, and it closes
+// when the handshakes in progress have ended. So no client is reset.
+//
+// On Linux, socket options limit the buffers of the kernel too, because no budget of this process counts them.
+
 import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
 import { cFunctions } from "../lib/operating-system.ts";
@@ -15,30 +23,30 @@ export interface Certificate {
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** The port; 0 picks a free one. */
   readonly port: number;
-  /** Undefined for HTTP. */
+  /** The certificate for HTTPS; undefined for HTTP. */
   readonly tls?: Certificate | undefined;
   /** Whether several processes can listen on this port. */
   readonly reusePort: boolean;
   /** Seconds after which a client that neither sends nor reads times out. */
   readonly idleTimeout: number;
-  /** The largest request body. */
+  /** Maximum size of a request body, in bytes. */
   readonly maxBodyBytes: number;
-  /** Bytes that the system receives of a connection before they are read, on Linux. Undefined for as many as it likes, up to 32 MiB. */
+  /** Maximum bytes of a connection that the kernel receives before this process reads them, on Linux. Undefined: the kernel decides, up to 32 MiB. */
   readonly receiveBuffer?: number;
-  /** Bytes that the system accepts for a connection and cannot send yet, on Linux. Undefined for as many as it likes, up to 4 MiB. */
+  /** Maximum bytes of a connection that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB. */
   readonly unsent?: number;
-  /** The most connections at once. At this limit, a new one takes the place of another if one can make room (places.ts). Otherwise it is closed. */
+  /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (places.ts). */
   readonly connections: number;
-  /** The most bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
+  /** Maximum bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
   readonly memory: number;
 }
 
 export interface ListenerUsage {
-  /** Open connections. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Bytes of memory that they use. */
+  /** Bytes of memory that the connections use. */
   readonly bytes: number;
 }
 
@@ -46,18 +54,19 @@ export interface Listener {
   readonly url: string;
   readonly port: number;
   usage(): ListenerUsage;
-  /** Uses another certificate for new connections. Needs `reusePort`. @throws Error when it is invalid; the previous one stays in use */
+  /** Uses another certificate for new connections. Needs `reusePort`. @throws Error if the certificate is invalid; the previous one stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
   /**
-   * Accepts no new connections, and ends each of the others with its next response. Idle ones end after `idleSeconds`, for a listener that another one
-   * on the port succeeds. Resolves when all have ended, at most `seconds` after that.
+   * Stops: accepts no new connections, and ends each connection after its next response, idle connections after `idleSeconds`. Resolves when all
+   * connections have ended. `seconds` after the idle ones, ends the rest, even during a request.
+   * @param idleSeconds more than 0 only if a successor listens on the same port; by default 0
    */
   stop(seconds: number, idleSeconds?: number): Promise<void>;
 }
 
 /**
- * Speaks HTTP/1.1 (RFC 9112) on a port.
- * @throws Error when the port is taken, or the certificate is invalid
+ * Listens on a port and passes the requests to `handler`.
+ * @throws Error if the port is taken or the certificate is invalid
  */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, tls } = options;
@@ -83,7 +92,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     },
     async stop(seconds, idleSeconds = 0) {
       context.isStopping = true;
-      // Idle connections get time only if there is a successor.
+      // `idleSeconds` is more than 0 only if there is a successor.
       await (idleSeconds > 0 ? leaveToSuccessor(socket) : closeSocket(socket));
       await stopConnections(connections, seconds, idleSeconds);
       clearInterval(timer);
@@ -110,14 +119,17 @@ function openSocket(
 }
 
 function descriptorOf(listening: TCPSocketListener<Connection>): number | undefined {
-  // The types do not have it.
+  // The runtime has this property, but its types do not.
   return (listening as { readonly fd?: number }).fd;
 }
 
-/** Milliseconds in which handshakes end that are under way. Clients who have been ignored meanwhile try again after a second, not before. */
+/**
+ * Milliseconds to wait for TCP handshakes in progress. A client whose first packet is ignored in this time tries again after a second, when the
+ * socket is closed.
+ */
 const handshakeTime = 100;
 
-/** Closes a listening socket when the clients that have begun to connect to it have done so. New ones go to another socket on the port. */
+/** Closes a listening socket after the TCP handshakes in progress. New clients reach another socket on the port. */
 async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {
   const fd = descriptorOf(socket);
   if (fd !== undefined && refuseConnections(fd)) await Bun.sleep(handshakeTime);
@@ -125,8 +137,8 @@ async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<
 }
 
 /**
- * Closes a listening socket. The system resets what waits in its accept queue. So all of it is accepted first, in a whole turn of the event
- * loop: the first immediate comes before the runtime looks for input, the second one right after.
+ * Closes a listening socket. The kernel resets connections that still wait in the socket's accept queue. So first lets the runtime accept all of
+ * them, in one whole tick of the event loop. The first immediate runs before the runtime polls its sockets, the second one right after the poll.
  */
 async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void> {
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -149,7 +161,7 @@ function createContext(
   };
 }
 
-/** Gives each new connection a place, and passes its events on. */
+/** Returns the socket callbacks: they make room for each new connection, and pass its events to its `Connection`. */
 function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> {
   const { places } = context;
   return {
@@ -159,7 +171,7 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
       if (hasPlace) places.add(socket.data);
       else socket.data.end();
     },
-    // With this handler, `open` comes before the TLS handshake, so that a client that stalls in the handshake times out.
+    // Because this callback exists, the runtime calls `open` before the TLS handshake, so that a client that stalls in the handshake times out.
     handshake(_socket, isDone, error) {
       if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
         context.handler.note("TLS handshake failed", error.message);
@@ -176,10 +188,13 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
   };
 }
 
-/** Milliseconds in which requests that have just been sent arrive. They get a response, with `Connection: close`. */
+/** Minimum milliseconds between the stop and the end of idle connections. Requests that were just sent arrive in this time and get a response. */
 const arrivalTime = 10;
 
-/** Ends each connection after its next response, idle ones after `idleSeconds`, and after `seconds` more the rest. */
+/**
+ * Ends all connections. Each ends by itself after its next response; idle ones are ended after `idleSeconds` (at least 10 ms), and all others
+ * `seconds` later.
+ */
 async function stopConnections(
   connections: ReadonlySet<Connection>,
   seconds: number,
@@ -191,7 +206,7 @@ async function stopConnections(
   for (const connection of connections) connection.end();
 }
 
-/** Waits until `isDone`, for at most so many milliseconds. */
+/** Waits until `isDone` returns true, which it checks every 10 ms, or until the time is over. */
 async function waitUntil(isDone: () => boolean, milliseconds: number): Promise<void> {
   const deadline = performance.now() + milliseconds;
   while (!isDone() && performance.now() < deadline) await Bun.sleep(10);
@@ -202,26 +217,26 @@ function every(connections: Iterable<Connection>, isTrue: (connection: Connectio
   return true;
 }
 
-// What the system keeps of each connection outside this process, on Linux. The connections of a listening socket inherit its options.
+// Limits of the kernel's buffers for each connection, on Linux. Connections inherit the options of their listening socket.
 
-/** Of setsockopt(2) on Linux. */
+/** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
 const [socketLevel, receiveBufferSize] = [1, 8];
 const [tcpLevel, notSentLowWater] = [6, 25];
 
 /**
- * Bounds what the system receives of each connection before this process reads it. Without it, Linux lets a client send up to 32 MiB ahead of
- * its responses, and the event loop reads or drops all of that at once when the client goes away.
+ * Limits the bytes of each connection that the kernel receives before this process reads them. Otherwise Linux lets a client send up to 32 MiB ahead
+ * of its responses, and the event loop reads or discards all of that at once when the client disconnects.
  * @param listening the file descriptor of the listening socket
- * @param bytes Linux takes twice as much for its own records
+ * @param bytes the limit; Linux doubles it, for its own records
  */
 function boundReceived(listening: number, bytes: number): void {
   setOption(listening, socketLevel, receiveBufferSize, bytes);
 }
 
 /**
- * Bounds what the system accepts of each connection and cannot send yet, because its client does not read. What is under way to a client
- * that reads is not part of it, so a distant one gets its bytes as fast as without the bound. Without it, Linux keeps up to 4 MiB for each
- * client that does not read, which no budget of this process counts, and the event loop frees all of that when the connection ends.
+ * Limits the bytes of each connection that the kernel accepts from this process but has not sent, for example because the client does not read. Bytes
+ * in transit do not count, so distant clients are not slower. Otherwise Linux buffers up to 4 MiB for each client that does not read. No budget of
+ * this process counts these bytes, and the event loop frees all of them when the connection ends.
  * @param listening the file descriptor of the listening socket
  */
 function boundUnsent(listening: number, bytes: number): void {
@@ -234,10 +249,10 @@ function setOption(socket: number, level: number, option: number, value: number)
   cFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
 }
 
-/** File descriptors for everything but client connections: the runtime, the database, and connections that are being closed. */
+/** File descriptors reserved for other purposes than client connections: the runtime, the database, and connections that are being closed. */
 const reserved = 64;
 
-/** How many file descriptors this process may have open at once (POSIX `RLIMIT_NOFILE`). The runtime has already raised it to the hard limit. */
+/** Returns the maximum number of open file descriptors (POSIX `RLIMIT_NOFILE`). The runtime has already raised it to the hard limit. */
 export function descriptorLimit(): number {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } };
   const limit = userLimits?.open_files?.soft;
@@ -245,16 +260,16 @@ export function descriptorLimit(): number {
   return typeof limit === "number" ? limit : 1024;
 }
 
-/** The maximum of `--connections` with this limit of file descriptors, and its default: nine tenths of the limit. */
+/** Returns the maximum of `--connections` for a limit of file descriptors (64 less), and its default (nine tenths, at most the maximum). */
 export function connectionsWithin(descriptors: number): { readonly max: number; readonly byDefault: number } {
   const max = Math.max(1, descriptors - reserved);
   return { max, byDefault: Math.min(max, Math.max(1, Math.floor(descriptors * 0.9))) };
 }
 
-// A listening socket that another one on the same port replaces. When it is closed, the system resets what has reached it and is not accepted:
-// connections in its accept queue, and those whose handshake is still under way. So before that, it gets no new ones.
+// The end of a listening socket that another one on the same port replaces. When a listening socket is closed, the kernel resets the connections
+// in its accept queue and the handshakes in progress. So a filter first keeps new handshakes away from it.
 
-/** Of setsockopt(2) on Linux. */
+/** SO_ATTACH_FILTER of setsockopt(2) on Linux. */
 const attachFilter = 26;
 
 /**
@@ -270,10 +285,10 @@ const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFals
 ];
 
 /**
- * Lets a listening socket ignore clients that begin to connect, on Linux. They try again after a second, by themselves (RFC 6298 section 2), and
- * then reach another socket on the port if this one is closed.
+ * Lets a listening socket ignore the first packets of new clients, on Linux. The kernel of a client repeats the packet after a second (RFC 6298
+ * section 2). If this socket is closed by then, the packet reaches another socket on the port.
  * @param listening the file descriptor of the listening socket
- * @returns whether the system does that
+ * @returns whether the kernel has accepted the filter; always false on other systems
  */
 function refuseConnections(listening: number): boolean {
   const instructions = Buffer.alloc(8 * dropFirstPackets.length);
@@ -283,7 +298,7 @@ function refuseConnections(listening: number): boolean {
     instructions.writeUInt8(ifFalse, 8 * index + 3);
     instructions.writeUInt32LE(constant, 8 * index + 4);
   }
-  // struct sock_fprog: the number of instructions, and where they are.
+  // struct sock_fprog: the number of instructions, and their address.
   const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
   const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
   const { setsockopt } = cFunctions({ setsockopt: types }) ?? {};

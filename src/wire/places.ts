@@ -1,35 +1,38 @@
-// The places for connections, as many as the limit of a listener. When all are taken, a new connection needs that of another. These make room, in
-// this order:
+// Limits the number of connections of a listener. At the limit, another connection must end for each new one. The first rule that applies decides:
 //
-// 1. the connection that has been idle longest. One that has just been opened does so only as long as half of the places are idle: a client that
-//    opens many does not end the requests of others, and takes its turn among the idle ones
-// 2. of those that wait for their client (it does not read a response, or does not send a body), the slowest, after a grace of 2 s
-// 3. a request that waits for something else than its client, if the handler has one (`Handler.makeRoom`)
+// 1. The connection that has been idle longest ends. A connection that was opened in the last 2 s ends only if at least half of all connections
+//    are idle. So a client that opens many connections does not end the requests of others: its connections end like other idle ones.
+// 2. The slowest client's connection ends. Slow clients do not read a response or do not send a body, and the server has waited for them for
+//    more than 2 s.
+// 3. The handler ends a request that waits for something else than its client, such as a long poll (`Handler.makeRoom`).
 //
-// If none does, all requests are being worked on, and the new connection is turned away.
+// If no rule applies, all requests are being worked on, and the new connection is closed at once.
 
 import type { Connection } from "./connection.ts";
 import type { Handler, Incident } from "./request.ts";
 import { Queue } from "./round-robin.ts";
 
 /**
- * Connections above the limit, while requests that make room get their responses. The descriptors that are kept for other purposes than
- * connections (listen.ts) are enough for them.
+ * Maximum connections above the limit, while the requests that rule 3 has ended get their responses. The file descriptors that are reserved for
+ * other purposes (listen.ts) are enough for them.
  */
 const maxAbove = 16;
 
-/** Connections that one search finds. It looks at all connections, so it is not repeated for each new one. */
+/** Maximum number of slow connections that one search returns. A search reads all connections, so its result serves several new ones. */
 const maxFound = 64;
 
 export class Places {
-  /** Connections that wait for a request, the longest idle first. Half a header section does not make one busy: it costs its client nothing. */
+  /**
+   * Idle connections, the longest idle first. A connection with an incomplete header section counts as idle, because sending half a header costs
+   * an attacker nothing.
+   */
   readonly idle = new Queue<Connection>();
   readonly #limit: number;
   readonly #handler: Handler;
   readonly #taken = new Set<Connection>();
-  /** Connections that waited for their client when they were last searched, the slowest last. */
+  /** The slow connections that the last search found and that have not been ended, the slowest last. */
   #slow: Connection[] = [];
-  /** The second in which all that were slow enough were found. */
+  /** The second of the last search that found all slow connections. Another search in the same second would find nothing new. */
   #searchedAt = -1;
 
   constructor(limit: number, handler: Handler) {
@@ -37,19 +40,20 @@ export class Places {
     this.#handler = handler;
   }
 
+  /** All open connections. */
   get connections(): ReadonlySet<Connection> {
     return this.#taken;
   }
 
-  /** Whether there are more connections than the limit allows, so that the next one that is done ends. */
+  /** Whether there are more connections than the limit. Then a connection ends as soon as it is idle or has sent its response. */
   get areTooMany(): boolean {
     return this.#taken.size > this.#limit;
   }
 
   /**
-   * Makes room for one more connection, if need be.
+   * Makes room for one more connection: at the limit, ends another one by the rules above.
    * @param now seconds of the listener's clock
-   * @returns whether there is room
+   * @returns false if all connections must stay, so that the new one must be closed
    */
   makeRoom(now: number): boolean {
     if (this.#taken.size < this.#limit) return true;
@@ -106,7 +110,7 @@ export class Places {
   }
 }
 
-/** Inserts a connection before those that are slower. */
+/** Inserts a connection into `found`, which is ordered from the fastest to the slowest. */
 function insertByRate(found: Connection[], connection: Connection): void {
   const { rate } = connection;
   let [start, end] = [0, found.length];

@@ -1,17 +1,20 @@
 // The body of a request while it arrives: with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
+//
+// The connection passes the body's bytes in small steps (`readStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
+// complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./connection-memory.ts";
 import { RequestError, type RequestFraming, type RequestHeader } from "./request-header.ts";
 
-/** Bytes of a body that are read in one step. A chunk may be one byte. */
+/** Maximum bytes of a body that are read in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
 const maxStep = 16 * 1024;
 
 /**
- * The body of a request; undefined when it has none or an empty one (RFC 9112 section 6.3).
- * @param limit bytes; of a longer body nothing is kept
- * @param share counts what is kept until the body is complete
+ * Returns the body of a request; undefined if the request has no body or an empty one (RFC 9112 section 6.3).
+ * @param limit maximum size in bytes; a longer body is discarded
+ * @param share counts the memory of the body until the body is complete
  * @param ask sends `100 Continue`
  */
 export function openBody(
@@ -25,15 +28,16 @@ export function openBody(
   return new RequestBody(framing, limit, share, framing.awaitsContinue && !isHttp10 ? ask : undefined);
 }
 
+/** The body of one request. */
 export class RequestBody {
   readonly #length: number;
   #limit: number;
   readonly #share: MemoryShare;
   readonly #buffer = new BodyBuffer();
-  /** The memory that `#share` counts. */
+  /** The memory that the memory share counts now. */
   #counted: Uint8Array | undefined;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Sends `100 Continue`; undefined when the client does not wait for it, or no longer. */
+  /** Sends `100 Continue`; undefined if the client does not wait for that (any more). */
   #ask: (() => void) | undefined;
   /** Bytes of a body of known length that have not arrived. */
   #left: number;
@@ -53,51 +57,55 @@ export class RequestBody {
     this.#lowerLimit(limit);
   }
 
+  /** Whether all of the body has arrived. */
   get isComplete(): boolean {
     return this.#chunks ? this.#chunks.isComplete : this.#left === 0;
   }
 
-  /** Whether its chunked coding is malformed, so that nothing after it can be read. */
+  /** Whether the chunked coding is malformed, so that no further request can be read from the connection. */
   get isMalformed(): boolean {
     return this.#chunks?.isMalformed ?? false;
   }
 
-  /** Whether the place where the next request begins is unknown: the body is malformed, or the client holds it back or stalls. */
+  /** Whether the beginning of the next request is unknown: the body is malformed, timed out, or held back by the client until `100 Continue`. */
   get hasNoEnd(): boolean {
     return this.isMalformed || this.#isTimedOut || this.#ask !== undefined;
   }
 
-  /** Whether the server waits for the client to send more of it. */
+  /** Whether the client is expected to send more of the body. */
   get isAwaited(): boolean {
     return !this.isComplete && !this.hasNoEnd;
   }
 
-  /** Whether the handler waits for the client to send more of it. */
+  /** Whether the handler waits for the client to send more of the body. */
   get isWaitedFor(): boolean {
     return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
   }
 
-  /** The same as `read`, for a part of the bytes from `start` on, so that reading many small chunks takes several steps. */
+  /** Like `read`, but reads at most 16 KiB from `start` on, so that many small chunks are read in several steps. */
   readStep(bytes: Buffer, start: number): number {
     return this.read(bytes, start, Math.min(bytes.length, start + maxStep));
   }
 
-  /** Reads what belongs to the body of `bytes` from `start` up to `end`. Returns its length; all of them once the body is malformed. */
+  /**
+   * Reads the part of the body in `bytes` from `start` up to `end`. Returns how many of these bytes belong to the body; all of them if the body is
+   * malformed.
+   */
   read(bytes: Buffer, start: number, end: number): number {
     this.#ask = undefined;
     const used = this.#chunks
       ? this.#readChunks(this.#chunks, bytes.subarray(start, end))
       : this.#readKnownLength(bytes, start, end);
-    // Once the body is complete, it waits for the server and not for the client.
+    // A complete body does not count: it waits for the server. Counted, it could cut off a client that has done its part.
     this.#counted = this.#share.exchange(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
     return used;
   }
 
   /**
-   * The whole body, once it has arrived.
-   * @param limit bytes, if less than that of the listener
-   * @throws RequestError `body-too-large` as soon as that is known, `malformed` also when the client closes the connection, `timeout`
+   * Returns the whole body when all of it has arrived. Sends `100 Continue` if the client waits for that.
+   * @param limit maximum size in bytes, if smaller than that of the listener
+   * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
   whole(limit = this.#limit): MaybePromise<BodyBytes> {
     if (limit < this.#limit) this.#lowerLimit(limit);
@@ -109,20 +117,20 @@ export class RequestBody {
     return this.#waiting.promise;
   }
 
-  /** Drops what has arrived and what will arrive. */
+  /** Discards the body: the bytes that have arrived, and further ones as they arrive. */
   discard(): void {
     this.#isDiscarded = true;
     this.#buffer.clear();
     this.#counted = this.#share.exchange(this.#counted, undefined);
   }
 
-  /** Rejects `whole` with `timeout`. */
+  /** Fails the body with `timeout`: `readWholeBody` rejects. */
   timeOut(): void {
     this.#isTimedOut = true;
     this.#fail(new RequestError("timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
   }
 
-  /** Rejects `whole` with `malformed`, if the body is not complete: no more of it will arrive. */
+  /** Fails the body with `malformed` unless it is complete, because no more bytes will arrive: `readWholeBody` rejects. */
   abort(): void {
     if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
   }
@@ -171,21 +179,21 @@ function tooLarge(limit: number): RequestError {
 }
 
 /**
- * A growing buffer. The first part is used without a copy, since most bodies arrive as one part. With more parts there is one copy, so
+ * A growing buffer. The first part is used without a copy, because most bodies arrive as one part. Further parts are copied into one buffer, so
  * that a body in a million parts uses at most twice the memory of its bytes.
  */
 class BodyBuffer {
   #memory: Buffer = empty;
   #start = 0;
   #length = 0;
-  /** Whether `#memory` has nothing but the body, and space for more. */
+  /** Whether `#memory` is our own copy, in which the body begins at 0 and more space may follow it. */
   #isCopy = false;
 
   get bytes(): BodyBytes {
     return new BodyBytes(this.#memory, this.#start, this.#length);
   }
 
-  /** All memory in use, free capacity included. */
+  /** All memory of the buffer, including free capacity. */
   get memory(): Uint8Array {
     return this.#memory;
   }
@@ -222,8 +230,8 @@ class BodyBuffer {
 const empty = Buffer.alloc(0);
 
 /**
- * The bytes of a body, in a buffer that may have other bytes around them. A view of a buffer that comes from the runtime takes longer to make
- * than the text, so it is made only for those who need one.
+ * The bytes of a body, in a buffer that may have other bytes around them. To make a view of a buffer that comes from the runtime takes longer than to
+ * decode the text, so `view` makes one only when called.
  */
 export class BodyBytes {
   readonly length: number;
@@ -240,7 +248,7 @@ export class BodyBytes {
     return this.#buffer.subarray(this.#start, this.#start + this.length);
   }
 
-  /** Decoded as UTF-8, with U+FFFD for what is malformed. */
+  /** The bytes decoded as UTF-8, with U+FFFD for malformed sequences. */
   get text(): string {
     return this.#buffer.toString("utf8", this.#start, this.#start + this.length);
   }

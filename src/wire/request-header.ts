@@ -1,22 +1,25 @@
-// The beginning of a request: the request line and the header section (RFC 9112 sections 3, 5 and 6).
+// Parses the beginning of a request: the request line and the header section (RFC 9112 sections 3, 5 and 6).
+//
+// The parser is strict: if two parsers read the same bytes differently, an attacker can smuggle a request past one of them. `HeaderReader` avoids
+// most of its work, because most clients send the same header section in every request.
 
-/** Bound of the request line and the header section together, in bytes. */
+/** Maximum bytes of the request line and the header section together. */
 const maxHeaderBytes = 16 * 1024;
 
-/** How the body is read, and what follows the response. */
+/** How to read the body of a request, and whether the connection persists after its response. */
 export interface RequestFraming {
-  /** Bytes of the body, if it is not chunked. */
+  /** Length of the body in bytes; 0 if it is chunked. */
   readonly length: number;
   readonly isChunked: boolean;
   /** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
   readonly awaitsContinue: boolean;
-  /** Whether `Connection` says `keep-alive` or `close` (RFC 9112 section 9.3); undefined when it says neither. */
+  /** True if `Connection` contains `keep-alive`, false if it contains `close` (RFC 9112 section 9.3), otherwise undefined. */
   readonly keepsAlive: boolean | undefined;
 }
 
 /** A parsed header section. */
 interface HeaderSection {
-  /** Without `Content-Length`, which is in `framing`. */
+  /** All fields except `Content-Length`, which is in `framing`. */
   readonly headers: RequestHeaders;
   readonly framing: RequestFraming;
 }
@@ -24,25 +27,26 @@ interface HeaderSection {
 /** A parsed request line. */
 interface RequestLine {
   readonly method: string;
-  /** As sent, one character per byte. */
+  /** The request target as sent, one character per byte. */
   readonly target: string;
   readonly isHttp10: boolean;
 }
 
+/** A parsed request line and header section. */
 export interface RequestHeader extends RequestLine {
   readonly section: HeaderSection;
-  /** Where the header section begins in the input. */
+  /** The index in the input at which the header section begins. */
   readonly sectionAt: number;
-  /** Length of the request line and the header section, with the empty line. */
+  /** Length in bytes of the request line and the header section, including the empty line at the end. */
   readonly bytes: number;
 }
 
-/** RFC 9112 section 3. */
+/** A request line (RFC 9112 section 3). */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
 /**
- * Whether a request has begun in `input`. An empty line is no part of it (RFC 9112 section 2.2): some clients send one after a body, and then wait
- * for as long as they like until they send the next request.
+ * Whether a request begins in `input`. An empty line alone does not begin a request (RFC 9112 section 2.2): some clients send an empty line after a
+ * body, and the next request only much later.
  */
 export function hasBegun(input: Buffer | undefined): boolean {
   if (!input) return false;
@@ -51,7 +55,7 @@ export function hasBegun(input: Buffer | undefined): boolean {
 }
 
 /**
- * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
+ * Parses the request line and the header section at the beginning of `input`; undefined if they are incomplete.
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
 function readRequestHeader(input: Buffer): RequestHeader | undefined {
@@ -65,7 +69,7 @@ function readRequestHeader(input: Buffer): RequestHeader | undefined {
   return toHeader(line, readHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
 }
 
-/** @throws RequestError `malformed` if the two do not go together */
+/** Combines a request line and a header section. @throws RequestError `malformed` if the version of HTTP does not allow this section */
 function toHeader(
   { method, target, isHttp10 }: RequestLine,
   section: HeaderSection,
@@ -77,19 +81,20 @@ function toHeader(
   return { method, target, isHttp10, section, sectionAt, bytes };
 }
 
-/** @throws RequestError `malformed` */
+/** Parses a request line, without its CRLF. @throws RequestError `malformed` */
 function readRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
   if (method === undefined || target === undefined) throw invalidRequestLine();
   return { method, target, isHttp10: minor === "0" };
 }
 
-/** Length of the header section where much more may follow it; otherwise of the whole input. */
+/** Returns how many bytes to decode: in a long input, only those up to the end of the header section, because a body may follow it. */
 function searchLength(input: Buffer): number {
   const end = input.length > 1024 ? input.indexOf("\r\n\r\n", 2) : -1;
   return end === -1 ? input.length : end + 4;
 }
 
+/** Returns undefined if `text` can still become a valid header. @throws RequestError `malformed` or `header-too-large` */
 function checkIncomplete(text: string, start: number): undefined {
   if (text.length > maxHeaderBytes) {
     throw new RequestError(
@@ -97,7 +102,7 @@ function checkIncomplete(text: string, start: number): undefined {
       `the request line and the header section have more than ${maxHeaderBytes} bytes together`,
     );
   }
-  // These errors are reported at once, so that a client that speaks TLS to a plain port, or ends its lines with LF, does not wait.
+  // Report these errors now. Otherwise a client that speaks TLS to an HTTP port, or that ends its lines with LF alone, would wait for the timeout.
   if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw invalidRequestLine();
   if (/[^\r]\n/.test(text)) throw new RequestError("malformed", "a line of the header section does not end in CR LF");
   return undefined;
@@ -113,16 +118,22 @@ function readHeaderSection(text: string): HeaderSection {
   return { headers: headers.without("content-length"), framing: toFraming(headers) };
 }
 
-/** RFC 9112 section 3.2: a request has one valid host. With two, another parser of the same request could choose the other one. */
+/**
+ * Requires at most one host, which is valid (RFC 9112 section 3.2). If there are two, another parser of the same request could choose the other host.
+ * @throws RequestError `malformed`
+ */
 function refuseBadHost(host: string): void {
   if (host.includes(",")) throw new RequestError("malformed", "the request has more than one Host header");
   if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header is not a valid host");
 }
 
-/** RFC 3986 section 3.2.2. Bytes outside ASCII are accepted, as some clients send them. */
+/** A host with or without a port (RFC 3986 section 3.2.2). Bytes outside ASCII are allowed, because some clients send them. */
 const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
 
-/** RFC 9112 section 6.3. A request with two lengths is refused, as that section allows. */
+/**
+ * Returns the framing of a request (RFC 9112 section 6.3).
+ * @throws RequestError `malformed` for a length or coding that is invalid, and for a request that has both, as that section allows
+ */
 function toFraming(headers: RequestHeaders): RequestFraming {
   const coding = headers.get("transfer-encoding");
   const length = headers.get("content-length");
@@ -161,7 +172,7 @@ export class RequestHeaders {
     this.#values = values;
   }
 
-  /** The value, or null. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
+  /** Returns the value of a field; null if the field is absent. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
   get(name: string): string | null {
     return this.#values.get(name) ?? null;
   }
@@ -170,7 +181,7 @@ export class RequestHeaders {
     return this.#values.has(name);
   }
 
-  /** All fields but one. */
+  /** Returns all fields except one. */
   without(name: string): RequestHeaders {
     if (!this.has(name)) return this;
     return new RequestHeaders(new Map([...this.#values].filter(([other]) => other !== name)));
@@ -180,8 +191,7 @@ export class RequestHeaders {
 const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
 /**
- * Reads a header section, each line with its CRLF (RFC 9112 section 5). It is strict: a line that two parsers
- * read differently can be used to smuggle a request past one of them.
+ * Parses the lines of a header section, each with its CRLF (RFC 9112 section 5).
  * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
  */
 export function parseHeaders(section: string): RequestHeaders {
@@ -199,10 +209,10 @@ export function parseHeaders(section: string): RequestHeaders {
 
 function malformed(text: string): RequestError {
   const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
-  return new RequestError("malformed", `a line of the header section is no field: \`${shown}\``);
+  return new RequestError("malformed", `a line of the header section is not a header field: \`${shown}\``);
 }
 
-/** Without the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
+/** Removes the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
 function withoutOuterWhitespace(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isWhitespace(text.charCodeAt(start))) start++;
@@ -214,27 +224,27 @@ function isWhitespace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** Bytes of a header that is kept parsed, which takes up to 15 times as much memory. */
+/** Maximum bytes of a header that is cached. The parsed header takes up to 15 times as much memory. */
 const maxKept = 2 * 1024;
 
 const [lineFeed, carriageReturn, zero, nine] = [0x0a, 0x0d, 0x30, 0x39];
 
-/** A header as it was sent, and what was read from it. */
+/** The bytes of a header, and the parsed header. */
 interface KeptHeader {
   readonly sent: Buffer;
   readonly header: RequestHeader;
-  /** Where the value of `Content-Length` is in `sent`; undefined when it has none. */
+  /** The position of the value of `Content-Length` in `sent`; undefined if the field is absent or 0. */
   readonly digits: { readonly start: number; readonly end: number } | undefined;
 }
 
 /**
- * Reads the headers of one connection. Most clients send the same header section again and again, but for the length of the body, and many
- * the same request line: bytes that equal the last ones are not made to a text and not parsed again.
+ * Parses the headers of one connection, and caches the last one. Most clients repeat their header section except for the length of the body, and many
+ * repeat their request line too. Bytes that equal the cached ones are neither decoded nor parsed again.
  */
 export class HeaderReader {
   #last: KeptHeader | undefined;
 
-  /** As `readRequestHeader`. */
+  /** Like `readRequestHeader`. */
   read(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
     if (last && beginsWith(input, last.sent)) return last.header;
@@ -247,20 +257,20 @@ export class HeaderReader {
     const { bytes, section } = header;
     const isWhole = bytes === input.length && input.byteOffset === 0;
     const isSimilar = section.headers === this.#last?.header.section.headers;
-    // A part of a larger buffer is copied, as it would keep all of that in memory. Where it gains little, it is not kept.
+    // Copy a slice before caching it, so that it does not keep its whole buffer alive. Do not cache when there is little to gain.
     if (!isWhole && isSimilar) return;
     const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
     this.#last = bytes <= maxKept ? { sent, header, digits: digitsIn(sent, section) } : undefined;
   }
 }
 
-/** Whether `input` is `beginning`, or has more behind it: a body, or the next request. */
+/** Whether `input` begins with `beginning`; a body or the next request may follow. */
 function beginsWith(input: Buffer, beginning: Buffer): boolean {
   const { length } = beginning;
   return input.length === length ? beginning.equals(input) : isSame(beginning, 0, length, input, 0);
 }
 
-/** Reads another request line, or another length of the body, in an otherwise equal header; undefined when something else has arrived. */
+/** Parses a header that differs from the cached one only in the request line or in the length of the body; undefined if it differs in more. */
 function readSimilar(last: KeptHeader, input: Buffer): RequestHeader | undefined {
   const { sent, header } = last;
   const sectionAt = input.indexOf(lineFeed) + 1;
@@ -272,7 +282,10 @@ function readSimilar(last: KeptHeader, input: Buffer): RequestHeader | undefined
   return toHeader(line, similar.section, sectionAt, similar.end);
 }
 
-/** Reads the header section that begins at `at`, if it differs from the last one in the length of the body at most. Returns where it ends. */
+/**
+ * Reads the header section that begins at `at`, if it equals the cached one except for the length of the body. Returns the section and the index of
+ * its end; undefined if it differs in more.
+ */
 function readSimilarSection(
   { sent, header: { section, sectionAt, bytes }, digits }: KeptHeader,
   input: Buffer,
@@ -288,13 +301,13 @@ function readSimilarSection(
   return { section: { headers: section.headers, framing }, end: digitsEnd + bytes - digits.end };
 }
 
-/** Whether the bytes of `one` from `start` up to `end` are in `other` at `at`. */
+/** Whether `other` has at `at` the same bytes as `one` from `start` up to `end`. */
 function isSame(one: Buffer, start: number, end: number, other: Buffer, at: number): boolean {
   const otherEnd = at + end - start;
   return otherEnd <= other.length && one.compare(other, at, otherEnd, start, end) === 0;
 }
 
-/** Digits that a length has at most. */
+/** Maximum number of digits of a `Content-Length`. */
 const mostDigits = 15;
 
 function endOfDigits(input: Buffer, start: number): number {
@@ -303,7 +316,7 @@ function endOfDigits(input: Buffer, start: number): number {
   return end;
 }
 
-/** Where the value of `Content-Length` is in a header; undefined when there is none, or it is 0. */
+/** Finds the position of the value of `Content-Length` in a header; undefined if the field is absent or 0. */
 function digitsIn(sent: Buffer, { framing }: HeaderSection): KeptHeader["digits"] {
   if (framing.length === 0) return undefined;
   const match = /\r\ncontent-length:[\t ]*([0-9]+)/i.exec(sent.toString("latin1"));
@@ -313,8 +326,8 @@ function digitsIn(sent: Buffer, { framing }: HeaderSection): KeptHeader["digits"
 }
 
 /**
- * What is wrong with a request: it breaks a rule of HTTP/1.1 or its client went away in the middle of it (`malformed`), it did not arrive
- * in time (`timeout`), or its header section or body is longer than the server reads.
+ * Why a request could not be read. `malformed`: it breaks a rule of HTTP/1.1, or the client disconnected in the middle of it. `timeout`: it did not
+ * arrive in time. The others: its header section or its body is larger than the limit.
  */
 type RequestErrorReason = "malformed" | "timeout" | "header-too-large" | "body-too-large";
 

@@ -1,5 +1,5 @@
-// What a connection does: it reads a request, gives it to the handler and sends the response, one request after the other (RFC 9112
-// section 9.3.2). `state` says where in that it is, and changes only here.
+// The requests of one connection: reads a request, passes it to the handler and sends the response, one request after another (RFC 9112
+// section 9.3.2). The current state is in `state` (connection-state.ts), which only this file changes. Timeouts and closing are in connection.ts.
 
 import type { Socket } from "bun";
 import type { ConnectionContext } from "./connection.ts";
@@ -22,12 +22,13 @@ import { HeaderReader, hasBegun, type RequestHeader } from "./request-header.ts"
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
-/** What the loop needs of its connection. */
+/** The methods of a connection that its request loop calls. */
 interface Owner {
-  /** The client sent or read this many bytes, or has been sent something to read. */
+  /** Called when the client has sent or read this many bytes, or has been sent something to read. */
   noteActive(bytes?: number): void;
-  /** A response has come later, so `step` may have something to do. */
+  /** Called when the handler has returned a response asynchronously, so that `step` may have something to do. */
   goOn(): void;
+  /** Called when a response could not be made or sent, because of a bug. */
   fail(error: unknown): void;
 }
 
@@ -51,7 +52,7 @@ export class RequestLoop {
     this.#owner = owner;
     this.input = new Input(socket, share);
     this.output = new Output(socket, share);
-    // Its address is read once: a closed socket has none.
+    // The address is read now, because a closed socket has none.
     this.client = new Client(socket.remoteAddress ?? "");
   }
 
@@ -59,15 +60,15 @@ export class RequestLoop {
     return this.#state;
   }
 
-  /** Whether `step` would do something. */
+  /** Whether `step` has something to do. */
   get hasStep(): boolean {
     const { bytes } = this.input;
     return this.output.isReady || (bytes !== undefined && canRead(this.#state, bytes.length));
   }
 
-  /** Adds `bytes` to the input, unless the connection is ending. Returns whether it did. */
+  /** Adds `bytes` to the input. Returns false if the connection is ending: then they are discarded. */
   receive(bytes: Buffer): boolean {
-    // A client that is sent a response shows that it is there by reading it, not by sending more.
+    // While a response is unsent, only reading it counts as progress, not sending more.
     if (this.output.isEmpty) this.#owner.noteActive(bytes.length);
     if (isEnding(this.#state)) return false;
     this.input.add(bytes);
@@ -86,25 +87,28 @@ export class RequestLoop {
     return false;
   }
 
-  /** Responds to what is not a request. Where the next one begins is unknown, so the response is the last (RFC 9112 section 9.6). */
+  /**
+   * Responds to a request that cannot be read, and ends the connection after that response (RFC 9112 section 9.6), because the beginning of the
+   * next request is unknown.
+   */
   refuse(error: unknown): void {
     const response = this.#context.handler.respondUnreadable(error, this.client.address);
     this.#send(response, { headOnly: false, connection: "close" });
     this.endAfterOutput();
   }
 
-  /** Drops everything that the client sends from now on. The connection lingers as soon as the output is empty. */
+  /** Discards all input, now and later. The connection lingers as soon as the output is empty. */
   endAfterOutput(): void {
     this.input.clear();
     this.#enter(sendingLast);
   }
 
-  /** To be called when the server's side of the connection is closed. */
+  /** Enters the state `lingering`. To be called when the server closes its side of the connection. */
   linger(): void {
     this.#enter({ kind: "lingering", since: this.#context.now });
   }
 
-  /** To be called when the connection does not exist any more. */
+  /** Releases all buffers and tells the handler that the client has disconnected. To be called when the socket is closed. */
   close(): void {
     const body = bodyOf(this.#state);
     this.#enter(closed);
@@ -115,7 +119,7 @@ export class RequestLoop {
   }
 
   #enter(next: ConnectionState): void {
-    // A write may have closed the socket.
+    // A write may have closed the socket, and `closed` is final.
     if (this.#state.kind !== "closed") this.#state = next;
   }
 
@@ -150,7 +154,7 @@ export class RequestLoop {
   #readBody(body: RequestBody, bytes: Buffer): void {
     this.input.consume(body.readStep(bytes, 0));
     if (this.#state.kind !== "responding") return;
-    // The response has been sent already, so it cannot announce that the connection ends.
+    // Normally the last response says `Connection: close`. This response has been passed to the output already, so end without it.
     if (body.isMalformed) this.endAfterOutput();
     else this.#endRequest(this.#state);
   }
@@ -176,7 +180,7 @@ export class RequestLoop {
     else this.#endRequest(state);
   }
 
-  /** The next request follows when the response is sent and the body is read (RFC 9112 section 9.3). */
+  /** Starts the next request, if the response is sent and the body is read; otherwise waits for that (RFC 9112 section 9.3). */
   #endRequest({ since, body }: Handling | Responding): void {
     if (this.output.isEmpty && body?.isComplete !== false) this.#awaitRequest();
     else this.#enter({ kind: "responding", since, body });

@@ -1,10 +1,11 @@
-// What the listener passes to its handler: requests whose header section has arrived, and incidents.
+// The interface between the listener and its handler: a request after its header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type BodyBytes, emptyBody, type RequestBody } from "./request-body.ts";
 import type { RequestHeader, RequestHeaders } from "./request-header.ts";
 import type { WireResponse } from "./response.ts";
 
+/** A request as the handler sees it. Its body may still be arriving. */
 export interface WireRequest {
   readonly method: string;
   /** The request target as sent: a path with a query, or an absolute URL (RFC 9112 section 3.2). One character per byte. */
@@ -12,26 +13,28 @@ export interface WireRequest {
   readonly headers: RequestHeaders;
   /** The client's address. */
   readonly address: string;
-  /** Whether the connection is closed, so that no response can be sent. A client that has closed only its own side still waits for one. */
+  /** Whether the connection is closed, so that a response cannot be sent. A client that has closed only its own side still gets the response. */
   readonly isAbandoned: boolean;
   /**
-   * Calls `callback`, in place of the one before, when the client closes its side or the connection before this request has its response;
-   * at once if it has done so. If the client has sent more than 64 KiB of further requests, that is noticed only after the response.
+   * Sets the callback for the end of the client, instead of an earlier callback. It is called when the client closes its side or the connection
+   * before the request has its response; at once if the client has done so already. If the client has sent more than 64 KiB of further requests,
+   * its end is noticed only after the response.
    */
   onClientEnd(callback: () => void): void;
   /**
-   * The body, once all of it has arrived.
-   * @param maxBytes if less than the listener reads of every body
+   * Returns the whole body when all of it has arrived.
+   * @param maxBytes a smaller limit than that of the listener
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
   body(maxBytes?: number): MaybePromise<BodyBytes>;
-  /** Drops what has arrived of the body and what will arrive, for a request that waits and does not read it. `body` is not called then. */
+  /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `body` then. */
   dropBody(): void;
 }
 
 /**
- * At the limit of connections, one was ended for a new one (places.ts), or the new one was turned away. Above the limit of memory,
- * a connection was cut off. A TLS handshake failed; this does not include clients that just close the connection, as health checks do.
+ * An event that operators should know of. At the limit of connections, a connection or a waiting request was ended for a new connection, or the new
+ * connection was turned away (places.ts). Above the memory limit, a connection was cut off. Or a TLS handshake failed. A client that just closes the
+ * connection during the handshake, as health checks do, is not an incident.
  */
 export type Incident =
   | "idle connection ended"
@@ -41,22 +44,24 @@ export type Incident =
   | "connection cut off"
   | "TLS handshake failed";
 
-/** Makes the responses. None of its methods may throw. */
+/** Makes the responses to the requests of a listener. Its methods must not throw or reject. */
 export interface Handler {
+  /** Returns the response to a request. */
   respond(request: WireRequest): MaybePromise<WireResponse>;
   /**
-   * The response to a request that cannot be read (RequestError). The connection ends with it. Called for faults of the wire itself too.
-   * @param address the client's
+   * Returns the response to a request that cannot be read (`error` is a RequestError); the connection ends after it. Also called for a bug or an
+   * error of the runtime (any other `error`), so that the handler logs it; then the response may be discarded.
+   * @param address the client's address
    */
   respondUnreadable(error: unknown, address: string): WireResponse;
   /**
-   * Called at the limit of connections, when a new one comes and no other can make room: none is idle, and no client is slow. If a request waits
-   * for something that may take long, such as a change of its site, ends its waiting and returns true. Its response must then come without
-   * further waiting; it need not come within the call. It ends its connection, and the new one is accepted meanwhile. Without this method, no
-   * request makes room. A new connection may come at any moment, so this must take as long with many waiting requests as with few.
+   * Called when a new connection arrives at the limit of connections, and no other connection is idle or slow enough to be ended. If a request
+   * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. The response to that request
+   * must then follow soon, after the call or during it. It ends its connection; the new connection is accepted before that. Without this method,
+   * waiting requests are never ended. The call must be fast however many requests wait, because connections may arrive at any rate.
    */
   makeRoom?(): boolean;
-  /** Called for each incident. Clients can cause any number of them. */
+  /** Called for each incident. Clients can cause any number of incidents, so limit how many are logged. */
   note(incident: Incident, reason?: string): void;
 }
 
@@ -96,7 +101,7 @@ export class IncomingRequest implements WireRequest {
   }
 }
 
-/** What is known of the client of a connection: where it is, and whether it is still there. */
+/** The client of a connection: its address, and whether it has closed its side or the connection. */
 export class Client {
   readonly address: string;
   #isEnded = false;
@@ -107,23 +112,26 @@ export class Client {
     this.address = address;
   }
 
-  /** Whether it has closed its side, so that nothing more arrives. */
+  /** Whether the client has closed its side, so that no more bytes arrive. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Whether the connection does not exist any more. */
+  /** Whether the connection is closed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Calls `callback`, in place of the one before, when the client closes its side or the connection; at once if it has. Undefined for none. */
+  /**
+   * Sets the callback for the end of the client, instead of an earlier callback; undefined removes it. It is called once, when the client closes its
+   * side or the connection; at once if the client has done so already.
+   */
   onEnd(callback: (() => void) | undefined): void {
     this.#onEnd = callback;
     if (this.#isEnded) this.end();
   }
 
-  /** To be called when the client has closed its side. */
+  /** Records that the client has closed its side, and calls the callback. */
   end(): void {
     this.#isEnded = true;
     const callback = this.#onEnd;
@@ -131,7 +139,7 @@ export class Client {
     callback?.();
   }
 
-  /** To be called when the connection does not exist any more. */
+  /** Records that the connection is closed, and calls the callback. */
   close(): void {
     this.#isClosed = true;
     this.end();

@@ -1,11 +1,13 @@
-// Responses, and what follows them on their connection (RFC 9112 section 9).
+// Responses as the handler makes them, the parts of their bodies and headers, and whether the connection persists after them (RFC 9112 section 9).
+// encode-response.ts makes the bytes to send.
 
 import type { BufferWithHeadroom, ByteRange } from "../lib/bytes.ts";
 import type { RequestHeader } from "./request-header.ts";
 
+/** A response as the handler makes it. */
 export interface WireResponse {
   readonly status: number;
-  /** Made by `toHeaderLines`, without `Date`, `Content-Length` and `Connection`, which the wire adds. */
+  /** Header fields, made by `toHeaderLines`, without `Date`, `Content-Length` and `Connection`, which encode-response.ts adds. */
   readonly headers: HeaderParts;
   readonly body: ResponseBody;
 }
@@ -14,13 +16,14 @@ export interface WireResponse {
 export interface ResponseFraming {
   /** Whether the body is left out, as in the response to HEAD (RFC 9110 section 9.3.2). */
   readonly headOnly: boolean;
-  /** The value of `Connection`; undefined for no such header. */
+  /** The value of `Connection`; undefined if the response has no such field. */
   readonly connection: "close" | "keep-alive" | undefined;
 }
 
 /**
- * RFC 9112 section 9.3: connections of HTTP/1.1 persist and those of HTTP/1.0 do not, unless the client asks for the other.
- * @param isLast whether the connection ends with this response, whatever the client asks for
+ * Returns the framing of the response to a request. A connection of HTTP/1.1 persists, a connection of HTTP/1.0 ends, unless the client asks for
+ * the opposite (RFC 9112 section 9.3).
+ * @param isLast whether the connection must end with this response, whatever the client asks for
  */
 export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
   const { keepsAlive = !isHttp10 } = section.framing;
@@ -33,14 +36,14 @@ export function toResponseFraming({ method, isHttp10, section }: RequestHeader, 
 const goesOn: ResponseFraming = { headOnly: false, connection: undefined };
 const headGoesOn: ResponseFraming = { headOnly: true, connection: undefined };
 
-// The bodies of responses, and the parts that they come in.
+// The bodies of responses, and their parts.
 
 export type BodyPart = Uint8Array | ByteRange;
 
-/** Text (sent as UTF-8), bytes, or bytes in pieces. They must not change afterwards. */
+/** The body of a response: text (sent as UTF-8), bytes, or bytes in parts; null for none. The bytes must not change afterwards. */
 export type ResponseBody = string | Uint8Array | readonly BodyPart[] | BufferWithHeadroom | null;
 
-/** Bytes of the body. */
+/** Returns the length of a body in bytes. */
 export function bodyLength(body: ResponseBody): number {
   if (body === null) return 0;
   if (typeof body === "string") return Buffer.byteLength(body);
@@ -49,24 +52,25 @@ export function bodyLength(body: ResponseBody): number {
   return partsLength(body);
 }
 
-/** Bytes of all `parts`. */
+/** Returns the length of all `parts` together, in bytes. */
 export function partsLength(parts: readonly BodyPart[]): number {
   let sum = 0;
   for (const part of parts) sum += partLength(part);
   return sum;
 }
 
+/** Returns the length of `part` in bytes. */
 export function partLength(part: BodyPart): number {
   return part instanceof Uint8Array ? part.length : part.end - part.start;
 }
 
-/** Copies the first `count` bytes of `part` to `at` of `target`. */
+/** Copies the first `count` bytes of `part` to `target` at the index `at`. */
 export function copyPart(part: BodyPart, count: number, target: Buffer, at: number): void {
   if (!(part instanceof Uint8Array)) part.source.copy(target, at, part.start, part.start + count);
   else target.set(count === part.length ? part : part.subarray(0, count), at);
 }
 
-/** The bytes of `parts` without the first `count`. */
+/** Returns the bytes of `parts` without the first `count` bytes, in parts that are not copied. */
 export function partsFrom(parts: readonly BodyPart[], count: number): Uint8Array[] {
   const rest: Uint8Array[] = [];
   let skipped = 0;
@@ -83,21 +87,21 @@ function partFrom(part: BodyPart, count: number): Uint8Array {
   return part.source.subarray(part.start + count, part.end);
 }
 
-// Header sections are written from their end to their beginning, in front of a body that is in its place already: its length is known then, and
-// all is sent with one write.
+// A header section is written from its end to its beginning, in front of the body. The body is in the buffer already, so its length is known, and
+// both are sent in one write.
 
 /**
- * A text with one character per byte, a whole number from 0, which is sent in decimal, or parts, one after another. They are written to where
- * they are sent from: joining them before would take longer than that.
+ * A part of a header section: a text with one character per byte, a whole number from 0 (sent in decimal), or parts, one after another. Each part is
+ * written into the send buffer on its own, because joining the parts first would take longer.
  */
 type HeaderPart = string | number | HeaderParts;
 export type HeaderParts = readonly HeaderPart[];
 
-/** Values of header fields by name. Values in parts are not checked: no part may come from a client. */
+/** The values of header fields, by name. Values in parts are not checked, so no part may come from a client. */
 export type HeaderValues = Readonly<Record<string, string | HeaderParts>>;
 
 /**
- * Header fields as they are sent.
+ * Returns the lines of header fields, each with its CRLF.
  * @param headers values by name
  * @throws Error for a text with an invalid character, such as a line break (RFC 9110 section 5.5)
  */
@@ -111,7 +115,7 @@ export function toHeaderLines(headers: HeaderValues): HeaderParts {
   return lines;
 }
 
-/** The text of `parts`. */
+/** Joins `parts` to one text. */
 export function joinParts(parts: HeaderParts): string {
   let text = "";
   for (const part of parts) text += typeof part === "object" ? joinParts(part) : part;
@@ -120,7 +124,7 @@ export function joinParts(parts: HeaderParts): string {
 
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** An upper bound of the bytes of `parts`. */
+/** Returns an upper bound for the length of `parts` in bytes. */
 export function mostBytes(parts: HeaderParts): number {
   let bytes = 0;
   for (const part of parts) {
@@ -130,9 +134,10 @@ export function mostBytes(parts: HeaderParts): number {
   return bytes;
 }
 
+/** Maximum number of digits of a number in a header. */
 const maxDigits = 16;
 
-/** Writes `part` so that it ends before `end`. Returns where it begins. */
+/** Writes `part` so that its last byte is before the index `end`. Returns the index of its first byte. */
 export function writeBefore(target: Buffer, end: number, part: HeaderPart): number {
   if (typeof part === "string") return writeText(target, end, part);
   if (typeof part === "number") return writeNumber(target, end, part);
@@ -141,7 +146,7 @@ export function writeBefore(target: Buffer, end: number, part: HeaderPart): numb
   return start;
 }
 
-/** Up to this length, writing one character after another takes less time than a call of the runtime. */
+/** Maximum characters of a text that is written character by character, because that takes less time than a call of the runtime. */
 const maxShort = 24;
 
 function writeText(target: Buffer, end: number, text: string): number {
@@ -163,5 +168,5 @@ function writeNumber(target: Buffer, end: number, value: number): number {
   return start;
 }
 
-/** Up to here, the runtime calculates with integers. */
+/** Maximum number for which the runtime uses integer arithmetic. */
 const maxInteger = 2 ** 31 - 1;

@@ -1,17 +1,25 @@
-// Connections that have more to do than one step take turns, so that none delays the others.
+// Fairness between connections: limits the time and the bytes that all connections together use in one tick of the event loop.
+//
+// Steps: a connection that needs more than one step waits in a queue. In each tick, the connections at its front run one step each, for 1 ms in
+// all (`RoundRobin`). So a client that sends many requests at once does not block the others.
+//
+// First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
+// so `takeWriteAllowance` limits the bytes of these writes.
+//
+// `LinkedQueue` is a queue of connections or other members, from which any member can be deleted in constant time.
 
-/** Work in steps. */
+/** A task that runs in steps. */
 export interface Turn {
-  /** Does one bounded step. Returns whether there is more to do now. */
+  /** Runs one short step. Returns whether there is another step to run now. */
   takeTurn(): boolean;
 }
 
-/** Milliseconds for all waiting connections together, in one turn of the event loop. */
+/** Milliseconds per tick of the event loop after which no further step starts, for all waiting tasks together. */
 const maxTime = 1;
 
 /**
- * Each connection takes one step and goes to the end of the queue. All of them together get a millisecond before the event loop looks
- * for input again, so input on any other connection waits for about that long.
+ * Runs tasks in rotation: each runs one step, and then goes to the end of the queue. After 1 ms of steps, the event loop reads sockets again,
+ * so input of other connections waits for about that long.
  */
 export class Turns {
   readonly #waiting = new Queue<Turn>();
@@ -48,19 +56,19 @@ export class Turns {
   }
 }
 
-// How much new responses write at once. Requests of a thousand connections may arrive in one turn of the event loop, and each is handled when it
-// arrives: what their responses write then is bounded together. The rest is written when it is the connection's turn.
+// Limits the bytes that new responses write in one event-loop tick, all together. A thousand requests can arrive in one tick, and each is
+// answered at once. The rest of a response is written in later steps of its connection.
 
-/** Bytes of one response. The system copies 4 MiB in a millisecond. */
+/** Maximum bytes of the first write of one response. The kernel copies 4 MiB in a millisecond. */
 const mostOfOne = 512 * 1024;
-/** Bytes of all responses in one turn of the event loop. */
+/** Maximum bytes of the first writes of all responses in one tick, except those of at most 16 KiB. */
 const mostOfTurn = 2 * 1024 * 1024;
-/** Bytes that every response writes at once, so that small ones never wait for large ones. */
+/** Bytes that every response may write at once, so that small responses never wait for large ones. */
 const always = 16 * 1024;
 
 let left = mostOfTurn;
 
-/** How many of the first `length` bytes of a new response to write now. */
+/** Returns how many of the `length` bytes of a new response may be written now, and subtracts them from the allowance of this tick. */
 export function firstWrite(length: number): number {
   if (length <= always) return length;
   if (left === mostOfTurn) setImmediate(() => (left = mostOfTurn));
@@ -69,13 +77,13 @@ export function firstWrite(length: number): number {
   return bytes;
 }
 
-// A queue from which any member can be deleted in constant time. A Set is too slow: to find its first member it passes all that were
-// deleted before it, which takes 20 to 160 µs with 20,000 members, at each new connection.
+// A queue from which any member can be deleted in constant time. A Set is too slow: to find its first member, the runtime passes all deleted
+// members before it. With 20,000 members, that takes 20 to 160 µs for each new connection.
 
-/** One member of one queue. */
+/** A member of a queue, with its neighbours. */
 export class QueueEntry<T> {
   readonly member: T;
-  /** Both are undefined while it is not in a queue. */
+  /** The neighbours; undefined at the ends of the queue, and while the entry is not in a queue. */
   before: QueueEntry<T> | undefined;
   after: QueueEntry<T> | undefined;
 
@@ -84,7 +92,7 @@ export class QueueEntry<T> {
   }
 }
 
-/** Members in the order in which they were added. An entry belongs to one queue at a time. */
+/** Members in the order of their addition. An entry is in at most one queue at a time. */
 export class Queue<T> {
   #first: QueueEntry<T> | undefined;
   #last: QueueEntry<T> | undefined;
@@ -106,7 +114,7 @@ export class Queue<T> {
     return entry === this.#first || entry.before !== undefined;
   }
 
-  /** Adds a member at the end, unless it is in the queue. */
+  /** Adds a member at the end, unless it is in the queue already. */
   add(entry: QueueEntry<T>): void {
     if (this.has(entry)) return;
     this.#size++;

@@ -1,4 +1,7 @@
-// What the client has sent and was not read yet. A client that sends faster than it is read must wait.
+// The two byte streams of a connection: `Input` has the bytes that arrived and are not read yet, `Output` the responses that are not sent yet.
+//
+// Both apply backpressure. A client that sends faster than the server reads is paused. A response that the kernel's send buffer does not accept
+// waits in the output until the client has read more. Both count their buffers in the memory budget (connection-memory.ts).
 
 import type { Socket } from "bun";
 import type { MemoryShare } from "./connection-memory.ts";
@@ -6,14 +9,15 @@ import type { EncodedResponse } from "./encode-response.ts";
 import { partsLength } from "./response.ts";
 import { firstWrite } from "./round-robin.ts";
 
-/** Bytes above which the socket is paused. The runtime reads up to 512 KiB at once. */
+/** Maximum unread bytes; above it, the socket is paused. The runtime reads up to 512 KiB at once, so a little more may arrive. */
 const maxWaiting = 64 * 1024;
 
+/** The bytes that the client has sent and that are not read yet. */
 export class Input {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #bytes: Buffer | undefined;
-  /** The bytes that `#share` counts. */
+  /** The bytes that the memory share counts now. */
   #counted: Uint8Array | undefined;
   #isPaused = false;
 
@@ -22,11 +26,12 @@ export class Input {
     this.#share = share;
   }
 
-  /** Undefined when there are none. */
+  /** The unread bytes; undefined if all bytes are read. */
   get bytes(): Buffer | undefined {
     return this.#bytes;
   }
 
+  /** Adds bytes that have arrived. */
   add(bytes: Buffer): void {
     this.#bytes = this.#bytes ? Buffer.concat([this.#bytes, bytes]) : bytes;
   }
@@ -43,7 +48,7 @@ export class Input {
     this.#counted = this.#share.exchange(this.#counted, undefined);
   }
 
-  /** Pauses or resumes the client, by how much waits, and counts that as memory. */
+  /** Pauses the socket above 64 KiB of unread bytes, otherwise resumes it, and counts the bytes as memory. */
   regulate(): void {
     this.#counted = this.#share.exchange(this.#counted, this.#bytes);
     const isFull = this.#bytes !== undefined && this.#bytes.length > maxWaiting;
@@ -54,10 +59,8 @@ export class Input {
   }
 }
 
-// The responses that are not sent yet. A slow client gets more when it has read.
-
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Asks a client to send the body that it holds back (RFC 9110 section 15.2.1). */
+/** Asks a client to send the body that it has held back (RFC 9110 section 15.2.1). */
 export const continueResponse: EncodedResponse = {
   bytes: interim,
   start: 0,
@@ -66,19 +69,20 @@ export const continueResponse: EncodedResponse = {
   rest: [],
 };
 
-/** Bytes to write in one turn of a connection. */
+/** Maximum bytes that `flush` writes in one step of a connection. */
 const maxStep = 2 * 1024 * 1024;
 
+/** The responses that are not sent yet. A slow client is sent more after it has read. */
 export class Output {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #waiting: Uint8Array[] = [];
-  /** Bytes of the first waiting buffer that are sent. */
+  /** How many bytes of the first unsent buffer are sent. */
   #sent = 0;
   #isDropped = false;
-  /** Whether the system accepted no more when it was last asked. */
+  /** Whether the kernel's send buffer was full at the last write. */
   #isBlocked = false;
-  /** Whether it is asked again all the same. */
+  /** Whether the next flush tries to write although the kernel has not reported free space. */
   #isOfferedAgain = false;
 
   constructor(socket: Socket<unknown>, share: MemoryShare) {
@@ -86,32 +90,35 @@ export class Output {
     this.#share = share;
   }
 
-  /** Whether the system has accepted everything. */
+  /** Whether the kernel has accepted all bytes. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Whether `flush` would send something. */
+  /** Whether there are unsent bytes that `flush` may try to write now. */
   get isReady(): boolean {
     return !this.isEmpty && (!this.#isBlocked || this.#isOfferedAgain);
   }
 
-  /** Whether the client has to read before the system accepts more, as far as is known. */
+  /** Whether there are unsent bytes and the kernel's send buffer was full at the last write, so that the client must read first. */
   get isBlocked(): boolean {
     return !this.isEmpty && this.#isBlocked;
   }
 
-  /** The system reports that it accepts output again. */
+  /** Lets `flush` write again. To be called when the kernel has reported free space in its send buffer. */
   unblock(): void {
     this.#isBlocked = false;
   }
 
-  /** Lets `flush` ask the system, though it has not reported that it accepts output again. */
+  /** Lets the next `flush` try to write although the kernel has not reported free space. */
   offerAgain(): void {
     this.#isOfferedAgain = true;
   }
 
-  /** Sends as much as the system accepts, at most as much as `firstWrite` allows. The rest waits for `flush`. */
+  /**
+   * Sends a response: as many bytes as the kernel accepts and `takeWriteAllowance` allows now, the rest by `flush`. If other bytes are unsent,
+   * all of it waits for `flush`.
+   */
   send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
@@ -130,7 +137,7 @@ export class Output {
     }
   }
 
-  /** Sends as much of what waits as the system accepts, at most 2 MiB. Returns the number of bytes. */
+  /** Writes as many unsent bytes as the kernel accepts, at most 2 MiB. Returns the number of bytes written. */
   flush(): number {
     let left = maxStep;
     let done = 0;
@@ -149,13 +156,16 @@ export class Output {
     return maxStep - left;
   }
 
-  /** Drops everything, now and from now on. */
+  /** Discards all unsent bytes, and all responses from now on. */
   drop(): void {
     this.#isDropped = true;
     for (const bytes of this.#waiting.splice(0)) this.#share.release(bytes);
   }
 
-  /** Keeps the bytes from `start`: a copy of those that a later response may overwrite. (`slice` of a Buffer does not copy.) */
+  /**
+   * Adds the bytes of a response from `start` on to the unsent ones. Bytes before `stableFrom` are copied, because the next response overwrites
+   * them. (`slice` of a Buffer does not copy.)
+   */
   #waitFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
     const stable = Math.min(Math.max(start, stableFrom), end);
     if (start < stable) this.#wait(Buffer.from(bytes.subarray(start, stable)), 0);
@@ -168,7 +178,7 @@ export class Output {
     this.#share.hold(bytes);
   }
 
-  /** Returns the number of bytes that the system accepted; 0 when the connection is closed. */
+  /** Writes at most `limit` bytes. Returns the number of bytes that the kernel accepted; 0 if the connection is closed. */
   #write(bytes: Uint8Array, start: number, end: number, limit: number): number {
     const length = Math.min(end - start, limit);
     if (length === 0) return 0;

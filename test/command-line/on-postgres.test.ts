@@ -46,7 +46,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["webhook rotate", "1", /^whsec_\S+\nwebhook 1 has a new secret/],
   ["webhook pause", "1", /^paused webhook 1\n$/],
   ["webhook resume", "1", /^resumed webhook 1\n$/],
-  ["webhook rewind", "1 --since 1h", /^webhook 1 goes on after 0\.0, 3 changes behind\n$/],
+  ["webhook rewind", "1 --since 1h", /^webhook 1 continues after 0\.0, 3 changes behind\n$/],
   ["site show", "shop", /\nWebhooks +1\n/],
   ["operator add", "anna", /^1\n/],
   ["operator add", "ben --site toys --json", /"Sites": \[\s*"toys"\s*\]/],

@@ -56,7 +56,7 @@ describe("storefront operator", () => {
     const journal = await shop.must(["journal", "--system"]);
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
     const { stdout, stderr: said } = await refused("operator", "set", "anna", "--all-sites");
-    expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all websites")]);
+    expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
   });
 
   test("removes the last operator of all sites only with --yes", async () => {

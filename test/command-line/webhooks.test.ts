@@ -91,7 +91,7 @@ describe("webhooks", () => {
     expect(await shop.must(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
     expect((await run("resume", "1")).stderr).toBe("resumed webhook 1\n");
     const rewound = await run("rewind", "1", "--since", "1h");
-    expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 goes on after 0.0, 3 changes behind\n" });
+    expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 continues after 0.0, 3 changes behind\n" });
     expect((await list())[0]).toMatchObject({ Status: "active", Behind: 3, Rewinds: 1, Cursor: "0.0" });
     expect((await run("remove", "1")).stderr).toBe("removed webhook 1\n");
     expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([2]);

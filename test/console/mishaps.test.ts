@@ -201,7 +201,7 @@ test("a server that is gone for a while loses nothing that was typed", async () 
   await notice("cannot be reached").waitFor();
   await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
-  await page.getByText("It is tried again by itself").waitFor({ state: "hidden" });
+  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
   await save();
   expect((await brandOf(id)).Name).toBe("Delta of anna");
 });
@@ -212,7 +212,7 @@ test("every page waits for a server that is gone, and goes on when it is back", 
   const restart = await server.stopAdmin();
   for (const path of Object.values(server.pages)) {
     await go(path);
-    await page.getByText("It is tried again by itself").waitFor();
+    await page.getByText("The console tries again by itself").waitFor();
   }
   await go("shop/operators");
   await restart();
@@ -221,7 +221,7 @@ test("every page waits for a server that is gone, and goes on when it is back", 
     await view.show(path);
     await page.locator("main :is(table, article, form, h2, p)").first().waitFor();
   }
-  expect(await page.getByText("It is tried again by itself").count()).toBe(0);
+  expect(await page.getByText("The console tries again by itself").count()).toBe(0);
 });
 
 describe("a response that is lost", () => {
@@ -234,7 +234,7 @@ describe("a response that is lost", () => {
     });
   const backAgain = async () => {
     await page.unroute("**/operator/sites/**");
-    await page.getByText("It is tried again by itself").waitFor({ state: "hidden" });
+    await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
   };
 
   test("does not create a record twice when it is saved again", async () => {

@@ -15,11 +15,11 @@ afterAll(() => server.stop());
 /** The bound on everything that the first view loads, in bytes as sent. */
 const firstViewBytes = 450_000;
 
-test("the first page of a checkout says that the script is being made, and opens then", async () => {
+test("the first page of a checkout says that the script is being built, and opens then", async () => {
   const shop = openWorkshop();
   try {
     const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
-    expect(await documentOf(adminUrl)).toContain("The console is being made");
+    expect(await documentOf(adminUrl)).toContain("The console is being built");
     const response = await fetch(new URL("/console.js", adminUrl));
     expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
     expect(await documentOf(adminUrl)).toMatch(/console\.js\?[0-9a-f]{16}"/);

@@ -63,7 +63,7 @@ describe("work in the middle of an edit", () => {
     await page.getByLabel("Name").first().fill("Typed before");
     await page.route("**/operator/**", (route) => route.abort());
     await button("Save").click();
-    const banner = page.getByText("It is tried again by itself");
+    const banner = page.getByText("The console tries again by itself");
     await banner.waitFor();
     expect(await page.getByLabel("Name").first().inputValue()).toBe("Typed before");
     await page.unroute("**/operator/**");

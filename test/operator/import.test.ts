@@ -162,7 +162,7 @@ describe.each(engines)("an import on $name", (kind) => {
       const counts = options.atomic ? [0, 0, 1] : [without + withIds - taken, 0, taken];
       expect([created, updated, rejected]).toEqual(counts);
       const detail =
-        "the ID 1 was given to a new record meanwhile, of others or of an earlier row without an ID; put rows with IDs first, and import again";
+        "the ID 1 was given to a new record during the import, by others or for an earlier row without an ID; put rows with IDs first, and import again";
       expect(faults[0]).toEqual({ row: without + 2, field: "", detail });
       const isStored = !options.atomic && !options.dryRun;
       expect((await stored(site)).filter((line) => line.includes("New"))).toHaveLength(isStored ? without : 0);

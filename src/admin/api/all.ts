@@ -1,4 +1,4 @@
-// The API of the console: every action.
+// Lists every action of the console's API.
 
 import type { Action } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";

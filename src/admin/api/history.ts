@@ -1,4 +1,4 @@
-// The history of a site: what changed, and taking changes back.
+// The history of a site: lists its changes, undoes them, and restores single records.
 
 import { readWholeNumber } from "../../http/common/parameters.ts";
 import { Slots } from "../../lib/concurrency.ts";
@@ -21,7 +21,10 @@ export function historyActions(imports: Imports): readonly Action[] {
   ];
 }
 
-/** `?before=&limit=&resource=brands&id=&actor=&run=&single=1` */
+/**
+ * Lists the changes before a revision, the latest first. The query is `?before=&limit=&resource=brands&id=&actor=&run=&single=1`. With `single`, the
+ * changes of a run are not grouped.
+ */
 async function listEntries(call: Call) {
   const { query, engine } = call;
   const site = await call.site();
@@ -40,10 +43,10 @@ async function listEntries(call: Call) {
   return { ...page, next: page.next ?? null, entries: page.entries.map(toShown) };
 }
 
-/** Undos at once; the others wait. Each has up to 50,000 records in memory. */
+/** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
 const slots = new Slots(2);
 
-/** The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
+/** Undoes changes. The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
 async function takeBack(call: Call, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
@@ -52,7 +55,7 @@ async function takeBack(call: Call, imports: Imports) {
   if (!isRange || (run !== undefined && typeof run !== "string")) {
     throw new Refusal("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
   }
-  // What is neither true nor false must not become a change.
+  // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
   const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
   const engine = guardedEngine(call, "undo", { site: site.ID, outlivesSession: false });
@@ -67,7 +70,7 @@ async function takeBack(call: Call, imports: Imports) {
   };
 }
 
-/** The body has the revision as of which the record is restored: `{"revision": 12}`. */
+/** Restores a record as it was at a revision. The body has it: `{"revision": 12}`. The default is the record as it was before its last change. */
 async function restore(call: Call) {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const { revision } = Object(await call.input());

@@ -1,4 +1,5 @@
-// Imports of files into a site, and exports. A file comes in parts, is looked at, checked (a dry run), and then run.
+// Imports of files into a site, and exports. The page uploads a file in parts, requests a preview, then a dry run (`check`), and then runs the
+// import.
 
 import { isDelimiter } from "../../formats/csv.ts";
 import { readMapping } from "../../formats/csv-mapping.ts";
@@ -21,11 +22,11 @@ import { resourceNamed, resourceOf } from "./records.ts";
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
 
-/** Before the path of a record, which `export` would be otherwise. */
+/** These actions must come before those of records in the list. Otherwise `export` in the path would be taken for the ID of a record. */
 export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}/records/{resource}/export", download]];
 
 export function importActions(imports: Imports): readonly Action[] {
-  /** For an action on an import of the operator. */
+  /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
   const on = (act: (call: Call, found: BegunImport) => object | Promise<object>) => async (call: Call) =>
     act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
@@ -47,10 +48,10 @@ async function listOwn(call: Call, imports: Imports) {
   return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toShown) };
 }
 
-/** Characters of a file's name. */
+/** Maximum length of a file's name, in characters. A longer name is cut. */
 const maxName = 200;
 
-/** The body has `resource`, a path, and the `name` of the file. */
+/** Opens an import. The body has `resource`, the path of a resource, and the `name` of the file. */
 async function begin(call: Call, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
@@ -59,7 +60,7 @@ async function begin(call: Call, imports: Imports) {
   return toShown(imports.begin(call.session.operator.ID, site.ID, resource, name));
 }
 
-/** The body has the bytes. Parts are numbered from 0, and come in this order. */
+/** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */
 async function addPart({ request, parameters }: Call, found: BegunImport, imports: Imports) {
   if (request.headers.get("content-type") !== "application/octet-stream")
     throw new Refusal("unsupported-media-type", "send the part as application/octet-stream");
@@ -70,12 +71,12 @@ async function addPart({ request, parameters }: Call, found: BegunImport, import
   return toShown(found);
 }
 
-/** The body may have `encoding` and `delimiter`. */
+/** Returns a preview of the file. The body may have `encoding` and `delimiter`. */
 async function look(call: Call, { job }: BegunImport) {
   return lookAtUpload(job.upload, job.resource, readDialect(await call.input()));
 }
 
-/** The body has `format`, and may have `encoding`, `delimiter`, `mapping` as `import --map` reads it, and `match`. */
+/** Starts a dry run. The body has `format`, and may have `encoding`, `delimiter`, `match` and `mapping` (as in a file for `import --map`). */
 async function check(call: Call, found: BegunImport, imports: Imports) {
   const options = readOptions(await call.input(), found);
   if (!found.job.isBusy) imports.requireIdle();
@@ -83,7 +84,7 @@ async function check(call: Call, found: BegunImport, imports: Imports) {
   return toShown(found);
 }
 
-/** The body may have `without`: numbers of rows, and `withoutKinds`: kinds of rows that are left out. */
+/** Starts the import. The body may exclude rows: `without` lists numbers of rows, `withoutKinds` kinds of rows. */
 async function run(call: Call, found: BegunImport, imports: Imports) {
   const { without = [], withoutKinds = [] } = Object(await call.input());
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
@@ -101,7 +102,7 @@ function stop(_: Call, found: BegunImport) {
   return toShown(found);
 }
 
-/** `?kind=updated&offset=0&limit=50` */
+/** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
 async function listRows({ query }: Call, { job }: BegunImport) {
   const kind = query.get("kind") as RowKind;
   if (!rowKinds.includes(kind)) throw new Refusal("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
@@ -109,7 +110,7 @@ async function listRows({ query }: Call, { job }: BegunImport) {
   return job.page(kind, offset, readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
 
-/** Bytes of a file that a response has at most. */
+/** Maximum bytes of a file in a response. */
 const maxDownload = 64 * 1024 * 1024;
 
 async function refusedRows({ job }: BegunImport): Promise<FileContent> {
@@ -119,12 +120,12 @@ async function refusedRows({ job }: BegunImport): Promise<FileContent> {
   return toFile(await file.bytes(), `${types[format]}; charset=utf-8`, `refused.${format}`);
 }
 
-/** Exports that are made at once; the others wait. */
+/** Limits the exports that run at once to two. The others wait. */
 const slots = new Slots(2);
 
 const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
-/** `?format=csv`: what `storefront export` writes. */
+/** Returns the file that `storefront export` writes. The query is `?format=csv`. */
 async function download(call: Call): Promise<FileContent> {
   const { query, request, engine } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];

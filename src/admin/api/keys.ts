@@ -1,4 +1,4 @@
-// The API keys of a site.
+// Lists, creates, changes, revokes and rotates the API keys of a site.
 
 import { parseTime } from "../../lib/text.ts";
 import { type Scope, scopes } from "../../model/api-key.ts";
@@ -27,7 +27,7 @@ export const keyActions: readonly Action[] = [
   ["POST", `${one}/rotate`, rotate],
 ];
 
-/** Longest overlap of a rotation, in hours. */
+/** Maximum overlap of a rotation, in hours: a year. */
 const maxOverlap = 24 * 365;
 
 async function listAll(call: Call) {
@@ -35,7 +35,7 @@ async function listAll(call: Call) {
   return { keys: keys.map((key) => toListed(key, call.now())) };
 }
 
-/** The body has `label`, `scope`, and `rate` and `expires` or null. */
+/** Creates a key. The body may have `label`, `scope`, `rate` and `expires`; the last two may be null. */
 async function create(call: Call) {
   const site = await call.site();
   const { label, scope, rate, expiresAt } = readSettings(await call.input());
@@ -43,7 +43,7 @@ async function create(call: Call) {
   return toIssued(await createKey(call.engine, site, settings, call.now()), call);
 }
 
-/** The body has what changes: `label`, `rate`, `expires`. */
+/** Changes a key. The body has the members to change: `label`, `rate`, `expires`. */
 async function change(call: Call) {
   const { Prefix } = await keyOf(call);
   const { label, rate, expiresAt } = readSettings(await call.input());
@@ -55,7 +55,7 @@ async function revoke(call: Call) {
   return toShown(await revokeKey(call.engine, Prefix, call.now()));
 }
 
-/** The body has `overlap`: the hours in which the old key still works. */
+/** Replaces a key by a new one. The body has `overlap`: the hours for which the old key still works. */
 async function rotate(call: Call) {
   const { Prefix } = await keyOf(call);
   const { overlap } = Object(await call.input());
@@ -64,7 +64,7 @@ async function rotate(call: Call) {
   return toIssued(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
-/** The key of the site that the path names. @throws Refusal `not-found` */
+/** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
 async function keyOf(call: Call): Promise<ListedKey> {
   const keys = await listKeys(call.engine, await call.site());
   const found = keys.find(({ ID }) => String(ID) === call.parameters.id);
@@ -77,10 +77,10 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
   readonly expiresAt: number | null | undefined;
 };
 
-/** The last time that there is (ECMA-262 section 21.4.1.1). Which of them a key may have is for its record to say. */
+/** The latest time that JavaScript can represent (ECMA-262 section 21.4.1.1). The declaration of the record may limit `expires` further. */
 const maxTime = 8.64e15;
 
-/** @throws Refusal `bad-request` */
+/** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
 function readSettings(input: unknown): Settings {
   const { label, scope, rate, expires } = Object(input);
   const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;

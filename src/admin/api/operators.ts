@@ -1,4 +1,4 @@
-// The people who may use the console. Operators of all sites manage them.
+// Manages the operators: the people who may use the console. Only operators of all sites may use these actions.
 
 import { Refusal } from "../../model/errors.ts";
 import {
@@ -32,14 +32,14 @@ async function listAll({ engine }: Call) {
   return { operators: (await listOperators(engine)).map(toShown) };
 }
 
-/** The body has `name`, and `sites`: the names of the sites that the operator may manage, or null for all. */
+/** Adds an operator. The body has `name`, and `sites`: the names of the sites that the operator may manage, or null for all sites. */
 async function add(call: Call) {
   const input = await call.input();
   const added = await addOperator(call.engine, readText(input, "name"), sitesIn(input), call.now());
   return { operator: toShown(added), run: call.run };
 }
 
-/** The body has `sites` as for `add`, and may have `isLast`: true to limit the last operator of all sites, too. */
+/** Changes the sites of an operator. The body has `sites` as for `add`, and may have `isLast`: true to limit also the last operator of all sites. */
 async function change(call: Call) {
   const { Name } = await operatorIn(call);
   const input = await call.input();
@@ -48,16 +48,16 @@ async function change(call: Call) {
   return { operator: toShown(changed), run: call.run };
 }
 
-/** Names of sites; none for all. @throws Refusal `bad-request` */
+/** Returns the names of sites; an empty list for null, which means all sites. @throws ProblemError `bad-request` */
 function sitesIn(input: unknown): readonly string[] {
   if (Object(input).sites === null) return [];
   const sites = readTexts(input, "sites");
-  // An empty list must not become all sites.
+  // Reject an empty list. Otherwise it would mean all sites.
   if (sites && sites.length > 0) return sites;
   throw new Refusal("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
-/** The body may have `isLast`: true to remove the last operator of all sites, too. */
+/** Removes an operator. The body may have `isLast`: true to remove also the last operator of all sites. */
 async function remove(call: Call, imports: Imports) {
   const { Name } = await operatorIn(call);
   const isLast = readBoolean(await call.input(), "isLast") ?? false;
@@ -66,7 +66,7 @@ async function remove(call: Call, imports: Imports) {
   return { operator: toShown(removed), run: call.run };
 }
 
-/** The secret of a link, which the page makes a link of: it knows its own address best. It is in this response only. */
+/** Creates a sign-in link and returns its secret, which is stored nowhere else. The page builds the URL, because it knows its own address. */
 async function link(call: Call) {
   const { Name } = await operatorIn(call);
   return { secret: await makeLink(call.engine, Name, call.now()) };
@@ -79,7 +79,7 @@ async function signOut(call: Call, imports: Imports) {
   return {};
 }
 
-/** The operator whose ID is in the path. @throws Refusal `not-found` */
+/** Returns the operator that the path names by ID. @throws ProblemError `not-found` */
 async function operatorIn({ engine, parameters }: Call): Promise<ListedOperator> {
   const found = (await listOperators(engine)).find(({ ID }) => String(ID) === parameters.id);
   if (found) return found;

@@ -1,4 +1,4 @@
-// The records of a site: lists, and each of them.
+// The records of a site: lists them, reads, creates, updates and deletes single records, and finds records in all sites.
 
 import { readWholeNumber } from "../../http/common/parameters.ts";
 import { Slots } from "../../lib/concurrency.ts";
@@ -28,13 +28,14 @@ export const recordActions: readonly Action[] = [
   ["PATCH", one, update],
 ];
 
-/** Records of a page at most, and records that one action deletes at most. */
+/** Maximum number of records in a page. */
 const maxPageSize = 1000;
+/** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
-/** Characters of a search at most. */
+/** Maximum length of a search, in characters. */
 const maxSearch = 255;
 
-/** `?search=&sort=Name&order=desc&limit=25&offset=0` */
+/** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
 async function listPage(call: Call) {
   const { snapshots, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
@@ -60,13 +61,13 @@ async function show(call: Call) {
   return found;
 }
 
-/** The body has the record's values. */
+/** Creates a record. The body has its values. */
 async function create(call: Call) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   return toShown(call, await createRecord(call.engine, site.ID, resource, await call.input(), call.now()));
 }
 
-/** The body has the values to change; `If-Match` the version that the operator has seen. */
+/** Updates a record. The body has the values to change; `If-Match` has the version that the operator has seen. */
 async function update(call: Call) {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const ifVersion = call.request.headers.get("if-match")?.replace(/^"(.*)"$/, "$1");
@@ -74,7 +75,7 @@ async function update(call: Call) {
   return toShown(call, await updateRecord(call.engine, site.ID, resource, id, await call.input(), options));
 }
 
-/** The body has the IDs: `{"ids": [3, 8]}`. */
+/** Deletes records, all of them or none. The body has their IDs: `{"ids": [3, 8]}`. */
 async function remove(call: Call) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const { ids } = Object(await call.input());
@@ -89,26 +90,26 @@ function toShown({ run }: Call, written: WrittenRecord) {
   return { ...written, run };
 }
 
-/** The resource that the path of the request names. @throws Refusal `not-found` */
+/** Returns the resource that the path of the request names. @throws ProblemError `not-found` */
 export function resourceOf({ parameters }: Call): Resource {
   return resourceNamed(parameters.resource ?? "");
 }
 
-/** The resource with this path. @throws Refusal `not-found` */
+/** Returns the public resource with this path. @throws ProblemError `not-found` */
 export function resourceNamed(name: string): Resource {
   const found = servedOf(allResources).find(({ path }) => path === name);
   if (found) return found;
   throw new Refusal("not-found", `there is no resource \`${name.slice(0, 100)}\``);
 }
 
-/** The ID that the path names. @throws Refusal `not-found` */
+/** Returns the record ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
 export function idOf({ parameters }: Call): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;
   throw new Refusal("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
 }
 
-// What the console makes lists and forms of: the declarations of the resources.
+// The declarations of the resources. The console builds its lists and forms from them.
 
 export const resourceActions: readonly Action[] = [
   ["GET", "/operator/resources", async () => ({ resources: declared })],
@@ -133,14 +134,18 @@ const declared = servedOf(allResources).map(({ name, path, singular, plural, lea
 
 export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
 
+/** Maximum length of the text to find, in characters. */
 const maxText = 255;
-/** Milliseconds after which the search stops and says where to continue. */
+/** Milliseconds after which a search stops. Its response then says where to continue. */
 const duration = 3000;
 
-/** Searches at once; the others wait. Each reads every record, and takes a turn of some milliseconds between the requests of others. */
+/** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
 const slots = new Slots(2);
 
-/** `?text=Acme&after=12`: the whole value of a field, or an ID, and the ID of the site after which to continue. */
+/**
+ * Finds records in all sites of the operator. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
+ * the ID of the site after which to continue.
+ */
 async function find(call: Call) {
   const { engine, query, request } = call;
   const text = (query.get("text") ?? "").trim();

@@ -1,4 +1,4 @@
-// The sites that an operator may manage. To add and to remove them is for operators of all sites.
+// Lists and changes the sites that an operator may manage. Only operators of all sites may add and remove sites.
 
 import { toReachable } from "../../lib/networks.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -26,7 +26,7 @@ async function listOwnSites(call: Call) {
   return { sites: (await call.sites()).map(toShown), publicUrl: toReachable(call.publicUrl) };
 }
 
-/** The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is in this response only. */
+/** Adds a site. The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is only in this response. */
 async function add(call: Call) {
   const input = await call.input();
   const settings = {
@@ -39,14 +39,14 @@ async function add(call: Call) {
   return { site: toShown(added.site), key: added.key ?? null, run: call.run };
 }
 
-/** What the site has: what a removal deletes. */
+/** Returns a site with the numbers of its records, keys and webhooks, which a removal would delete. */
 async function show(call: Call) {
   const { Name } = await call.site();
   const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
   return { ...summary, site: toShown(site), changed: changed?.toISOString() ?? null };
 }
 
-/** The body has what changes: `name`, `hostnames`, `isDefault`, `isSuspended`. */
+/** Changes a site. The body has the members to change: `name`, `hostnames`, `isDefault`, `isSuspended`. */
 async function change(call: Call) {
   const { Name } = await call.site();
   const input = await call.input();
@@ -56,7 +56,7 @@ async function change(call: Call) {
     isDefault: readBoolean(input, "isDefault"),
     isSuspended: readBoolean(input, "isSuspended"),
   };
-  // Another site would no longer be the default one.
+  // Only an operator of all sites may change this, because it also changes another site: the present default site.
   if (settings.isDefault !== undefined) requireAllSites(call.session);
   if (Object.values(settings).every((value) => value === undefined)) {
     throw new Refusal("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
@@ -67,7 +67,7 @@ async function change(call: Call) {
   return { site: toShown(changed), run: call.run };
 }
 
-/** The body has the name of the site again: `{"name": "garden"}`. */
+/** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
 async function remove(call: Call) {
   const { Name } = await call.site();
   if (readText(await call.input(), "name") !== Name) {
@@ -76,7 +76,7 @@ async function remove(call: Call) {
   return { site: toShown(await removeSite(call.engine, Name, call.now())), run: call.run };
 }
 
-/** An operator of some sites does not learn which other site has a name or a hostname. */
+/** Hides in a `conflict` which other site has a name or hostname, if the operator may not manage all sites. */
 function withoutOtherSites(error: unknown, { session }: Call): unknown {
   if (!(error instanceof Refusal) || error.code !== "conflict" || !session.operator.siteNames) return error;
   return new Refusal("conflict", "the name or a hostname is taken already");
@@ -93,9 +93,9 @@ function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRec
   };
 }
 
-// What operators see first: whether all is well.
+// The overview, which operators see first: whether all is well.
 
-/** Keys that end within this time are shown. */
+/** Milliseconds before its expiry from which on a key is in the overview: 30 days. */
 const soon = 30 * 24 * 60 * 60_000;
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
@@ -110,7 +110,7 @@ export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   ];
 }
 
-/** Records, keys that end soon, webhooks that need care, and the last backup. */
+/** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */
 async function overview(call: Call) {
   const { engine, now } = call;
   const site = await call.site();

@@ -1,4 +1,4 @@
-// The webhooks of a site.
+// Lists, adds, tests, pauses, resumes, rotates, rewinds and removes the webhooks of a site.
 
 import { parseTime } from "../../lib/text.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -40,7 +40,7 @@ async function listAll(call: Call) {
   return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toShown) };
 }
 
-/** The body has `url`, and may have `resources` (paths; all without them) and `since` (see `pointIn`). */
+/** Adds a webhook. The body has `url`, and may have `resources` (a list of paths; the default is all resources) and `since` (see `pointIn`). */
 async function add(call: Call) {
   const site = await call.site();
   const input = await call.input();
@@ -65,7 +65,7 @@ async function sendTest(call: Call) {
 }
 
 async function resume(call: Call) {
-  // What the command line has added may be on this machine.
+  // Allow URLs of this machine here, because the command line may have added the webhook with such a URL.
   const policy = { ...policyOf(call), isLoopbackAllowed: true };
   return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
@@ -75,13 +75,13 @@ async function rotate(call: Call) {
   return { ...toShown(webhook), secret, until: new Date(until).toISOString() };
 }
 
-/** The body has `since`, see `pointIn`. */
+/** Sets the cursor of a webhook. The body has `since`, see `pointIn`. */
 async function rewind(call: Call) {
   const id = await idIn(call);
   return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input())));
 }
 
-/** The webhook that the path names, if it is of the site. @throws Refusal `not-found` */
+/** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
 async function webhookIn(call: Call): Promise<ListedWebhook> {
   const id = toId(call.parameters.id ?? "");
   const found = (await listWebhooks(call.engine, await call.site())).find(({ ID }) => ID === id);
@@ -93,7 +93,7 @@ async function idIn(call: Call): Promise<number> {
   return (await webhookIn(call)).ID;
 }
 
-/** Only the command line may add URLs of this machine (contract section 12). */
+/** Returns the address policy of the console. Only the command line may add URLs of this machine (contract section 12). */
 function policyOf({ webhookAllow }: Call): AddressPolicy {
   return { allow: webhookAllow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
@@ -108,7 +108,11 @@ function resourcesIn(input: unknown) {
   });
 }
 
-/** `{"since": {"cursor": "..."}}` or `{"since": {"time": "2026-01-31T12:00:00Z"}}`; the next change without it. @throws Refusal `bad-request` */
+/**
+ * Parses where a webhook begins: `{"since": {"cursor": "..."}}` or `{"since": {"time": "2026-01-31T12:00:00Z"}}`. Without `since`, it begins with the
+ * next change.
+ * @throws ProblemError `bad-request`
+ */
 function pointIn(input: unknown): WebhookPoint {
   const { since = "now" } = Object(input);
   const { cursor, time } = Object(since);

@@ -1,3 +1,5 @@
+// The certificate and the ports of a server, before the server starts.
+
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { AdminAddress, Config } from "../../config.ts";
@@ -9,9 +11,9 @@ import type { Certificate } from "../../wire/listen.ts";
 import { asUsageError, printMessage } from "../common.ts";
 
 /**
- * Reads a certificate and its key. One that has expired is reported on stderr: it can be served, but clients refuse it.
- * @param files paths
- * @throws Refusal `not-found` when a file cannot be read, `unavailable` when they are not a certificate and its key
+ * Reads a certificate and its key. An expired certificate is reported on stderr, but returned: the server can use it, although clients reject it.
+ * @param files the paths of both
+ * @throws ProblemError `not-found` if a file cannot be read, `unavailable` if the files are not a certificate and its key
  */
 export function readCertificate(files: Certificate): Certificate {
   const certificate = { cert: readText(files.cert), key: readText(files.key) };
@@ -26,7 +28,7 @@ export function readCertificate(files: Certificate): Certificate {
   );
 }
 
-/** Reads the certificate again. Returns undefined if there is none, or if it is invalid, which is reported. */
+/** Reads the certificate again. Returns undefined if the configuration has none. If it is invalid, reports that on stderr and returns undefined. */
 export function reloadCertificate({ tls }: Config): Certificate | undefined {
   try {
     return tls && readCertificate(tls);
@@ -52,6 +54,7 @@ function readText(file: string): string {
   }
 }
 
+/** Returns why a certificate and key cannot be used; undefined if they can. */
 function faultOf({ cert, key }: Certificate): string | undefined {
   if (cert.trim() === "" || key.trim() === "") return "a file is empty";
   try {
@@ -64,12 +67,15 @@ function faultOf({ cert, key }: Certificate): string | undefined {
 
 type Address = Pick<Config, "host" | "port">;
 
-/** Starts a server. @throws Refusal with the reason when it cannot listen */
+/** Starts a server on the port of `config`. @throws ProblemError with the reason if it cannot listen */
 export function listenOnPort(config: Config, certificate: Certificate | undefined): Promise<Running> {
   return withListenErrors(config, () => start(config, { certificate }));
 }
 
-/** The address of the admin listener if it is free. @throws Refusal `unavailable` if it is not, unless it is the default one */
+/**
+ * Returns the address of the admin listener if it is free. If the default address is in use, says so on stderr and returns undefined.
+ * @throws ProblemError `unavailable` if an address that the operator named is in use
+ */
 export async function claimAdmin({ admin }: Config): Promise<AdminAddress | undefined> {
   if (!admin) return undefined;
   try {
@@ -85,9 +91,9 @@ export async function claimAdmin({ admin }: Config): Promise<AdminAddress | unde
 }
 
 /**
- * Checks that no process listens on the port. Processes that share a port would share it with those of another program
- * too, and receive each other's requests.
- * @throws Refusal `unavailable` when one does
+ * Requires that no process listens on the port. Listening on a shared port does not fail if another program shares it: then both programs would
+ * receive each other's requests.
+ * @throws ProblemError `unavailable` if the port is in use
  */
 export async function claimPort(address: Address): Promise<void> {
   const { host, port } = address;
@@ -98,7 +104,7 @@ export async function claimPort(address: Address): Promise<void> {
   });
 }
 
-/** Runs `work`, which listens at `address`. @throws Refusal with the reason when it cannot */
+/** Runs `work`, which listens at `address`. @throws ProblemError with the reason if it cannot listen; UsageError if the address is invalid */
 export async function withListenErrors<T>({ host, port }: Address, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -111,7 +117,7 @@ export async function withListenErrors<T>({ host, port }: Address, work: () => P
   }
 }
 
-/** The runtime reports almost every failure to listen as a port in use, also that of a hostname that does not resolve. */
+/** Returns why listening failed. Bun reports almost every failure as EADDRINUSE, also an unknown hostname. */
 function reasonOf(error: unknown, host: string): string {
   if (systemCodeOf(error) !== "EADDRINUSE") return messageOf(error);
   return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";

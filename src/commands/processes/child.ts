@@ -1,41 +1,41 @@
-// The parent's side of a process that it started.
+// Starts a child process, and exchanges messages with it: the parent's side. The child's side is worker.ts.
 
 import { isExecutable } from "../../build.ts";
 import type { MetricsSample } from "../../lib/metrics.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Certificate } from "../../wire/listen.ts";
 
-/** Milliseconds in which a worker must send its metrics. Then those that it sent last count. */
+/** Maximum milliseconds that a worker takes to send its metrics. If it takes longer, the metrics that it sent last count. */
 const sampleTimeout = 1000;
 
 export interface Child {
-  /** Resolves with the exit status when the process has ended and all its messages have arrived. */
+  /** Resolves with the exit status when the process has exited and all its messages have arrived. */
   readonly exited: Promise<number>;
-  /** Where it listens. Rejects with a Refusal if it ends before that; it has printed the reason to stderr. */
+  /** Resolves with the address when the process listens. Rejects with a ProblemError if it exits first; it has printed the reason to stderr. */
   readonly listening: Promise<Listening>;
-  /** The metrics that it sent last. */
+  /** The metrics that the process sent last. */
   readonly lastSample: MetricsSample;
   /**
-   * Asks for its metrics, and waits for them for at most a second. Returns whether it has responded.
-   * @param isChecked whether it finds out if it is ready
+   * Asks the process for its metrics, and waits at most a second for them. Returns whether it responded.
+   * @param isChecked whether the process also checks if it is ready
    */
   refreshSample(isChecked: boolean): Promise<boolean>;
-  /** Asks it to leave its port to its successor, as soon as it listens: before, it takes no messages. */
+  /** Asks the process to leave its port to its successor. The message is sent once the process listens, because it reads no messages before. */
   retire(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
 interface ChildOptions {
-  /** For messages: `worker` or `admin process`. */
+  /** The name in messages: `worker` or `admin process`. */
   readonly name: string;
   readonly env: Readonly<Record<string, string>>;
   /** Undefined for HTTP. */
   readonly certificate: Certificate | undefined;
-  /** The metrics of all workers, for the admin process. */
+  /** Collects the metrics of all workers, for the admin process. */
   readonly samples: () => Promise<readonly MetricsSample[]>;
 }
 
-/** Starts a process from what is on disk now. */
+/** Starts a process from the program that is on disk now, which an upgrade may have replaced. */
 export function startChild({ name, env, certificate, samples }: ChildOptions): Child {
   const listening = Promise.withResolvers<Listening>();
   const pending = new PendingRequests<true>();
@@ -53,7 +53,7 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
     try {
       child.send(message);
     } catch {
-      // It has ended, or is about to.
+      // The process has exited, or is about to.
     }
   }
   void child.exited.then(() => listening.reject(new Refusal("unavailable", `the ${name} could not start`)));
@@ -75,7 +75,7 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
   };
 }
 
-/** Starts `serve` with `input` as JSON on stdin. */
+/** Starts `serve` as a child process, with `input` as JSON on its stdin. */
 function spawnServe(
   env: Readonly<Record<string, string>>,
   input: object,
@@ -87,7 +87,8 @@ function spawnServe(
     stdio: ["pipe", "inherit", "inherit"],
     ipc: onMessage,
   });
-  // Not a Blob for stdin: the runtime would keep its file descriptor. A child that ends at once does not read it.
+  // Write to a pipe instead of passing a Blob as stdin. Otherwise Bun would keep the file descriptor of the Blob open.
+  // Ignore errors: a child that exits at once does not read its input.
   const write = async () => {
     await child.stdin.write(JSON.stringify(input));
     await child.stdin.end();
@@ -96,38 +97,38 @@ function spawnServe(
   return child;
 }
 
-// What the processes of one server send to each other. After an upgrade, a parent of the previous version works with children of the next one
-// (SIGHUP), so a message may gain members, but none may change or go away.
+// The messages between the processes of one server. After an upgrade and SIGHUP, a parent of the previous program version works with children of the
+// next one. So a message may get new members, but no member may change or disappear.
 
-/** Where a child listens; of a worker, what it found in the database. */
+/** The address at which a child listens. A worker also says what it found in the database. */
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Whether it created the database. */
+  /** Whether the worker created the database. */
   readonly isNew?: boolean | undefined;
-  /** The sites that it serves; undefined if the database could not be read. */
+  /** The number of sites that the worker serves. Undefined if the database could not be read. */
   readonly sites?: number | undefined;
 }
 
 export type MessageOfChild =
   | ({ readonly kind: "listening" } & Listening)
-  /** The metrics of a worker: in response to `sample`, or with `id` 0 before it ends. */
+  /** The metrics of a worker: in response to `sample`, or with `id` 0 before the worker exits. */
   | { readonly kind: "sample"; readonly id: number; readonly sample: MetricsSample }
-  /** The admin process needs the metrics of all workers. */
+  /** The admin process requests the metrics of all workers. */
   | { readonly kind: "samples"; readonly id: number };
 
 export type MessageOfParent =
-  /** A successor listens: accept no more connections, and end. */
+  /** The successor listens. Accept no more connections, and exit. */
   | { readonly kind: "retire" }
   | { readonly kind: "sample"; readonly id: number; readonly isChecked?: boolean }
   | { readonly kind: "samples"; readonly id: number; readonly samples: readonly MetricsSample[] };
 
-/** Requests to another process that wait for its response. */
+/** Requests to another process that were sent, and have no response yet. */
 export class PendingRequests<T> {
   readonly #waiting = new Map<number, (response: T | undefined) => void>();
   #last = 0;
 
-  /** Sends a request under a new ID. Returns the response, or undefined if there is none after so many milliseconds. */
+  /** Sends a request with a new ID. Returns the response, or undefined if none arrives in time. @param timeout in milliseconds */
   async request(send: (id: number) => void, timeout: number): Promise<T | undefined> {
     const id = ++this.#last;
     const { promise, resolve } = Promise.withResolvers<T | undefined>();

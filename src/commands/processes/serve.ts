@@ -1,4 +1,4 @@
-// What `serve` starts: one process that does everything, or several; each of those comes here again, with its role.
+// Starts a server: one process that does everything, or several processes. Each of several processes calls `serve` again, with its own role.
 
 import { type AdminAddress, type Config, type ConfigSources, toEnvironment } from "../../config.ts";
 import { withoutPassword } from "../../lib/text.ts";
@@ -19,16 +19,19 @@ import type { Listening } from "./child.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { processFamilies, runWorkers } from "./workers.ts";
 
-/** The processes that serve. */
+/** A running server, of one process or of several. */
 export interface Server extends Listening {
-  /** Undefined when there is no admin listener. */
+  /** The address of the admin listener. Undefined if the server has no admin listener. */
   readonly adminUrl: string | undefined;
-  /** Uses the files on disk as they are now. Reports on stderr. */
+  /** Reads the certificate again. With several processes, also restarts them from the program on disk. Reports the result on stderr. */
   reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Serves until SIGTERM or SIGINT, or does the part of it that a parent process asks for. @param settings those of the options */
+/**
+ * Serves until SIGTERM or SIGINT. In a child process, does only the part of its role.
+ * @param settings the settings from options of the command line, for the environment of child processes
+ */
 export async function serve(config: Config, settings: ConfigSources, options: CommonOptions): Promise<void> {
   const end = stopSignal();
   ignoreOtherSignals(config);
@@ -50,7 +53,7 @@ export async function serve(config: Config, settings: ConfigSources, options: Co
   await server.stop();
 }
 
-/** Prints where the server listens, and what it serves: with a wrong setting, that is often an empty database. */
+/** Prints the address of the server, and the number of its sites, because a wrong setting often leads to an empty database. */
 function printStarted(config: Config, server: Server, sample: DemoSite | undefined, options: CommonOptions): void {
   const { url, adminUrl, sites } = server;
   const created = sample?.isNew || server.isNew ? withoutPassword(config.database) : undefined;
@@ -66,7 +69,7 @@ function howToAdd({ database }: CommonOptions): string {
   return `add one with \`${commandLine(["site", "add", "shop", "--default"], database)}\``;
 }
 
-/** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */
+/** Resolves at the first SIGTERM or SIGINT. Ignores later signals, because npm and the terminal may both pass on a Ctrl-C. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
@@ -74,8 +77,8 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Waits for SIGHUP. Returns a function that takes the work to do then. The work is done once at a time, and once more for signals that arrive
- * meanwhile, or that have arrived before.
+ * Listens for SIGHUP from now on. Returns a function that sets the work to do at SIGHUP. Two runs of the work do not overlap. Signals during a run
+ * cause one more run. Signals before the work was set cause one run.
  */
 function reloadSignal(): (work: () => Promise<void>) => void {
   let work: (() => Promise<void>) | undefined;
@@ -100,7 +103,7 @@ function reloadSignal(): (work: () => Promise<void>) => void {
   };
 }
 
-/** Signals that end a process by default, and that are sent by mistake. Of several processes, only the parent has something to do at SIGHUP. */
+/** Ignores and logs signals that would end the process by default. A child process also ignores SIGHUP, because only the parent reacts to it. */
 function ignoreOtherSignals(config: Config): void {
   const log = createLog(config);
   const others = ["SIGUSR1", "SIGUSR2"] as const;
@@ -109,13 +112,14 @@ function ignoreOtherSignals(config: Config): void {
   }
 }
 
-/** Serves everything with this process. @throws Refusal with the reason when it cannot */
+/** Serves the public port and the admin listener in this process. @throws ProblemError with the reason if it cannot listen */
 async function serveAlone(
   config: Config,
   address: AdminAddress | undefined,
   certificate: Certificate | undefined,
 ): Promise<Server> {
-  // With a certificate, the port can be shared, so that a second socket can take it over with another certificate.
+  // With a certificate, the server opens a shared port, so that a second socket can take over with a new certificate. A shared port does not
+  // fail if another program has it too: check that here.
   if (certificate) await claimPort(config);
   const server = await listenOnPort(config, certificate);
   const { engine, snapshots, url, port, sites } = server;

@@ -1,40 +1,45 @@
+// Supervises one process of the server: restarts it when it exits, and replaces it on request.
+
 import { messageOf } from "../../lib/errors-for-log.ts";
 import { printMessage } from "../common.ts";
 import type { Child, Listening } from "./child.ts";
 
-/** Milliseconds that a process must have run for its successor to start without a delay. */
+/** If a process exits sooner than these milliseconds after its start, its restart is delayed by the same time. */
 const minUptime = 1000;
-/** Milliseconds in which a process must stop once it is drained; it stops waiting for its clients after 10 seconds by itself. */
+/** Maximum milliseconds from the end of the drain until the process exits. The process itself waits at most 10 seconds for its clients. */
 const stopTimeout = 15_000;
-/** Milliseconds in which a successor must listen. */
+/** Maximum milliseconds until a successor listens. */
 const startTimeout = 60_000;
-/** Milliseconds in which a process must have left its port to its successor: idle connections end after 15 seconds, and then it stops. */
+/** Maximum milliseconds from `retire` until the process exits. The process ends idle connections after 15 seconds, and then stops. */
 const retireTimeout = 30_000;
 
-/** A place among the processes of a server. A process that ends there by itself is replaced. */
+/**
+ * One process of the server, and its successors. Restarts the process when it exits unexpectedly, and replaces it on request. A process that exceeds
+ * one of the time limits above is killed.
+ */
 export class Slot {
   readonly #name: string;
   readonly #startChild: (port: number) => Child;
-  /** All processes that have not ended: the current one, its successor and its predecessor. */
+  /** All processes that have not exited: the current process, its successor and its predecessor. */
   readonly #running = new Set<Child>();
   #current: Child | undefined;
   #port: number;
   #isStopping = false;
   #restarts = 0;
 
-  /** @param port 0 for any free one, which all successors then use */
+  /** @param port the port to listen on. With 0, the first process picks a free port, and all successors use the same */
   constructor(name: string, port: number, startChild: (port: number) => Child) {
     this.#name = name;
     this.#port = port;
     this.#startChild = startChild;
   }
 
-  /** How often a process has ended by itself and was replaced. */
+  /** Number of times that the process exited unexpectedly and was restarted. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Starts the first process. @throws Refusal `unavailable` if it does not listen; it has printed the reason to stderr */
+  /** Starts the first process, and waits until it listens. @throws ProblemError `unavailable` if it exits instead; it has printed why to stderr */
   async open(): Promise<Listening> {
     const child = this.#start();
     const listening = await child.listening;
@@ -44,9 +49,9 @@ export class Slot {
   }
 
   /**
-   * Replaces the process by one that is started from what is on disk now. The successor listens before the predecessor accepts no more connections.
-   * Resolves when the predecessor has ended.
-   * @throws Refusal `unavailable` if the successor does not listen; the process then stays
+   * Replaces the process by a successor, which is started from the program that is on disk now. The predecessor accepts connections until the
+   * successor listens. Resolves when the predecessor has exited.
+   * @throws ProblemError `unavailable` if the successor does not listen; the present process then stays
    */
   async replace(): Promise<void> {
     if (this.#isStopping) return;
@@ -57,14 +62,14 @@ export class Slot {
     } finally {
       clearTimeout(timer);
     }
-    // The predecessor may have ended meanwhile, or even its own replacement.
+    // Read the current process only now: it may have exited during the start of the successor, and may have been restarted.
     const predecessor = this.#current;
     this.#keep(successor);
     predecessor?.retire();
     if (predecessor) await this.#ended([predecessor], retireTimeout);
   }
 
-  /** Ends all processes: at first gently. @param drain seconds for which they still serve */
+  /** Ends all processes with SIGTERM. Kills a process that does not exit in time. @param drain seconds that the processes still serve */
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     for (const child of this.#running) child.kill("SIGTERM");
@@ -78,7 +83,7 @@ export class Slot {
     return child;
   }
 
-  /** Makes `child` the current process. As long as it is, another one takes its place when it ends. */
+  /** Makes `child` the current process. If `child` exits while it is the current process, starts another process. */
   #keep(child: Child): void {
     const startedAt = performance.now();
     this.#current = child;
@@ -92,7 +97,11 @@ export class Slot {
     });
   }
 
-  /** Starts another process. While the system refuses, as when the program is just being replaced on disk, tries again every second. */
+  /**
+   * Starts another process. If the operating system cannot start it, for example while an upgrade replaces the program on disk, tries again
+   * every second.
+   * @param isDue whether another process is still needed
+   */
   async #startAgain(isDue: () => boolean): Promise<void> {
     let reported = "";
     while (isDue()) {
@@ -108,7 +117,7 @@ export class Slot {
     }
   }
 
-  /** Waits for the end of `children`, and after so many milliseconds ends them. */
+  /** Waits until all `children` have exited. Kills them after `timeout` milliseconds. */
   async #ended(children: readonly Child[], timeout: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const child of children) child.kill("SIGKILL");

@@ -1,4 +1,5 @@
-// A process that serves a part for its parent: a worker the public port, or the admin process the admin listener.
+// The child's side of a server of several processes: a worker serves the public port, the admin process serves the admin listener. Both stop when
+// their parent has exited.
 
 import type { AdminAddress, Config } from "../../config.ts";
 import type { MetricsSample } from "../../lib/metrics.ts";
@@ -9,14 +10,14 @@ import type { Certificate } from "../../wire/listen.ts";
 import { listenOnPort, withListenErrors } from "./certificate.ts";
 import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./child.ts";
 
-/** Seconds after which a process whose successor listens ends its idle connections. */
+/** After `retire`, idle connections are closed after this number of seconds. */
 const idleSecondsOfRetired = 15;
-/** Milliseconds in which a process without a parent must have stopped; it stops waiting for its clients after 10 seconds by itself. */
+/** Maximum milliseconds from the exit of the parent until this process exits. Stopping waits at most 10 seconds for clients. */
 const orphanTimeout = 15_000;
-/** Milliseconds in which the parent must send the metrics of all workers: it waits for a second for each, at the same time. */
+/** Maximum milliseconds until the parent sends the metrics of all workers. The parent asks all workers at the same time, and waits one second. */
 const samplesTimeout = 2000;
 
-/** Serves the public port until `end`, a message of the parent, or the end of the parent. */
+/** Serves the public port until `end` resolves, the parent sends `retire`, or the parent exits. */
 export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
   const orphaned = endOfParent();
   const log = createLog(config);
@@ -25,7 +26,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
     try {
       await sendToParent({ kind: "sample", id, sample: await server.sample(isChecked) });
     } catch (error) {
-      // The worker goes on. Its parent uses the last metrics that it sent.
+      // Continue without metrics: the parent uses the metrics that this worker sent last.
       log.error({ err: error }, "a worker cannot send its metrics");
     }
   };
@@ -40,7 +41,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   process.disconnect?.();
 }
 
-/** Serves the admin listener at `admin` until `end`, a message of the parent, or the end of the parent. */
+/** Serves the admin listener at `admin` until `end` resolves, the parent sends `retire`, or the parent exits. */
 export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Promise<void>): Promise<void> {
   const orphaned = endOfParent();
   const pending = new PendingRequests<readonly MetricsSample[]>();
@@ -57,19 +58,19 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
-  // It has the metrics of the workers, which serve for so long.
+  // Keep serving while the workers drain, because the metrics of the workers are served here.
   const drained = end.then(() => Bun.sleep(config.drain * 1000));
   await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([drained, orphaned]));
   await engine.close();
   process.disconnect?.();
 }
 
-/** What the parent writes on stdin: `{"certificate":{...}}`. */
+/** Reads the certificate that the parent writes to stdin: `{"certificate":{...}}`. */
 async function certificateOfParent(): Promise<Certificate | undefined> {
   return (await Bun.stdin.json()).certificate;
 }
 
-/** Passes on the messages of the parent. The promise resolves when this process is to leave its port to its successor. */
+/** Passes the messages of the parent to `onMessage`, except `retire`. Returns a promise that resolves at `retire`. */
 function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void> {
   return new Promise((resolve) => {
     process.on("message", (message: MessageOfParent) => {
@@ -79,7 +80,10 @@ function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void
   });
 }
 
-/** Waits until this process has to end, and stops serving. `end` also shortens the time that idle connections get from a successor. */
+/**
+ * Waits for `end` or `retired`, and stops serving. If `end` comes after `retired`, idle connections are closed at once.
+ * @param stop stops serving; idle connections are closed after `idleSeconds`
+ */
 async function untilEnd(
   stop: (idleSeconds: number) => Promise<void>,
   retired: Promise<void>,
@@ -89,15 +93,15 @@ async function untilEnd(
 }
 
 /**
- * Resolves when the parent has ended, also if it did before the call. Nothing else ends a process then, so one that does not stop by itself
- * is ended here.
+ * Resolves when the parent has exited, also if it exited before the call. Nobody else kills this process then. So it exits after 15 seconds,
+ * even if it has not stopped.
  */
 function endOfParent(): Promise<void> {
   return new Promise((resolve) => {
     const onEnd = () => {
       clearInterval(look);
       process.off("disconnect", onEnd);
-      // Not unref(): without it, nothing might be left that the event loop waits for, and the process would be busy for ever.
+      // Do not unref() this timer. Otherwise the event loop might have nothing to wait for, and the process would be busy for ever.
       setTimeout(() => process.exit(1), orphanTimeout);
       resolve();
     };
@@ -106,7 +110,7 @@ function endOfParent(): Promise<void> {
   });
 }
 
-/** Resolves when the parent has the message, or has ended. */
+/** Sends a message to the parent. Resolves when it is sent, or at once if the parent has exited. */
 function sendToParent(message: MessageOfChild): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) return resolve();

@@ -1,5 +1,5 @@
-// Several processes on one port. The parent serves no requests: it starts the workers and the admin process, replaces those that end, and stops
-// them. It is the only process that is not replaced by SIGHUP, so it does as little as possible.
+// The parent of a server of several processes. It serves no requests: it starts the workers and the admin process, restarts a process that exits, and
+// stops all of them. SIGHUP replaces every process except the parent. So the parent does as little as possible.
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
@@ -12,14 +12,14 @@ import { type Child, type Listening, startChild } from "./child.ts";
 import type { Server } from "./serve.ts";
 import { Slot } from "./supervised-process.ts";
 
-/** Milliseconds between two samples of the workers: what a worker that is killed has counted since then is lost. */
+/** Milliseconds between two samples of the workers. If a worker is killed, the counts since its last sample are lost. */
 const sampleInterval = 5000;
 
 /**
- * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port and the others share it.
+ * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port, and the other workers share it.
  * @param certificate undefined for HTTP
  * @param env the environment of all processes
- * @throws Refusal `unavailable` when one cannot start; it has printed the reason to stderr, and the others are stopped
+ * @throws ProblemError `unavailable` if a process cannot start; it has printed the reason to stderr, and the other processes are stopped
  */
 export async function runWorkers(
   config: Config,
@@ -30,7 +30,7 @@ export async function runWorkers(
   const processes = new Processes(env, certificate, config.workers);
   try {
     await claimPort(config);
-    // Alone, so that it is the one that creates the database, if there is none.
+    // Start the first worker alone, so that only one process creates a missing database.
     const first = await processes.openWorker(config.port);
     const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(first.port));
     const adminProcess = admin && processes.openAdmin(admin);
@@ -52,11 +52,11 @@ class Processes {
   readonly #slots: Slot[] = [];
   readonly #metrics: WorkerMetrics;
   readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleInterval);
-  /** The last valid one: a process that is replaced because it has died must not depend on files that are changed at that moment. */
+  /** The last valid certificate. A restart after a crash uses it, because the files on disk may be changed at that moment. */
   #certificate: Certificate | undefined;
   #isStopping = false;
 
-  /** @param workers how many there should be */
+  /** @param workers the number of workers that should run */
   constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
     this.#env = env;
     this.#metrics = new WorkerMetrics(workers, () => this.#slots.reduce((sum, { restarts }) => sum + restarts, 0));
@@ -77,7 +77,11 @@ class Processes {
     );
   }
 
-  /** Replaces the processes one after the other, so that there is one more at most. If one cannot be replaced, it and the rest stay. */
+  /**
+   * Replaces the processes one after the other, so that there is never more than one additional process. If a process cannot be replaced, it and the
+   * remaining processes stay.
+   * @param certificate the new certificate; undefined to keep the present one
+   */
   async replaceAll(certificate: Certificate | undefined): Promise<void> {
     if (this.#isStopping) return printMessage("storefront: nothing was replaced: the server is about to stop");
     this.#certificate = certificate ?? this.#certificate;
@@ -93,7 +97,7 @@ class Processes {
     printMessage(`storefront: replaced ${all} processes`);
   }
 
-  /** @param drain seconds for which they still serve */
+  /** Stops all processes. @param drain seconds that the processes still serve */
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -112,17 +116,17 @@ class Processes {
   }
 }
 
-/** The metrics of all workers together. Counts never go back: those of a worker that has ended are kept. */
+/** The metrics of all workers together. Counts never decrease, because the counts of workers that have exited are kept. */
 class WorkerMetrics {
   readonly #expected: number;
   readonly #workers = new Set<Child>();
   readonly #restarts: () => number;
-  /** The counts of all workers that have ended. */
+  /** The counts of all workers that have exited. */
   #ended: MetricsSample = [];
 
   /**
    * @param expected `--workers`
-   * @param restarts how many processes ended by themselves and were replaced
+   * @param restarts returns the number of processes that exited unexpectedly and were restarted
    */
   constructor(expected: number, restarts: () => number) {
     this.#expected = expected;
@@ -138,8 +142,8 @@ class WorkerMetrics {
   }
 
   /**
-   * A sample of each worker, and of this process. One that does not respond within a second has the sample that it sent last.
-   * @param isChecked whether the workers find out if they are ready
+   * Returns a sample of each worker, and of this process. For a worker that does not respond within a second, returns the sample that it sent last.
+   * @param isChecked whether the workers also check if they are ready
    */
   async collect(isChecked: boolean): Promise<readonly MetricsSample[]> {
     const workers = [...this.#workers];
@@ -150,20 +154,20 @@ class WorkerMetrics {
   }
 }
 
-/** The worker processes of a server, as its main process knows them. */
+/** Numbers of processes, as the main process of a server knows them. */
 interface WorkerCounts {
-  /** Those that respond. */
+  /** Workers that respond. */
   readonly responding: number;
   /** `--workers`. */
   readonly expected: number;
-  /** Processes that ended by themselves, and were replaced, since the start. */
+  /** Processes that exited unexpectedly and were restarted, since the server was started. */
   readonly restarts: number;
 }
 
-/** When this process was started, in seconds since 1970. */
+/** Time at which this process was started, in seconds since 1970. */
 const startedAt = Math.floor(Date.now() / 1000 - process.uptime());
 
-/** What only the main process of a server can tell. If no worker responds, none can say that it is not ready. */
+/** Returns the metrics that only the main process knows. If no worker responds, they include that the server is not ready. */
 export function processFamilies({ responding, expected, restarts }: WorkerCounts): MetricFamily[] {
   return [
     gauge("storefront_workers", "Processes that serve the public port and respond to the main process.", responding),

@@ -24,7 +24,7 @@ import { useDeclared } from "../site-context.ts";
 import { visible } from "../visible.ts";
 import { type FoundRecord, useFind } from "./find.ts";
 
-/** Opens the search over all sites. */
+/** A button that opens the search over all sites. */
 export function FindButton() {
   const translate = useTranslate();
   const title = translate("find.title");
@@ -59,7 +59,7 @@ export function FindButton() {
   );
 }
 
-/** Finds records over all sites by an exact value. */
+/** The dialog that finds records of all sites by an exact value. */
 export function FindDialog() {
   return usePanel() === "find" ? <OpenFind /> : null;
 }
@@ -144,7 +144,7 @@ function toAddress({ site, resource, id }: FoundRecord): string {
   return `/${site}/${resource}/${id}`;
 }
 
-/** The value, once it has been the same for so many milliseconds. */
+/** Returns the value after it has stayed the same for `milliseconds`; until then the previous value. */
 function useSettled<T>(value: T, milliseconds: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The search over all sites, as the API has it.
+// Calls the search over all sites.
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
@@ -17,7 +17,10 @@ interface FoundPage {
   readonly next: number | null;
 }
 
-/** What was found so far. `further` continues a search that has stopped before the last site. @param text nothing is searched for none */
+/**
+ * Returns the records found so far. `further` continues a search that has stopped before the last site.
+ * @param text the exact value to find; the empty text starts no search
+ */
 export function useFind(text: string) {
   const query = useInfiniteQuery({
     queryKey: ["find", text],

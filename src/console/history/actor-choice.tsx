@@ -4,12 +4,12 @@ import { useHistory } from "./history.ts";
 import { useActorName } from "./summary.ts";
 
 interface ActorChoiceProps {
-  /** As the journal has it; empty for everyone. */
+  /** The actor in the form of the journal; empty for everyone. */
   readonly value: string;
   readonly onChange: (actor: string) => void;
 }
 
-/** Chooses whose changes are shown: offers those of the latest changes, and takes any other. */
+/** Chooses the actor of the changes to show: offers the actors of the latest changes, and accepts any other text. */
 export function ActorChoice({ value, onChange }: ActorChoiceProps) {
   const translate = useTranslate();
   const nameOf = useActorName();

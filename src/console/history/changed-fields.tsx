@@ -4,12 +4,12 @@ import { fullLabelOf } from "../declarations.ts";
 import { visible } from "../visible.ts";
 import { differences, type RecordValues } from "./history.ts";
 
-/** Of two values that are written from right to left, the first one stays on the left. */
+/** Keeps the old value on the left of the new value, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;
 export const oldValue = { ...isolated, color: "error.main" };
 export const newValue = { ...isolated, color: "success.main", textDecoration: "none" };
 
-/** What a change did to a record, field by field. */
+/** Shows what a change did to a record, field by field. */
 export function ChangedFields({
   before,
   after,

@@ -11,13 +11,13 @@ import { UndoDialog } from "./undo-dialog.tsx";
 
 interface HistoryListProps {
   readonly filter: HistoryFilter;
-  /** Whether it is the history of one record, whose earlier states can be restored. */
+  /** Whether the list shows the history of one record. If so, it offers to restore earlier states. */
   readonly isOfRecord?: boolean;
-  /** The number of entries that are shown; all of them, page by page, by default. */
+  /** Maximum number of entries to show; the default is all, page by page. */
   readonly max?: number;
 }
 
-/** Entries of the history, the latest first. */
+/** Lists entries of the history, the latest first. */
 export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
   const translate = useTranslate();
   const notify = useNotify();
@@ -64,7 +64,7 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
 interface EntryProps {
   readonly item: HistoryItem;
   readonly isOfRecord: boolean;
-  /** Whether there may be more of it, which was not read yet. */
+  /** Whether the entry may have more changes that were not read yet. */
   readonly isCut: boolean;
   readonly onUndo: () => void;
 }

@@ -6,7 +6,7 @@ import { useDeclared } from "../site-context.ts";
 import { ActorChoice } from "./actor-choice.tsx";
 import { HistoryList } from "./history-list.tsx";
 
-/** What changed in the site, when, and by whom. */
+/** The page that shows what changed in the site, when, and by whom. */
 export function HistoryPage() {
   const translate = useTranslate();
   const { resources } = useDeclared();

@@ -1,4 +1,4 @@
-// The history of a site, as the API has it.
+// Reads the history of a site, undoes changes, and restores records.
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -7,6 +7,7 @@ import { useSite } from "../site-context.ts";
 
 export type RecordValues = { readonly [name: string]: string | number | RecordValues };
 
+/** An entry of the history: a single change, or all changes of a run. */
 export interface HistoryItem {
   readonly run: string | null;
   readonly actor: string;
@@ -14,9 +15,9 @@ export interface HistoryItem {
   readonly first: number;
   readonly last: number;
   readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
-  /** Paths of the resources. */
+  /** Paths of the resources of the changed records. */
   readonly resources: readonly string[];
-  /** The last change. */
+  /** The last change of the entry. */
   readonly change: {
     readonly operation: "create" | "update" | "delete";
     readonly resource: string;
@@ -35,13 +36,13 @@ export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
-  /** The changes of an entry, each by itself. */
+  /** Lists the single changes of this entry instead of entries. */
   readonly within?: Pick<HistoryItem, "first" | "last" | "run">;
 }
 
-/** Entries of a page; one that has fewer looked at 10,000 changes, and may have ended within an entry. */
+/** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
 const pageSize = 50;
-/** Pages that are read at once to complete an entry, or to find one at all. */
+/** Maximum number of pages that are read automatically to complete an entry, or to find the first one. */
 const maxPages = 100;
 
 export interface UndoResult {
@@ -56,7 +57,10 @@ export interface UndoResult {
   }[];
 }
 
-/** The history, page by page. Until an entry is complete, further pages are read, and `isCut` says that the last one is not. @param max entries that are wanted */
+/**
+ * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads further pages automatically.
+ * @param max the number of entries that the caller shows
+ */
 export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
   const site = useSite();
   const query = useInfiniteQuery({
@@ -82,7 +86,10 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   return { ...query, items, isCut, isSearching, more };
 }
 
-/** Takes changes back, or says what that would do. Everything that is shown is read again afterwards. */
+/**
+ * Returns a function that undoes the changes of an entry, or with `dryRun` reports what that would do. After an undo, the page reads all its data
+ * again.
+ */
 export function useUndo() {
   const site = useSite();
   const queries = useQueryClient();
@@ -97,7 +104,7 @@ export function useUndo() {
   };
 }
 
-/** Puts a record back as it was at a revision. */
+/** Returns a function that restores a record as it was at a revision. */
 export function useRestore() {
   const site = useSite();
   const queries = useQueryClient();
@@ -119,7 +126,7 @@ function toQuery({ within, ...filter }: HistoryFilter, before: number | null): U
   return query;
 }
 
-/** The entries of all pages. A run that was cut by the end of a page is one again. */
+/** Returns the entries of all pages. Joins the parts of a run that was cut by the end of a page. */
 function joined(pages: readonly HistoryPage[]): HistoryItem[] {
   const items: HistoryItem[] = [];
   for (const item of pages.flatMap(({ entries }) => entries)) {
@@ -145,7 +152,7 @@ function merged(later: HistoryItem, earlier: HistoryItem): HistoryItem {
   };
 }
 
-/** The fields that differ, by their dotted paths. */
+/** Returns the fields that differ between two states of a record, by their dotted paths. */
 export function differences(
   before: RecordValues | null,
   after: RecordValues | null,

@@ -5,7 +5,7 @@ import { useDeclared } from "../site-context.ts";
 import { visible } from "../visible.ts";
 import type { HistoryItem } from "./history.ts";
 
-/** An entry of the history in a few words. */
+/** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryItem): string {
   const translate = useTranslate();
   const declared = useDeclared();
@@ -30,7 +30,7 @@ export function useSummary({ counts, resources, change, first, last }: HistoryIt
 
 const operations = ["create", "update", "delete"] as const;
 
-/** `created 3, changed 2 and deleted 1` */
+/** Joins the parts of a summary: `created 3, changed 2 and deleted 1`. */
 function joined(parts: readonly string[], and: string): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
 }
@@ -39,7 +39,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Who made a change, as people say it: `console:anna` as `anna`, `operator:root` as `root (command line)`, a key by what it is for. */
+/** Returns a function that names an actor for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, a key by its label. */
 export function useActorName(): (actor: string) => string {
   const translate = useTranslate();
   const { data: keys } = useKeys();

@@ -12,7 +12,7 @@ interface UndoDialogProps {
   readonly onClose: () => void;
 }
 
-/** Says what taking an entry back does, before it does so. */
+/** The dialog that shows what the undo of an entry would do, and does it on request. */
 export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
   const translate = useTranslate();
   const undo = useUndo();
@@ -50,7 +50,7 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
 
 const shownRecords = 10;
 
-/** The records that stay as they are, since others have changed them later. */
+/** Lists the records that the undo skips, because others have changed them later. */
 function LeftRecords({ plan }: { readonly plan: UndoResult }) {
   const translate = useTranslate();
   return (

@@ -6,7 +6,7 @@ import { ReadFailed } from "../shell/loaded.tsx";
 import { useSite } from "../site-context.ts";
 import { readImports } from "./imports.ts";
 
-/** Imports that were begun and not ended, also in another tab, to go on with. */
+/** Lists the open imports, also those of other tabs, so that the operator can continue one. */
 export function BegunImports() {
   const translate = useTranslate();
   const site = useSite();

@@ -11,17 +11,17 @@ import { RowList } from "./row-list.tsx";
 interface CheckStepProps {
   readonly state: ImportState;
   readonly onBack: () => void;
-  /** Called when the rows are being stored. */
+  /** Called when the import has started to store rows. */
   readonly onStarted: () => void;
 }
 
-/** Says what the import would do, row by row, and starts it. */
+/** The step that shows the result of the dry run, row by row, and starts the import. */
 export function CheckStep({ state, onBack, onStarted }: CheckStepProps) {
   if (state.state === "checking") return <ImportProgress state={state} text="import.checking" />;
   return <Checked key={state.rows} state={state} onBack={onBack} onStarted={onStarted} />;
 }
 
-/** The rows that are left out, by number, and kinds of which all are. */
+/** The rows to exclude: single rows by number, and kinds of which all rows are excluded. */
 interface Choice {
   readonly rows: ReadonlyMap<number, ImportKind>;
   readonly kinds: ReadonlySet<ImportKind>;
@@ -86,7 +86,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
   );
 }
 
-/** The number of rows that are created or changed. */
+/** Returns the number of rows that would create or change a record. */
 function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds }: Choice): number {
   let chosen = 0;
   for (const kind of ["created", "updated"] as const) {

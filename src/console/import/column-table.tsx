@@ -11,7 +11,7 @@ interface ColumnTableProps {
   readonly onChange: (mapping: Mapping) => void;
 }
 
-/** For each field, the column that becomes it. */
+/** Chooses for each field the column that becomes it. */
 export function ColumnTable({ look, resource, mapping, onChange }: ColumnTableProps) {
   const translate = useTranslate();
   const { columns = [] } = look;
@@ -63,7 +63,7 @@ interface ColumnChoiceProps {
   readonly onChange: (column: string) => void;
 }
 
-/** What stands for an entry of a mapping file that no list can show. */
+/** The option for an entry of a mapping file that is not just a column, such as a constant. */
 const other = "\0";
 
 function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoiceProps) {
@@ -95,13 +95,13 @@ function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoi
   );
 }
 
-/** Each once. */
+/** Returns the names that several columns have, each once. */
 function repeatedNames(columns: ColumnChoiceProps["columns"]): string[] {
   const names = columns.map(({ name }) => name).filter((name) => name !== "");
   return [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
 }
 
-/** A column whose name is not unique cannot be chosen by it. */
+/** Returns the names that only one column has. Only these can be chosen. */
 function uniqueNames(columns: ColumnChoiceProps["columns"]): string[] {
   const names = columns.map(({ name }) => name).filter((name) => name !== "");
   return names.filter((name) => names.indexOf(name) === names.lastIndexOf(name));

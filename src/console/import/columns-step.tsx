@@ -22,15 +22,15 @@ import { MatchChoice } from "./match-choice.tsx";
 
 interface ColumnsStepProps {
   readonly state: ImportState;
-  /** What was chosen before, when the operator comes back to this step. */
+  /** The previous choices, if the operator returns to this step. */
   readonly options: CheckOptions | undefined;
   readonly onOptions: (options: CheckOptions) => void;
-  /** Called when the check has begun. */
+  /** Called when the dry run has started. */
   readonly onChecked: () => void;
   readonly onAgain: () => void;
 }
 
-/** Asks which column becomes which field, and by what records are found. */
+/** The step that asks for the mapping of columns to fields, and for the match field. */
 export function ColumnsStep(props: ColumnsStepProps) {
   const { state, options, onAgain } = props;
   const translate = useTranslate();
@@ -123,7 +123,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
   );
 }
 
-/** The field by which records are found: as chosen, if it is in the file. */
+/** Returns the match field: the chosen field, if the file has it. */
 function usableMatch(
   resource: ResourceDeclaration,
   mapping: Mapping,

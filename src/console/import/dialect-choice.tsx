@@ -13,7 +13,7 @@ interface DialectChoiceProps {
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
 const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
 
-/** How the file is written, as it was found, to be corrected. */
+/** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
 export function DialectChoice({ look, dialect, onChange }: DialectChoiceProps) {
   const translate = useTranslate();
   const delimiter = dialect.delimiter ?? look?.delimiter ?? ",";

@@ -8,7 +8,7 @@ import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 
 const formats = ["csv", "json", "xml"];
 
-/** All records of a resource as a file. */
+/** A card that exports all records of a resource as a file. */
 export function ExportCard() {
   const translate = useTranslate();
   const site = useSite();

@@ -8,17 +8,17 @@ import { upload } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 
 interface FileStepProps {
-  /** Called with the ID of the import when the file has arrived. */
+  /** Called with the ID of the import when the whole file has arrived. */
   readonly onSent: (id: string) => void;
 }
 
 interface Sending {
   readonly name: string;
-  /** 0 to 1. */
+  /** The share of the file that has arrived, 0 to 1. */
   readonly share: number;
 }
 
-/** Takes a file, and sends it. */
+/** The step that asks for a file, and sends it. */
 export function FileStep({ onSent }: FileStepProps) {
   const translate = useTranslate();
   const site = useSite();
@@ -63,11 +63,11 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/** A signal for when the step is left. */
+/** Returns a signal that aborts when the operator leaves the step. */
 function useLeft(): AbortSignal {
   const [controller, setController] = useState(() => new AbortController());
   useEffect(() => {
-    // React may run an effect twice.
+    // React may run an effect twice, and its cleanup in between.
     if (controller.signal.aborted) setController(new AbortController());
     return () => controller.abort();
   }, [controller]);

@@ -14,10 +14,10 @@ import { FileStep } from "./file-step.tsx";
 import { type CheckOptions, discardImport, type ImportState, readImport } from "./imports.ts";
 import { RunStep } from "./run-step.tsx";
 
-/** Milliseconds between two looks at how far it is. */
+/** Milliseconds between two reads of the import's progress. */
 const interval = 400;
 
-/** Imports a file in steps, of which the address has the ID, so that the page can be left and loaded again. */
+/** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
   const translate = useTranslate();
   const site = useSite();
@@ -84,7 +84,7 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
   );
 }
 
-/** A check that failed is made again with other columns; a run that failed may have stored something. */
+/** Returns the index of the step for a state. A failed dry run leads back to the columns; a failed run stays, because it may have stored rows. */
 function stepOf({ state, run }: ImportState): number {
   if (state === "checking" || state === "checked") return 2;
   return run === null ? 1 : 3;

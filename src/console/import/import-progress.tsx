@@ -8,11 +8,11 @@ import { type ImportState, stopImport } from "./imports.ts";
 
 interface ImportProgressProps {
   readonly state: ImportState;
-  /** The name of the text. */
+  /** The key of the text in texts.ts. */
   readonly text: string;
 }
 
-/** How far a check or a run is, and a button that stops it. */
+/** Shows the progress of a dry run or import, and a button that stops it. */
 export function ImportProgress({ state, text }: ImportProgressProps) {
   const translate = useTranslate();
   const site = useSite();
@@ -26,7 +26,7 @@ export function ImportProgress({ state, text }: ImportProgressProps) {
   return (
     <Box>
       <Typography gutterBottom>{label}</Typography>
-      {/* Screen readers hear of each tenth, and not of each look. */}
+      {/* Screen readers announce every 10 percent, not every update. */}
       <Box role="status" sx={forScreenReaders}>
         {translate("import.percent", { percent: Math.floor(share / 10) * 10 })}
       </Box>

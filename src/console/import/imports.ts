@@ -1,4 +1,4 @@
-// Imports, as the API has them.
+// Calls the API of imports and exports.
 
 import { callApi, sendBytes } from "../api.ts";
 import type { RecordValues } from "../history/history.ts";
@@ -8,13 +8,13 @@ export type ImportKind = (typeof importKinds)[number];
 
 export interface ImportState {
   readonly id: string;
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string;
   /** The path of the resource. */
   readonly resource: string;
   readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
   readonly size: number;
-  /** Bytes of the file that were read. */
+  /** Number of bytes of the file that were read so far. */
   readonly read: number;
   readonly rows: number;
   readonly counts: Readonly<Record<ImportKind, number>> | null;
@@ -23,7 +23,7 @@ export interface ImportState {
   readonly error: { readonly detail: string; readonly faults: readonly RowFault[] } | null;
   readonly revisions: { readonly first: number; readonly last: number } | null;
   readonly run: string | null;
-  /** Records that an undo has put back as they were before, and records that it left, since others have changed them later. */
+  /** The result of an undo: the number of restored records, and of records that it skipped because others have changed them later. */
   readonly undone: { readonly restored: number; readonly left: number } | null;
   readonly hasRejects: boolean;
 }
@@ -49,7 +49,7 @@ export interface FileLook {
   readonly columns?: readonly { readonly name: string; readonly field?: string; readonly samples: readonly string[] }[];
 }
 
-/** What `import --map` reads. */
+/** A mapping in the form of a file for `import --map`. */
 export interface Mapping {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly skip?: unknown;
@@ -63,20 +63,25 @@ export interface CheckOptions {
   readonly match?: string | undefined;
 }
 
-/** What is left out of an import: rows by their numbers, and kinds of rows. */
+/** The rows that an import excludes: by number, and by kind. */
 interface LeftOut {
   readonly without: readonly number[];
   readonly withoutKinds: readonly ImportKind[];
 }
 
-/** Bytes of a part: the server accepts bodies up to 1 MiB. */
+/** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partSize = 1024 * 1024;
 
 function pathOf(site: string, id = ""): string {
   return `/sites/${encodeURIComponent(site)}/imports${id && `/${id}`}`;
 }
 
-/** Begins an import and sends its file. @param onProgress is called with the share that has arrived, 0 to 1 @param signal stops it */
+/**
+ * Opens an import and sends its file. If that fails, removes the import.
+ * @param onProgress called with the share of the file that has arrived, 0 to 1
+ * @param signal stops the upload
+ * @returns the ID of the import
+ */
 export async function upload(
   site: string,
   resource: string,
@@ -124,7 +129,7 @@ export function readImport(site: string, id: string): Promise<ImportState> {
   return callApi("GET", pathOf(site, id));
 }
 
-/** The operator's imports into the site that have not been left, the latest first. */
+/** Reads the open imports of the operator into the site, the latest first. */
 export async function readImports(site: string): Promise<readonly ImportState[]> {
   return (await callApi<{ readonly imports: readonly ImportState[] }>("GET", pathOf(site))).imports;
 }
@@ -137,12 +142,12 @@ export function readImportRows(
   return callApi("GET", `${pathOf(site, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
 }
 
-/** The address of the refused rows as a file. */
+/** Returns the URL of a file with the rejected rows. */
 export function refusedUrl(site: string, id: string): string {
   return `/operator${pathOf(site, id)}/refused`;
 }
 
-/** The address of all records of a resource as a file. */
+/** Returns the URL of a file with all records of a resource. */
 export function exportUrl(site: string, resource: string, format: string): string {
   return `/operator/sites/${encodeURIComponent(site)}/records/${resource}/export?format=${format}`;
 }

@@ -9,7 +9,7 @@ interface MappingFileProps {
   readonly onLoad: (mapping: Mapping) => void;
 }
 
-/** Saves the mapping as the file that the command line reads, and loads one. */
+/** Buttons that save the mapping as a file for the command line, and load such a file. */
 export function MappingFile({ mapping, onLoad }: MappingFileProps) {
   const translate = useTranslate();
   const notify = useNotify();

@@ -5,14 +5,14 @@ import type { Mapping } from "./imports.ts";
 
 interface MatchChoiceProps {
   readonly resource: ResourceDeclaration;
-  /** Undefined for a file whose fields are named. */
+  /** Undefined for a format without columns (JSON, XML). */
   readonly mapping: Mapping | undefined;
   /** The path of a field. */
   readonly value: string;
   readonly onChange: (path: string) => void;
 }
 
-/** The field by which a row finds the record that it changes. */
+/** Chooses the match field: a row changes the record with the same value in this field. */
 export function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
   const translate = useTranslate();
   const isThere = (path: string) => !mapping || path in mapping.fields;

@@ -3,7 +3,7 @@ import { useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
 import { useDeclared } from "../site-context.ts";
 
-/** The path of the resource that is chosen at first: the one in the address of the page, or the first. */
+/** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
 export function useFirstResource(): string {
   const { resources } = useDeclared();
   const [search] = useSearchParams();
@@ -12,12 +12,12 @@ export function useFirstResource(): string {
 }
 
 interface ResourceChoiceProps {
-  /** A path. */
+  /** Path of the chosen resource. */
   readonly value: string;
   readonly onChange: (path: string) => void;
 }
 
-/** The kind of records that a file has. */
+/** Chooses the resource of the records in a file. */
 export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
   const translate = useTranslate();
   const { resources } = useDeclared();

@@ -6,10 +6,10 @@ import { differences } from "../history/history.ts";
 import { visible } from "../visible.ts";
 import type { ImportRow } from "./imports.ts";
 
-/** Faults that are shown of a row. */
+/** Maximum number of errors to show for a row. */
 const maxFaults = 5;
 
-/** What a row changes, field by field, or why it is refused. */
+/** Shows what a row changes, field by field, or why it is rejected. */
 export function RowChanges({ row }: { readonly row: ImportRow }) {
   const translate = useTranslate();
   const { before, after, faults } = row;

@@ -20,7 +20,7 @@ interface RowListProps {
 
 const pageSize = 25;
 
-/** The rows of a kind, page by page, each with what it changes. */
+/** Lists the rows of one kind, page by page, with the changes of each row. */
 export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLeaveOut, onLeaveAllOut }: RowListProps) {
   const translate = useTranslate();
   const site = useSite();
@@ -76,7 +76,7 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
 
 interface RowProps {
   readonly row: ImportRow;
-  /** Absent for rows that change nothing. */
+  /** Called when the operator excludes or includes the row. Absent for rows that change nothing. */
   readonly onLeaveOut?: (isOut: boolean) => void;
   readonly isLeftOut: boolean;
   readonly isFixed: boolean;

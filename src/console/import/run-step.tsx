@@ -14,7 +14,7 @@ interface RunStepProps {
   readonly onAgain: () => void;
 }
 
-/** Shows how far the import is, and what came of it. */
+/** The step that shows the progress of the import, and its result. */
 export function RunStep({ state, onAgain }: RunStepProps) {
   if (state.state === "running") return <ImportProgress state={state} text="import.running" />;
   return <Ended state={state} onAgain={onAgain} />;
@@ -57,7 +57,7 @@ function Ended({ state, onAgain }: RunStepProps) {
   );
 }
 
-/** What the import has stored. */
+/** Shows what the import has stored. */
 function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "state">) {
   const translate = useTranslate();
   const severity = error ? "error" : isInterrupted || (counts?.refused ?? 0) > 0 ? "warning" : "success";
@@ -72,7 +72,7 @@ function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunS
   );
 }
 
-/** That the import was undone, here or on the page of the history. */
+/** Shows that the import was undone, on this page or on the page of the history. */
 function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<ImportState["undone"]> }) {
   const translate = useTranslate();
   return (
@@ -88,7 +88,7 @@ function inNumbers(counts: NonNullable<ImportState["counts"]>): Record<string, s
   return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, toNumber(count)]));
 }
 
-/** Takes the import back; what stands in the way is told before. */
+/** A button that undoes the import. Its dialog first lists the records that cannot be undone. */
 function UndoButton({ state: { revisions, run, undone } }: { readonly state: ImportState }) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
@@ -102,7 +102,7 @@ function UndoButton({ state: { revisions, run, undone } }: { readonly state: Imp
         <UndoDialog
           item={{ ...revisions, run }}
           onClose={() => setOpen(false)}
-          // The page says what was undone.
+          // No notification, because this page shows the result of the undo.
           onDone={() => {}}
         />
       )}

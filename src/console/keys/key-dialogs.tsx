@@ -13,7 +13,7 @@ interface KeyFormProps {
   readonly onClose: () => void;
 }
 
-/** The settings of a key. */
+/** The dialog with the settings of a key. */
 export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   const translate = useTranslate();
   const [label, setLabel] = useState(apiKey?.label ?? "");
@@ -75,14 +75,14 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   );
 }
 
-/** A day as an input of the type `date` has it, in the reader's zone. @param instant in ISO 8601 */
+/** Formats a day for an input of the type `date`, in the reader's time zone. @param instant in ISO 8601 */
 function toInputDay(instant: string): string {
   const at = new Date(instant);
   const parts = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
   return parts.map((part) => String(part).padStart(2, "0")).join("-");
 }
 
-/** The end of a day; `before` when that is the day already, so that a key keeps its hour. */
+/** Returns the end of a day. If `before` is on the same day, returns `before`, so that a key keeps its time of expiry. */
 function toExpiry(day: string, before: string | null): string | null {
   if (day === "") return null;
   return before && toInputDay(before) === day ? before : new Date(`${day}T23:59:59`).toISOString();
@@ -96,7 +96,7 @@ interface RotateProps {
 
 const overlaps = [0, 1, 24, 168];
 
-/** Asks for how long the old key works beside the new one. */
+/** The dialog that asks for how long the old key still works. */
 export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   const translate = useTranslate();
   const [overlap, setOverlap] = useState(24);
@@ -131,7 +131,7 @@ interface RevokeProps {
   readonly onClose: () => void;
 }
 
-/** Says what stops working, and when the key was last used. */
+/** The dialog that asks before a key is revoked: it says what stops working, and when the key was last used. */
 export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
   const translate = useTranslate();
   const name = useKeyName(apiKey);

@@ -1,4 +1,4 @@
-// The keys of a site: a table, or on a phone a card for each.
+// The list of a site's keys: a table, or on a narrow page a card for each key.
 
 import {
   Button,
@@ -58,7 +58,7 @@ interface KeyProps {
   readonly onTask: KeyListProps["onTask"];
 }
 
-/** A key that has ended is paler. */
+/** The colour of a key: paler if it has expired or was revoked. */
 const colorOf = ({ state }: ApiKey) => (state === "valid" ? "text.primary" : "text.secondary");
 
 function KeyRow({ apiKey, onTask }: KeyProps) {
@@ -81,7 +81,7 @@ function KeyRow({ apiKey, onTask }: KeyProps) {
   );
 }
 
-/** What it is for, above what identifies it. */
+/** The label of a key, and below it the prefix. */
 function KeyName({ apiKey: { label, prefix } }: Pick<KeyProps, "apiKey">) {
   return (
     <>
@@ -97,7 +97,7 @@ function KeyName({ apiKey: { label, prefix } }: Pick<KeyProps, "apiKey">) {
   );
 }
 
-/** The same as the table on a narrow page. */
+/** The keys as cards, for a narrow page. */
 export function KeyCards({ keys, onTask }: KeyListProps) {
   return (
     <Stack spacing={1.5}>
@@ -150,7 +150,7 @@ function KeyState({ apiKey }: Pick<KeyProps, "apiKey">) {
 
 const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
 
-/** Buttons for what can be done with a key: nothing when it has ended. */
+/** Buttons for the actions on a key; none for a key that has expired or was revoked. */
 function KeyButtons({ apiKey, onTask }: KeyProps) {
   const translate = useTranslate();
   if (apiKey.state !== "valid") return null;
@@ -167,7 +167,7 @@ function KeyButtons({ apiKey, onTask }: KeyProps) {
   ));
 }
 
-/** What is shown of a key beside its name. */
+/** Returns the facts about a key that are shown beside its name. */
 function useKeyFacts({ scope, rate, expires, lastUsed }: ApiKey): Readonly<Record<string, ReactNode>> {
   const translate = useTranslate();
   return {

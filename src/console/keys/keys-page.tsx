@@ -13,13 +13,13 @@ import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type ApiKey, type KeyTask, useKeyActions, useKeys } from "./keys.ts";
 import { NewSecret } from "./new-secret.tsx";
 
-/** What is open over the list. */
+/** The dialog that is open over the list. */
 type Open =
   | { readonly kind: "new" }
   | { readonly kind: KeyTask; readonly apiKey: ApiKey }
   | { readonly kind: "secret"; readonly secret: string };
 
-/** The API keys of the site. */
+/** The page with the API keys of the site. */
 export function KeysPage() {
   const translate = useTranslate();
   const query = useKeys();
@@ -61,7 +61,7 @@ function OpenDialog({
   const close = () => onOpen(undefined);
   const show = async (issued: Promise<{ readonly key: string }>) => {
     const { key: secret } = await issued;
-    // After the dialog that asked for it has closed.
+    // In a timeout, so that the dialog that asked for the secret closes first.
     setTimeout(() => onOpen({ kind: "secret", secret }));
   };
   if (!open) return null;
@@ -81,7 +81,7 @@ function OpenDialog({
   return <RevokeKey apiKey={apiKey} onRevoke={() => actions.revoke(apiKey.id)} onClose={close} />;
 }
 
-/** A request with the key that works when it is pasted on the machine of the server. */
+/** Returns a curl command with the key, which works on the machine of the server. */
 function curlLine({ hostnames, isDefault }: SiteInfo, publicUrl: string, key: string): string {
   const host = isDefault || !hostnames[0] ? "" : `-H "Host: ${hostnames[0]}" `;
   return `curl ${host}-H "X-API-AUTH: ${key}" ${publicUrl}/restapi/brands.json`;

@@ -1,4 +1,4 @@
-// The keys of a site, as the API has them.
+// Reads and changes the API keys of a site.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
@@ -18,7 +18,7 @@ export interface ApiKey {
   readonly state: "valid" | "expired" | "revoked";
 }
 
-/** What can be done with a key that is valid. */
+/** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
 
 export interface KeyValues {
@@ -28,20 +28,20 @@ export interface KeyValues {
   readonly expires: string | null;
 }
 
-/** What a key is called in a sentence. */
+/** Returns the name of a key in a sentence: its label and prefix, or the prefix alone. */
 export function useKeyName({ label, prefix }: Pick<ApiKey, "label" | "prefix">): string {
   const translate = useTranslate();
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
 
-/** Milliseconds before its end from which on a key is marked. */
+/** Milliseconds before its expiry from which on a key is marked: 30 days. */
 const soon = 30 * 24 * 60 * 60_000;
 
 export function isEndingSoon({ state, expires }: ApiKey): boolean {
   return state === "valid" && expires !== null && Date.parse(expires) - serverNow() < soon;
 }
 
-/** The valid ones first, and of both the latest. */
+/** Sorts keys: valid keys first, and newer keys before older ones. */
 function inOrder(keys: readonly ApiKey[]): ApiKey[] {
   return [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
@@ -56,7 +56,7 @@ export function useKeys() {
   });
 }
 
-/** What can be done with keys. The list is read again after each. */
+/** Returns the functions that change keys. After each, the list is read again. */
 export function useKeyActions() {
   const site = useSite();
   const queries = useQueryClient();

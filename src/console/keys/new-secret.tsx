@@ -4,9 +4,9 @@ import { useTranslate } from "react-admin";
 
 interface NewSecretProps {
   readonly title: string;
-  /** What to do with it; by default, that a key is to be copied now. */
+  /** Tells the operator what to do; by default, to copy the key now. */
   readonly explain?: string;
-  /** What to copy, by the label of its field. */
+  /** The texts to copy, by the labels of their fields. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly onClose: () => void;
 }
@@ -69,7 +69,10 @@ async function toClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** Browsers have `navigator.clipboard` only with HTTPS, or on the machine itself. @returns whether it was copied; it is selected if not */
+/**
+ * Copies the text of a field without `navigator.clipboard`, which browsers have only with HTTPS or on `localhost`. Returns whether the text was
+ * copied; if not, it stays selected.
+ */
 function copySelected(input: HTMLTextAreaElement | null): boolean {
   input?.focus();
   input?.select();

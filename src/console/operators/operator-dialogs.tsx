@@ -78,7 +78,7 @@ export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSites
 
 interface RemoveOperatorProps {
   readonly operator: Operator;
-  /** Whether no operator of all sites is left then. */
+  /** Whether this is the last operator of all sites. */
   readonly isLast: boolean;
   readonly onRemove: () => Promise<unknown>;
   readonly onClose: () => void;

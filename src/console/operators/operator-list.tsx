@@ -1,4 +1,4 @@
-// The operators: a table, or on a phone a card for each.
+// The list of operators: a table, or on a phone a card for each operator.
 
 import {
   Button,

@@ -9,13 +9,13 @@ import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx
 import { OperatorList } from "./operator-list.tsx";
 import { type Operator, useOperatorActions, useOperators } from "./operators.ts";
 
-/** What is open over the list. */
+/** The dialog that is open over the list. */
 export type OpenOperator =
   | { readonly kind: "new" }
   | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: Operator }
   | { readonly kind: "secret"; readonly operator: Operator; readonly link: string };
 
-/** The people who may use the console. */
+/** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
   const translate = useTranslate();
   const query = useOperators();

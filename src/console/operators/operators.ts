@@ -1,4 +1,4 @@
-// Operators, as the API has them.
+// Reads and changes operators.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
@@ -6,7 +6,7 @@ import { callApi } from "../api.ts";
 export interface Operator {
   readonly id: number;
   readonly name: string;
-  /** Names of the sites; null for all. */
+  /** Names of the sites that the operator may manage; null for all sites. */
   readonly sites: readonly string[] | null;
   readonly created: string;
 }
@@ -18,7 +18,7 @@ export function useOperators() {
   });
 }
 
-/** What can be done with operators. The list is read again after each. */
+/** Returns the functions that change operators. After each, except `link`, the list is read again. */
 export function useOperatorActions() {
   const queries = useQueryClient();
   async function done<T>(request: Promise<T>): Promise<T> {
@@ -28,12 +28,12 @@ export function useOperatorActions() {
   }
   return {
     add: (name: string, sites: readonly string[] | null) => done(callApi("POST", "/operators", { name, sites })),
-    /** @param isLast whether the operator is limited although it is the last one of all sites */
+    /** Changes the sites of an operator. @param isLast true to limit also the last operator of all sites */
     change: (id: number, sites: readonly string[] | null, isLast: boolean) =>
       done(callApi("PATCH", `/operators/${id}`, { sites, isLast })),
-    /** @param isLast whether the operator is removed although it is the last one of all sites */
+    /** Removes an operator. @param isLast true to remove also the last operator of all sites */
     remove: (id: number, isLast: boolean) => done(callApi("DELETE", `/operators/${id}`, { isLast })),
-    /** Makes a link to this page that signs the operator in. */
+    /** Creates a sign-in link to this page for the operator. */
     async link(id: number) {
       const { secret } = await callApi<{ secret: string }>("POST", `/operators/${id}/link`, {});
       return `${location.origin}/#sign-in=${secret}`;

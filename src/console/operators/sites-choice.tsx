@@ -5,16 +5,16 @@ import { useDeclared } from "../site-context.ts";
 /** The sites that an operator may manage. */
 export interface ManagedSites {
   readonly isForAll: boolean;
-  /** Names of those that are chosen, also while all are. */
+  /** Names of the chosen sites. They are kept while `isForAll` is true. */
   readonly sites: readonly string[];
 }
 
-/** As the API has them: null for all. */
+/** Converts the choice to the form of the API: null for all sites. */
 export function sitesOf({ isForAll, sites }: ManagedSites): readonly string[] | null {
   return isForAll ? null : sites;
 }
 
-/** Options that the list shows at once. */
+/** Maximum number of options that the list shows at once. */
 const maxOptions = 50;
 
 interface SitesChoiceProps {

@@ -5,21 +5,21 @@ import { useSite } from "../site-context.ts";
 import { toDay, toMoment, withMoments } from "../times.ts";
 import { type SiteOverview, useTraffic } from "./overview.ts";
 
-/** Something that an operator should know or do something about. */
+/** A matter that the operator should know, or do something about. */
 interface Concern {
   readonly name: string;
   readonly text: string;
-  /** Whether something is wrong, or will be soon. */
+  /** Whether it is a warning: something is wrong, or soon will be. */
   readonly isBad: boolean;
-  /** Where to do something about it. */
+  /** The page where the operator can do something about it. */
   readonly to?: string;
   readonly action?: string;
 }
 
-/** Milliseconds after which a backup is old. */
+/** Milliseconds after which a backup counts as old: two days. */
 const oldBackup = 2 * 24 * 60 * 60_000;
 
-/** What is wrong first. */
+/** Returns the matters to show for a site, warnings first. */
 export function useConcerns(overview: SiteOverview): readonly Concern[] {
   const failed = useFailedRequests();
   const webhooks = useWebhookConcerns(overview);
@@ -51,10 +51,10 @@ function useWebhookConcerns({ webhooks }: SiteOverview): Concern[] {
     }));
 }
 
-/** Characters of an address that are shown. */
+/** Maximum length of a shown URL, in characters. */
 const maxUrl = 50;
 
-/** An address without its scheme, what is often secret in it, and what is too long. */
+/** Shortens a URL for display: without the scheme, without query and fragment (which often contain secrets), and cut to the maximum length. */
 function shortened(url: string): string {
   const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
   return path.length > maxUrl ? `${path.slice(0, maxUrl)}…` : path;
@@ -78,7 +78,7 @@ function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Conce
 function useBackupConcern({ lastBackup }: SiteOverview): Concern[] {
   const translate = useTranslate();
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
-  // A time far ahead was stored under a wrong clock.
+  // Also warn if the time is far in the future, because it was stored with a wrong clock.
   if (Math.abs(serverNow() - Date.parse(lastBackup)) <= oldBackup) return [];
   return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isBad: true }];
 }

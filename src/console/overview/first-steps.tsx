@@ -6,7 +6,7 @@ import { Link } from "react-router-dom";
 import { useSite } from "../site-context.ts";
 import type { SiteOverview } from "./overview.ts";
 
-/** What to do first with a shop that has no records yet. */
+/** Lists the first steps for a shop without records. */
 export function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: SiteOverview }) {
   const translate = useTranslate();
   const site = useSite();

@@ -11,10 +11,10 @@ import { type SiteOverview, useOverview } from "./overview.ts";
 import { State } from "./state.tsx";
 import { Traffic } from "./traffic.tsx";
 
-/** Entries of the history that are shown. */
+/** Maximum number of history entries to show. */
 const maxChanges = 8;
 
-/** Whether all is well, and what happened last. */
+/** The page that shows whether all is well, and the latest changes. */
 export function OverviewPage() {
   const translate = useTranslate();
   const site = useSite();

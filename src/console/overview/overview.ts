@@ -1,4 +1,4 @@
-// What the overview shows, as the API has it.
+// Reads the data of the overview.
 
 import { useQuery } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
@@ -15,7 +15,7 @@ export interface TrafficPoint {
 }
 
 export interface SiteOverview {
-  /** By the path of the resource. */
+  /** The number of records, by the path of the resource. */
   readonly records: Readonly<Record<string, number>>;
   readonly validKeys: number;
   readonly changed: string | null;
@@ -35,10 +35,10 @@ export interface SiteOverview {
   readonly lastBackup: string | null;
 }
 
-/** Milliseconds after which it is read again. */
+/** Milliseconds between two reads of the overview. */
 const interval = 10_000;
 
-/** The last hour of the server, which is not read for operators of some sites. */
+/** Reads the traffic of the server in the last hour. Does not read it for operators of some sites, who may not see it. */
 export function useTraffic() {
   const { sites } = useSession();
   return useQuery({

@@ -6,13 +6,13 @@ import type { PlotLine } from "./plot.tsx";
 import { height, nearest, roundMax, span, toPath, toX, width } from "./plot-scale.ts";
 
 interface PlotAreaProps {
-  /** What it shows, for those who do not see it. */
+  /** Describes the plot for screen readers. */
   readonly label: string;
   readonly lines: readonly PlotLine[];
   readonly format: (value: number) => string;
 }
 
-/** Lines over the last hour with a scale, and the values at the moment under the pointer. */
+/** Draws lines over the last hour with a scale, and shows the values at the time under the pointer. */
 export function PlotArea({ label, lines, format }: PlotAreaProps) {
   const translate = useTranslate();
   const [pointed, setPointed] = useState<number>();
@@ -87,7 +87,7 @@ function Drawing({ label, lines, max, end, pointed }: DrawingProps) {
   );
 }
 
-/** What the lines have at a moment. */
+/** Shows the values of the lines at a time. */
 function PointedValues({ lines, at, format }: Pick<PlotAreaProps, "lines" | "format"> & { readonly at: number }) {
   const { palette } = useTheme();
   return (

@@ -1,19 +1,20 @@
-// Where the values of a plot are: the drawing has the last hour from left to right, and zero at the bottom.
+// Converts times and values of a plot to coordinates. The drawing shows the last hour from left to right, and has zero at the bottom.
 
-/** The size of the drawing, which is stretched to the room that there is. */
+/** The size of the drawing in its own units. It is stretched to the available space. */
 export const [width, height] = [300, 80];
 
-/** Milliseconds that a plot shows. */
+/** Milliseconds that a plot shows: an hour. */
 export const span = 3_600_000;
 
-/** A value; null for none. */
+/** A value at a time. */
 export interface PlotPoint {
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Null for a missing value. */
   readonly value: number | null;
 }
 
-/** A round number that no value is above. */
+/** Returns a round number, at least as large as all values (with a tolerance of 0.1 %): the top of the scale. */
 export function roundMax(values: readonly number[]): number {
   const max = Math.max(...values, 0);
   if (max === 0) return 1;
@@ -22,12 +23,12 @@ export function roundMax(values: readonly number[]): number {
   return factor * unit;
 }
 
-/** @param end the moment at the right edge */
+/** Converts a time to a horizontal coordinate. @param end the time at the right edge */
 export function toX(at: number, end: number): number {
   return (1 - (end - at) / span) * width;
 }
 
-/** A line through the points; a missing value, or a time without points, is a gap. */
+/** Returns an SVG path through the points. A missing value, or a time without points, makes a gap in the line. */
 export function toPath(points: readonly PlotPoint[], max: number, end: number): string {
   let before: number | undefined;
   const steps = points.map(({ at, value }) => {
@@ -42,10 +43,10 @@ export function toPath(points: readonly PlotPoint[], max: number, end: number): 
   return steps.join("");
 }
 
-/** Milliseconds without a point after which the line is interrupted. */
+/** Maximum milliseconds between two points that the line connects. */
 const gap = 90_000;
 
-/** The point that is nearest to a moment, if one is near. */
+/** Returns the point nearest to a time; undefined if it is more than 90 seconds away. */
 export function nearest(points: readonly PlotPoint[], at: number): PlotPoint | undefined {
   let found: PlotPoint | undefined;
   for (const point of points) if (!found || Math.abs(point.at - at) < Math.abs(found.at - at)) found = point;

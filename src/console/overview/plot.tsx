@@ -3,11 +3,11 @@ import { PlotArea, toColor } from "./plot-area.tsx";
 import type { PlotPoint } from "./plot-scale.ts";
 
 export interface PlotLine {
-  /** Its name, where there are several; empty for one alone. */
+  /** Name of the line; empty if the plot has only one line. */
   readonly name: string;
   readonly points: readonly PlotPoint[];
   readonly color: "primary" | "error" | "success" | "warning" | "grey";
-  /** What is shown of it as a number; by default the latest value. */
+  /** The number to show for the line; the default is the latest value. */
   readonly figure?: string;
 }
 
@@ -17,7 +17,7 @@ interface PlotProps {
   readonly format: (value: number) => string;
 }
 
-/** Values over the last hour, with a number for each. */
+/** A card with lines over the last hour, and a number for each line. */
 export function Plot({ title, lines, format }: PlotProps) {
   const { palette } = useTheme();
   const figures = lines.map((line) => ({ ...line, figure: line.figure ?? latest(line, format) }));
@@ -54,7 +54,7 @@ export function Plot({ title, lines, format }: PlotProps) {
   );
 }
 
-/** The latest value as text; a dash while there is none. */
+/** Returns the latest value as text; a dash if the line has no value yet. */
 function latest({ points }: PlotLine, format: (value: number) => string): string {
   const value = points.findLast((point) => point.value !== null)?.value;
   return typeof value === "number" ? format(value) : "–";

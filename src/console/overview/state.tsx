@@ -1,4 +1,4 @@
-// Whether all is well, at a glance: one sentence, and below it what needs care, each with the page where to do something about it.
+// The state of a site at a glance: one sentence, and a list of matters that need attention, with links to their pages.
 
 import GoodIcon from "@mui/icons-material/CheckCircle";
 import InfoIcon from "@mui/icons-material/Info";
@@ -59,7 +59,7 @@ export function State({ overview }: { readonly overview: SiteOverview }) {
   );
 }
 
-/** On a phone, the button is below the text. */
+/** The style of one matter. On a phone, its button is below the text. */
 const concernStyle = {
   columnGap: 1.5,
   flexWrap: { xs: "wrap", sm: "nowrap" },
@@ -69,7 +69,7 @@ const concernStyle = {
   minHeight: 48,
 } as const;
 
-/** Keys, webhooks and the backup in a line. */
+/** Shows the numbers of valid keys and webhooks, and the time of the last backup, in one line. */
 function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: SiteOverview }) {
   const translate = useTranslate();
   const facts = [

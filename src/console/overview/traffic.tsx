@@ -9,7 +9,7 @@ const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const toMilliseconds = (value: number) =>
   `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 }).format(value)} ms`;
 
-/** What the server did in the last hour. */
+/** Plots the traffic of the server in the last hour. */
 export function Traffic() {
   const translate = useTranslate();
   const { data: points, error, refetch } = useTraffic();

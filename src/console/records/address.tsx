@@ -2,7 +2,7 @@ import { Box, Link } from "@mui/material";
 import { type RaRecord, useTranslate } from "react-admin";
 import { visible } from "../visible.ts";
 
-/** The parts of an address in the order in which people write them, a line each. */
+/** Returns the lines of an address, in the order in which people write them. */
 function linesOf({ Address = {} }: RaRecord): string[] {
   const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Address as Record<
     string,
@@ -19,7 +19,7 @@ function linesOf({ Address = {} }: RaRecord): string[] {
   return lines.map((parts) => parts.filter(Boolean).join(" ")).filter((line) => line !== "");
 }
 
-/** An address as people write it, with a link to the place on a map. */
+/** Shows an address as people write it, with a link to a map. */
 export function AddressBlock({ record }: { readonly record: RaRecord }) {
   const translate = useTranslate();
   const lines = linesOf(record);

@@ -7,7 +7,7 @@ import { useTranslate } from "react-admin";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { columnLabel, useHiddenColumns } from "./columns.ts";
 
-/** Chooses the columns of the table. That of react-admin tells screen readers nothing, and needs a mouse. */
+/** A menu that chooses the columns of the table. The menu of react-admin does not work with screen readers, and needs a mouse. */
 export function ColumnsMenu({ resource }: { readonly resource: ResourceDeclaration }) {
   const translate = useTranslate();
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);

@@ -1,9 +1,9 @@
-// The columns of a table of records: every field is one, of which the operator chooses some. The browser remembers the choice.
+// The columns of a table of records. Every field is a column; the operator chooses which are shown, and the browser keeps the choice.
 
 import { type RaRecord, useStore } from "react-admin";
 import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 
-/** The paths of the fields whose columns are hidden, where react-admin's table looks for them, and a function that changes them. */
+/** Returns the paths of the fields with hidden columns, and a function that sets them. They are stored where react-admin's table reads them. */
 export function useHiddenColumns({ path, fields }: ResourceDeclaration) {
   const paths = fields.map((field) => field.path);
   const shown = firstColumns(paths);
@@ -13,7 +13,7 @@ export function useHiddenColumns({ path, fields }: ResourceDeclaration) {
   );
 }
 
-/** The fields of the record itself, and where it is. */
+/** Returns the columns that are shown by default: the first four fields without a group, and town and country. */
 function firstColumns(paths: readonly string[]): string[] {
   const own = paths.filter((path) => groupOf(path) === "");
   return [...own.slice(0, 4), ...paths.filter((path) => /\.(Town|Country)$/.test(path))];
@@ -23,7 +23,7 @@ export function columnLabel(path: string): string {
   return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
 }
 
-/** The value of a field; the empty text if the record has none. @param path dotted */
+/** Returns the value of a field; the empty text if the record does not have it. @param path the dotted path of the field */
 export function textAt(record: RaRecord, path: string): string {
   const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
   return typeof value === "string" ? value : "";

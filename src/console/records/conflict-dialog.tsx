@@ -6,7 +6,7 @@ import type { RecordValues } from "../history/history.ts";
 import { ConflictTable } from "./conflict-table.tsx";
 import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
 
-/** A change that was refused, since someone else has changed the record. */
+/** A change that was rejected, because somebody else has changed the record. */
 export interface Conflict {
   /** The record as it was when the form was opened. */
   readonly base: RecordValues;
@@ -18,14 +18,14 @@ interface ConflictDialogProps {
   readonly resource: ResourceDeclaration;
   readonly id: string;
   readonly conflict: Conflict;
-  /** Back to the form, as it is. */
+  /** Returns to the form, which still has the typed values. */
   readonly onClose: () => void;
-  /** Discards what was typed. */
+  /** Discards the typed values. */
   readonly onDiscard: () => void;
   readonly onDone: () => void;
 }
 
-/** Shows what someone else has saved meanwhile beside what was typed here, and asks for each field which of them is to stay. */
+/** The dialog that shows the stored values beside the typed values, and asks for each field which value to store. */
 export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onDone }: ConflictDialogProps) {
   const translate = useTranslate();
   const provider = useDataProvider();
@@ -36,7 +36,7 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
   const fields = stored && differingFields(conflict.base, stored, conflict.mine);
   const chosen = ({ path, suggested }: DifferingField) => choices[path] ?? suggested;
   const isSame = fields?.length === 0;
-  // The change was stored, and only the response was lost.
+  // If no field differs, the change was stored and only its response was lost: finish.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
     if (isSame) finish();
@@ -85,7 +85,7 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
   );
 }
 
-/** The record as it is stored now, read again on request. */
+/** Reads the stored record. Returns it, and a function that repeats the read. */
 function useStored(resource: string, id: string) {
   const provider = useDataProvider();
   const [stored, setStored] = useState<RecordValues>();

@@ -12,7 +12,7 @@ interface ConflictTableProps {
 
 const sides = ["theirs", "mine"] as const;
 
-/** The fields with two values, of which one is chosen. */
+/** A table of the fields with two values, in which the operator chooses one for each field. */
 export function ConflictTable({ fields, ...rest }: ConflictTableProps) {
   const translate = useTranslate();
   return (

@@ -17,7 +17,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-/** Names the shop, the number and the first records, and deletes them once the operator agrees. */
+/** The dialog that asks before records are deleted. It shows the shop, the number of records, and the names of the first ones. */
 export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
   const translate = useTranslate();
   const site = useSite();
@@ -54,7 +54,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
   );
 }
 
-/** Reads the names of records. A record that cannot be read has only its ID. */
+/** Reads the names of records. The name of a record that cannot be read is empty. */
 function useNames(resource: string, ids: readonly Identifier[]) {
   const provider = useDataProvider();
   const { data } = useQuery({

@@ -1,21 +1,21 @@
-// A record that two people have changed: what differs, and the record with the values that were chosen.
+// Merges a record that two operators have changed: finds the fields that differ, and combines the chosen values.
 
 import { differences, type RecordValues } from "../history/history.ts";
 
 export type Side = "mine" | "theirs";
 
-/** A field with two values. */
+/** A field with two different values: the stored one (theirs), and the typed one (mine). */
 export interface DifferingField {
   readonly path: string;
   readonly theirs: string;
   readonly mine: string;
-  /** Whose value to take unless the operator chooses: mine if I changed it. */
+  /** The value to take unless the operator chooses: mine if I changed the field. */
   readonly suggested: Side;
 }
 
 const notFields = new Set(["id", "version"]);
 
-/** @param base the record as it was when I began to change it */
+/** Returns the fields that differ between `theirs` and `mine`. @param base the record before I changed it */
 export function differingFields(base: RecordValues, theirs: RecordValues, mine: RecordValues): DifferingField[] {
   const changed = new Set(differences(base, mine).map(({ path }) => path));
   return differences(theirs, mine)
@@ -28,7 +28,7 @@ export function differingFields(base: RecordValues, theirs: RecordValues, mine: 
     }));
 }
 
-/** My values, with theirs in the fields for which they were chosen. */
+/** Returns my values, with the values of the others in the fields that were chosen so. */
 export function mergedValues(
   mine: RecordValues,
   fields: readonly DifferingField[],

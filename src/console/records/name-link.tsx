@@ -3,7 +3,7 @@ import { useCreatePath, useRecordContext, useResourceContext } from "react-admin
 import { Link as RouterLink } from "react-router-dom";
 import { visible } from "../visible.ts";
 
-/** The name of a record in the table, by which people without a mouse open it. */
+/** The name of a record in the table, as a link, so that operators without a mouse can open the record. */
 export function NameLink() {
   const record = useRecordContext();
   const resource = useResourceContext();
@@ -13,7 +13,7 @@ export function NameLink() {
     <Link
       component={RouterLink}
       to={createPath({ resource, id: record.id, type: "edit" })}
-      // The row would open it once more.
+      // Otherwise the row would open the record a second time.
       onClick={(event) => event.stopPropagation()}
       underline="hover"
       color="inherit"

@@ -8,7 +8,7 @@ import { Empty } from "../shell/empty.tsx";
 import { useSite } from "../site-context.ts";
 import { visible } from "../visible.ts";
 
-/** What a list shows that has no record, or none that matches the search. */
+/** The placeholder of a list without records, or without records that match the search. */
 export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceDeclaration }) {
   const translate = useTranslate();
   const site = useSite();

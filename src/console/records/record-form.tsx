@@ -4,7 +4,7 @@ import { useWatch } from "react-hook-form";
 import { type FieldDeclaration, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 import { visible } from "../visible.ts";
 
-/** Short fields of a group are two in a line. */
+/** The style of a group of fields: two short fields in a line. */
 const groupStyle = {
   width: "100%",
   minWidth: 0,
@@ -16,7 +16,7 @@ const groupStyle = {
   columnGap: 1.5,
 };
 
-/** Characters up to which a field is short. */
+/** Maximum length of a short field, in characters. */
 const short = 128;
 
 /** The inputs for the fields of a record, group by group. */
@@ -43,7 +43,7 @@ const asTyped = (text: string) => text;
 function FieldInput({ field }: { readonly field: FieldDeclaration }) {
   const translate = useTranslate();
   const { path, required: isRequired, max, pattern } = field;
-  // What the declaration asks of a value. The server checks it again, and everything else.
+  // The rules of the declaration. The server checks them again, with all other rules.
   const checks = [
     ...(isRequired ? [required()] : []),
     (value: string | undefined) =>
@@ -57,10 +57,10 @@ function FieldInput({ field }: { readonly field: FieldDeclaration }) {
       source={path}
       label={labelOf(path)}
       validate={checks}
-      // An input has the characters themselves, which nobody sees.
+      // The input contains the invisible characters, so the text below it shows them.
       helperText={seen === text ? false : translate("record.controls", { text: seen })}
       defaultValue=""
-      // An input that was emptied is as one that was empty, for which react-admin would have null.
+      // Keep the empty text of an emptied input. Otherwise react-admin would change it to null.
       parse={asTyped}
       fullWidth
       sx={{ gridColumn: groupOf(path) && max <= short ? "auto" : "1 / -1" }}

@@ -30,7 +30,7 @@ interface RecordPageProps {
   readonly resource: ResourceDeclaration;
   /** Closes the form after it was saved. */
   readonly onClose: () => void;
-  /** Leaves the form, which is asked about when there are changes that were not saved. */
+  /** Leaves the form, after a question if it has changes that were not saved. */
   readonly onLeave: () => void;
 }
 
@@ -48,10 +48,10 @@ export function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
   );
 }
 
-/** What is open over the form. */
+/** The dialog that is open over the form. */
 type Open = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
 
-/** A form for a record that exists, and its history. */
+/** A form for an existing record, with its history. */
 export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
   const { resource, id, onClose } = props;
   const notify = useNotify();
@@ -83,7 +83,7 @@ export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
         component={Box}
         actions={false}
         mutationOptions={{ onSuccess: onClose, onError }}
-        // The record is not read again under what is typed.
+        // Do not read the record again while the operator types. Otherwise typed values would be lost.
         queryOptions={{ refetchOnWindowFocus: false, enabled: !isEdited, onError: () => {} }}
         render={({ record, error, refetch }) =>
           record ? (
@@ -114,7 +114,7 @@ interface NoRecordProps extends Pick<RecordPageProps, "resource" | "onLeave"> {
   readonly onRetry: () => unknown;
 }
 
-/** A record that is being read, could not be read, or does not exist. */
+/** The placeholder for a record that is being read, could not be read, or does not exist. */
 function NoRecord({ resource, id, onLeave, error, onRetry }: NoRecordProps) {
   const translate = useTranslate();
   const isMissing = (error as { readonly status?: number } | null)?.status === 404;
@@ -158,7 +158,7 @@ function RecordTabs({ resource, id, onLeave, onEdited, onDelete }: RecordTabsPro
   );
 }
 
-/** The name of the record, and its address as people write it. */
+/** The name of the record, its ID, links to contact it, and its address. */
 function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "onLeave">) {
   const translate = useTranslate();
   const record = useRecordContext();
@@ -191,7 +191,7 @@ function FormHeader({ title, onLeave }: { readonly title: string; readonly onLea
   );
 }
 
-/** Says whether the form around it has changes that were not saved. */
+/** Reports whether the surrounding form has changes that were not saved. */
 function EditedNote({ onEdited }: { readonly onEdited?: (isEdited: boolean) => void }) {
   const isDirty = useFormIsDirty();
   useUnsaved(isDirty);
@@ -199,7 +199,7 @@ function EditedNote({ onEdited }: { readonly onEdited?: (isEdited: boolean) => v
   return null;
 }
 
-/** The buttons stay in view while the fields scroll. */
+/** Keeps the buttons visible while the fields scroll. */
 const toolbarStyle = {
   position: "sticky",
   bottom: 0,

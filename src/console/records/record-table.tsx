@@ -38,10 +38,13 @@ const searchFilters = [
   />,
 ];
 
-/** Milliseconds after a key press before the server is asked: its response takes about 30 ms for 100,000 records. */
+/**
+ * Milliseconds between a key press and the search: none, because a response takes only about 30 ms for 100,000 records. The default of the form is
+ * half a second. The types of the form do not declare this property.
+ */
 const searchDelay = { debounce: 0 };
 
-/** The form would wait for half a second. Its types do not have the delay. */
+/** The search field of the list. */
 function Search() {
   return <FilterForm filters={searchFilters} {...searchDelay} />;
 }
@@ -50,7 +53,7 @@ interface RecordTableProps {
   readonly resource: ResourceDeclaration;
 }
 
-/** The records of a resource as a table, with a form beside it. */
+/** The page of a resource: a table of its records, and the form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
   useDocumentTitle(capitalized(resource.plural));
   return (
@@ -71,19 +74,19 @@ export function RecordTable({ resource }: RecordTableProps) {
   );
 }
 
-/** As high as what is shown over it when records are selected. On a phone, the search is below the title. */
+/** The style of the list. Its bar is as high as the bar for selected records, which covers it. On a phone, the search is below the title. */
 const listStyle = {
   mt: 1,
   mb: 4,
   "& .RaList-main > :first-of-type": { bgcolor: "transparent", alignItems: "center" },
   "& form": { minHeight: 48, p: 0, mb: { xs: 1, sm: 0 }, alignItems: "center", width: { xs: "100%", sm: "auto" } },
-  // A wide table scrolls by itself, and a long name without spaces is broken.
+  // A wide table scrolls instead of the page, and a long name without spaces is broken.
   "& .RaList-main, & .RaList-content": { minWidth: 0 },
   "& .RaDataTable-tableWrapper": { overflowX: "auto" },
   "& td": { maxWidth: 320, overflowWrap: "break-word" },
   "& .MuiListItemText-root": { overflowWrap: "anywhere" },
   "& .RaFilterFormInput-spacer": { display: "none" },
-  // Otherwise the buttons of the collapsed bar would have the focus without being seen.
+  // Hide the collapsed bar. Otherwise its invisible buttons could get the focus.
   "& .RaBulkActionsToolbar-collapsed": { visibility: "hidden" },
   "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
 };
@@ -93,7 +96,7 @@ function Pages() {
   return data ? <Pagination /> : null;
 }
 
-/** The records, or why they could not be read: an error must not look like a list without records. */
+/** Shows the records, or why they could not be read, because an error must not look like an empty list. */
 function ListBody({ resource }: RecordTableProps) {
   const isNarrow = useIsNarrow();
   const { data, error, refetch } = useListContext();
@@ -114,7 +117,7 @@ function PhoneList({ resource }: RecordTableProps) {
   );
 }
 
-/** All fields as columns, of which the first ones are shown until others are chosen. */
+/** The table, with a column for each field. By default only some columns are shown. */
 function Columns({ resource }: RecordTableProps) {
   const paths = resource.fields.map(({ path }) => path);
   const [hidden] = useHiddenColumns(resource);
@@ -141,7 +144,7 @@ function Value({ path }: { readonly path: string }) {
   return record ? visible(textAt(record, path)) : null;
 }
 
-/** Deletes the selected records. Nothing is here to press while no record is selected: react-admin only makes the bar invisible. */
+/** The button that deletes the selected records. It does not exist while no record is selected, because react-admin only hides the bar. */
 function DeleteSelected({ resource }: RecordTableProps) {
   const translate = useTranslate();
   const { selectedIds, onUnselectItems } = useListContext();
@@ -164,7 +167,7 @@ function DeleteSelected({ resource }: RecordTableProps) {
   );
 }
 
-/** The form for the record that the address names, over the list. */
+/** The form for the record in the address of the page, at the side of the list. */
 function FormBeside({ resource }: RecordTableProps) {
   const { pathname } = useLocation();
   const redirect = useRedirect();
@@ -176,7 +179,7 @@ function FormBeside({ resource }: RecordTableProps) {
   };
   const form = { resource, onClose: close, onLeave: leave };
   const id = matchPath(`/:site/${path}/:id/*`, pathname)?.params.id;
-  // The list stays readable beside the form.
+  // An invisible backdrop keeps the list readable.
   const drawer = {
     backdrop: { invisible: true },
     paper: { sx: { width: { xs: "100%", sm: 480 } }, "aria-label": resource.singular },

@@ -9,7 +9,7 @@ import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSite } from "../site-context.ts";
 import { ColumnsMenu } from "./columns-menu.tsx";
 
-/** What can be done with a list of records, above it. */
+/** The buttons above a list of records. */
 export function TableActions({ resource }: { readonly resource: ResourceDeclaration }) {
   const { path, singular } = resource;
   const translate = useTranslate();

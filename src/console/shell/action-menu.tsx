@@ -3,7 +3,7 @@ import { IconButton, Menu, MenuItem } from "@mui/material";
 import { useState } from "react";
 
 interface ActionMenuProps {
-  /** What the button is called, with the thing that it is about. */
+  /** Name of the button for screen readers, including the object of the actions. */
   readonly label: string;
   readonly actions: readonly {
     readonly name: string;
@@ -13,7 +13,7 @@ interface ActionMenuProps {
   }[];
 }
 
-/** A button that shows what is done more rarely. */
+/** A button with a menu of rare actions. */
 export function ActionMenu({ label, actions }: ActionMenuProps) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   return (

@@ -7,7 +7,7 @@ import { SignInForm } from "../sign-in.tsx";
 import { useSession } from "../site-context.ts";
 import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
-/** Says over the page, which stays as it is, that the server cannot be reached, or that the operator must sign in again. */
+/** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
 export function ConnectionNotices() {
   const translate = useTranslate();
   const connection = useConnection();
@@ -23,13 +23,13 @@ export function ConnectionNotices() {
   );
 }
 
-/** Asks the operator of this page to sign in again. If someone else is signed in by now, the page can also become that operator's. */
+/** Asks the operator of this page to sign in again. If another operator is signed in, offers to make this the page of that operator. */
 function SessionEnded() {
   const translate = useTranslate();
   const { id, operator } = useSession();
   const [other, setOther] = useState<string>();
   useEffect(() => {
-    // Another tab may have signed in the operator, or someone else.
+    // Another tab may have signed in this operator, or another one.
     const look = async () => {
       const present = await probe();
       if (!present) return;
@@ -59,7 +59,7 @@ function SessionEnded() {
   );
 }
 
-/** Makes it the page of another operator. */
+/** Makes this the page of the signed-in operator. */
 function becomeOther() {
   forgetUnsaved();
   startAnew();

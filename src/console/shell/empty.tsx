@@ -4,15 +4,15 @@ import type { ReactNode } from "react";
 
 interface EmptyProps {
   readonly icon: SvgIconComponent;
-  /** That there is nothing. */
+  /** Says that the list is empty. */
   readonly title: string;
-  /** What it would be good for. */
+  /** Explains the purpose of the missing items. */
   readonly explain?: string;
-  /** Buttons for what to do about it. */
+  /** Buttons, for example to create an item. */
   readonly children?: ReactNode;
 }
 
-/** What a list shows while it has nothing. */
+/** The placeholder of an empty list. */
 export function Empty({ icon: Icon, title, explain, children }: EmptyProps) {
   return (
     <Card>

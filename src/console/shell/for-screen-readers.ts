@@ -1,4 +1,4 @@
-/** The style of what only screen readers have. */
+/** The style of elements that only screen readers read. */
 export const forScreenReaders = {
   position: "absolute",
   width: "1px",

@@ -11,7 +11,7 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ReactNode;
 }
 
-/** What was read for a page: grey lines until it is there, and what went wrong when it is not. */
+/** Shows the data of a query. Shows grey lines until the data is read, and an error if the read failed. */
 export function Loaded<T>({ query: { data, error, refetch }, children }: LoadedProps<T>) {
   if (data !== undefined) return children(data);
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
@@ -27,7 +27,7 @@ interface ReadFailedProps {
   readonly onRetry: () => unknown;
 }
 
-/** Says why something could not be read, and reads it again on request. */
+/** Shows why a read failed, with a button that repeats it. */
 export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   const translate = useTranslate();
   const again = (
@@ -42,7 +42,7 @@ export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   );
 }
 
-/** Grey lines in the place of what is being read. */
+/** Grey lines as a placeholder for data that is being read. */
 export function LoadingLines() {
   const translate = useTranslate();
   return (

@@ -1,4 +1,4 @@
-// The title of the page: in the frame, and in the browser's tab with what is open over the page first.
+// The title of the page, in the frame and in the browser's tab. In the tab, the title of a form that is open over the page comes first.
 
 import { Box } from "@mui/material";
 import { useEffect, useSyncExternalStore } from "react";
@@ -21,7 +21,7 @@ export function PageTitle({ title }: { readonly title: string }) {
   return <Title title={title} />;
 }
 
-/** Names the browser's tab while the component is shown. Of several, the one that was shown last counts. */
+/** Sets the title of the browser's tab while the component is shown. If several components do that, the last one counts. */
 export function useDocumentTitle(title: string): void {
   const site = useSite();
   useEffect(() => {
@@ -32,7 +32,7 @@ export function useDocumentTitle(title: string): void {
   }, [title, site]);
 }
 
-/** Tells screen readers which page is shown: the browser does not load a page. */
+/** Announces the shown page to screen readers, because the browser does not load a new document. */
 export function TitleAnnouncer() {
   const title = useSyncExternalStore(
     (listener) => {

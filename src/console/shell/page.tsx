@@ -4,14 +4,14 @@ import { PageTitle } from "./page-title.tsx";
 
 interface PageProps {
   readonly title: string;
-  /** What the page is for, in a sentence. */
+  /** Purpose of the page, in a sentence. */
   readonly explain?: string;
-  /** The button for what is done here most. */
+  /** The button for the most frequent action. */
   readonly action?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A page that is not a list of records: its title, what it is for, and what can be done first. */
+/** A page that is not a list of records, with title, purpose and main action. */
 export function Page({ title, explain, action, children }: PageProps) {
   return (
     <Box component="section" sx={{ mt: 2, mb: 4, maxWidth: 1400 }}>
@@ -36,7 +36,7 @@ export function Page({ title, explain, action, children }: PageProps) {
   );
 }
 
-/** The title of the page on a phone, where the bar has no room for it. Screen readers have it in the bar. */
+/** The title of the page on a phone, where the bar has no space for it. It is hidden from screen readers, which read the title in the bar. */
 export function PhoneTitle({ title }: { readonly title: string }) {
   return (
     <Typography variant="h6" component="p" aria-hidden sx={{ display: { sm: "none" } }}>

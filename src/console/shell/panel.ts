@@ -1,4 +1,4 @@
-// What is open over the page: the search over all sites, or the list of shortcuts.
+// The panel that is open over the page: the search over all sites, or the list of shortcuts.
 
 import { useSyncExternalStore } from "react";
 

@@ -20,12 +20,12 @@ import { openPanel, usePanel } from "./panel.ts";
 
 interface Destination {
   readonly key: string;
-  /** Path below that of the site. */
+  /** Path of the page, below the path of the site. */
   readonly path: string;
   readonly label: string;
 }
 
-/** Listens to the keyboard, and shows the list of shortcuts. */
+/** Listens for keyboard shortcuts, and shows the list of them. */
 export function Shortcuts() {
   const site = useSite();
   const navigate = useNavigate();
@@ -59,7 +59,7 @@ function useDestinations(): readonly Destination[] {
   }, [resources, sites, translate]);
 }
 
-/** Each resource gets the first letter of its path that is free. */
+/** Gives each resource a key: the first letter of its path that is not used yet. */
 function toDestinations(resources: readonly ResourceDeclaration[], used: readonly string[]): Destination[] {
   const taken = new Set(used);
   return resources.flatMap(({ path, plural }) => {
@@ -70,7 +70,7 @@ function toDestinations(resources: readonly ResourceDeclaration[], used: readonl
   });
 }
 
-/** Milliseconds within which the second key of two must follow. */
+/** Maximum milliseconds between the two keys of a shortcut such as `g h`. */
 const sequenceTime = 1500;
 
 function createListener(go: (key: string) => void): (event: KeyboardEvent) => void {
@@ -82,7 +82,7 @@ function createListener(go: (key: string) => void): (event: KeyboardEvent) => vo
       return openPanel("find");
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isCovered()) return;
-    // When the keys were pressed, not when the page got to them: a busy page gets to the second one late.
+    // Compare the times of the key presses, because a busy page handles the second key late.
     const isSecond = timeStamp < goUntil;
     goUntil = 0;
     if (isSecond) return go(key);
@@ -102,7 +102,7 @@ function isTyping(target: EventTarget | null): boolean {
   return !isBox && Boolean(element?.closest?.("input, textarea, select, [contenteditable]"));
 }
 
-/** Whether a dialog or a form is over the page. */
+/** Whether a dialog or a form covers the page. */
 function isCovered(): boolean {
   return document.querySelector(".MuiModal-root:not(.MuiModal-hidden):not([aria-hidden='true'])") !== null;
 }

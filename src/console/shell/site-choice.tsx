@@ -5,7 +5,7 @@ import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../declarations.ts";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 
-/** Sites that are offered at once. Typing finds the others. */
+/** Maximum number of sites in the list. Typing finds all others. */
 const maxOffered = 50;
 
 const filterSites = createFilterOptions<SiteInfo>({
@@ -13,7 +13,7 @@ const filterSites = createFilterOptions<SiteInfo>({
   stringify: ({ name, hostnames }) => [name, ...hostnames].join(" "),
 });
 
-/** Chooses the site that is shown, by its name or a hostname. */
+/** Chooses the site to show, by name or hostname. */
 export function SiteChoice() {
   const translate = useTranslate();
   const site = useSiteInfo();

@@ -6,7 +6,7 @@ import { useSite } from "../site-context.ts";
 import { texts } from "../texts.ts";
 import { PageTitle } from "./page-title.tsx";
 
-/** What is shown for a site that does not exist, or that the operator may not manage. @param first the site to go to */
+/** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
 export function UnknownSite({ site, first }: { readonly site: string; readonly first: string }) {
   const navigate = useNavigate();
   return (
@@ -19,7 +19,7 @@ export function UnknownSite({ site, first }: { readonly site: string; readonly f
   );
 }
 
-/** What is shown for an address of a site at which there is nothing. */
+/** The page for an unknown address in a site. */
 export function UnknownPage() {
   const translate = useTranslate();
   const site = useSite();

@@ -4,7 +4,7 @@ import { useBlocker } from "react-router-dom";
 import { Confirm } from "../confirm.tsx";
 import { endAsking, forgetUnsaved, hasUnsaved, useAsked } from "./unsaved.ts";
 
-/** Asks before a page is left, or a form is closed, that has changes that were not saved. */
+/** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
 export function UnsavedGuard() {
   const translate = useTranslate();
   const asked = useAsked();
@@ -19,7 +19,7 @@ export function UnsavedGuard() {
   }
   function stay() {
     if (asked) endAsking();
-    // Also after a navigation went on, which it does not change.
+    // Check the state, because the dialog also calls this after the navigation has continued.
     else if (blocker.state === "blocked") blocker.reset();
   }
   return (

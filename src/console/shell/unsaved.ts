@@ -1,4 +1,4 @@
-// Forms with changes that were not saved, and what is to happen once the operator has agreed to lose them. unsaved-guard.tsx asks.
+// Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. unsaved-guard.tsx asks.
 
 import { useCallback, useLayoutEffect, useState, useSyncExternalStore } from "react";
 
@@ -7,24 +7,24 @@ let asked: (() => void) | undefined;
 const listeners = new Set<() => void>();
 
 /**
- * Says whether the form around it has changes that were not saved.
- * @returns a function that forgets them before the page is left, since they were saved
+ * Reports whether a form has changes that were not saved.
+ * @returns a function that marks the form as saved; call it before the page is left
  */
 export function useUnsaved(isEdited: boolean): () => void {
   const [form] = useState(() => ({}));
   const forget = useCallback(() => remove(form), [form]);
-  // At once: the next key may be Escape.
+  // In a layout effect, which runs at once, because the next key may be Escape.
   useLayoutEffect(() => {
     if (!isEdited) return;
     edited.add(form);
-    // Only while it is needed: browsers keep no page with such a listener for the back button.
+    // Only while it is needed, because browsers do not cache a page with such a listener for the back button.
     window.addEventListener("beforeunload", onUnload);
     return forget;
   }, [isEdited, form, forget]);
   return forget;
 }
 
-/** Whether the values of a form, which JSON can have, differ from its first ones. */
+/** Returns whether the values of a form differ from its first values. @param values must be valid for JSON */
 export function useEdited(values: unknown): boolean {
   const text = JSON.stringify(values);
   const [first] = useState(text);
@@ -35,23 +35,23 @@ export function hasUnsaved(): boolean {
   return edited.size > 0;
 }
 
-/** Forgets all changes: the operator has agreed. */
+/** Marks all forms as saved, after the operator has agreed to lose the changes. */
 export function forgetUnsaved(): void {
   for (const form of [...edited]) remove(form);
 }
 
-/** Does something that loses what was typed: at once when nothing was, else once the operator has agreed. */
+/** Runs an action that would lose unsaved changes: at once if nothing is unsaved, otherwise after the operator has agreed. */
 export function askToLose(act: () => void): void {
   if (hasUnsaved()) setAsked(act);
   else act();
 }
 
-/** What the operator is asked about; undefined for nothing. */
+/** Returns the action that waits for the operator's agreement, if any. */
 export function useAsked(): (() => void) | undefined {
   return useSyncExternalStore(subscribe, () => asked);
 }
 
-/** The question is settled. */
+/** Discards the waiting action, because the operator did not agree. */
 export function endAsking(): void {
   setAsked(undefined);
 }

@@ -12,7 +12,7 @@ import { useSession } from "../site-context.ts";
 import { openPanel } from "./panel.ts";
 import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
-/** Who is signed in, and how to sign out. */
+/** The menu with the name of the operator, settings, and signing out. */
 export function ConsoleUserMenu() {
   const translate = useTranslate();
   const { operator } = useSession();
@@ -35,7 +35,7 @@ export function ConsoleUserMenu() {
   );
 }
 
-/** Light or dark colours: those of the system until the operator chooses. */
+/** Switches between light and dark colours. The default is the setting of the operating system. */
 function ThemeEntry() {
   const { palette } = useMuiTheme();
   const [, setTheme] = useTheme();
@@ -49,7 +49,7 @@ function ThemeEntry() {
   );
 }
 
-/** A link to another tab, after which the menu does not stay open over the page. */
+/** A link that opens the licences in a new tab, and closes the menu. */
 function LicencesEntry() {
   const translate = useTranslate();
   const menu = useUserMenu();

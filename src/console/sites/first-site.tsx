@@ -16,7 +16,7 @@ interface FirstSiteProps {
   readonly reload: () => Promise<void>;
 }
 
-/** The page for when there is no site. */
+/** The page that is shown until a site exists. */
 export function FirstSite({ session, reload }: FirstSiteProps) {
   if (session.sites !== null) return <Plain title={texts.app.title} detail={texts.sites.first_other} />;
   return (

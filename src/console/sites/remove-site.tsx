@@ -13,7 +13,7 @@ interface RemoveSiteProps {
   readonly onClose: () => void;
 }
 
-/** Says what goes with a site, and removes it once its name was typed. */
+/** The dialog that lists what the removal of a site deletes, and removes the site after its name was typed. */
 export function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
   const translate = useTranslate();
   const { resources } = useDeclared();

@@ -9,7 +9,7 @@ import { RemoveSite } from "./remove-site.tsx";
 import { AddSite, ChangeSite } from "./site-form.tsx";
 import { type NewSite, type SiteChange, useSiteActions } from "./sites.ts";
 
-/** What is open over the list of sites. */
+/** The dialog that is open over the list of sites. */
 export type OpenSite =
   | { readonly kind: "new" }
   | { readonly kind: "edit" | "suspend" | "resume" | "remove"; readonly site: SiteInfo }
@@ -29,7 +29,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   if (open.kind === "new") {
     const submit = async (site: NewSite) => {
       const { key } = await add(site);
-      // After the dialog that asked for it has closed.
+      // In a timeout, so that the dialog that asked for the key closes first.
       if (key) setTimeout(() => onOpen({ kind: "secret", name: site.name, secret: key }));
     };
     return <AddSite onSubmit={submit} onClose={close} />;
@@ -57,7 +57,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   );
 }
 
-/** The actions, after which the address has a site that exists. */
+/** Returns the functions that change sites. If the shown site is renamed or removed, they also change the address to an existing site. */
 function useFollowedActions() {
   const { add, change, remove } = useSiteActions();
   const shown = useSite();

@@ -10,11 +10,11 @@ interface FieldsProps {
   readonly values: NewSiteText;
   readonly onChange: (values: NewSiteText) => void;
   readonly isNew: boolean;
-  /** Whether the operator may say which site is the default one. */
+  /** Whether the operator may choose the default site. */
   readonly hasDefault: boolean;
 }
 
-/** A site as it is typed. */
+/** The values of the form, as typed. */
 export interface NewSiteText extends Omit<NewSite, "hostnames"> {
   readonly hostnames: string;
 }
@@ -110,7 +110,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
   );
 }
 
-/** What differs: what another operator changes at the same time stays. */
+/** Returns only the changed members, so that changes of another operator at the same time are kept. */
 function toChange(site: SiteInfo, values: NewSiteText): SiteChange {
   const { name, hostnames, isDefault } = toNewSite(values);
   const isSame = hostnames.join(" ") === site.hostnames.join(" ");

@@ -1,4 +1,4 @@
-// The sites: a table, or on a phone a card for each.
+// The list of sites: a table, or on a phone a card for each site.
 
 import {
   Button,
@@ -110,7 +110,7 @@ function SiteName({ site: { name } }: SiteProps) {
   );
 }
 
-/** Hostnames that are shown; of the others, the number. */
+/** Maximum number of hostnames to show. For further hostnames, only their number is shown. */
 const maxHostnames = 4;
 
 function Hostnames({ site: { hostnames } }: SiteProps) {

@@ -6,10 +6,10 @@ import { useDeclared, useSession } from "../site-context.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
 import { SiteList } from "./site-list.tsx";
 
-/** Sites that are shown at first, and with each step. */
+/** Number of sites that are shown first, and added with each click on the button for more. */
 const portion = 50;
 
-/** The sites that the operator may manage. */
+/** The page with the sites that the operator may manage. */
 export function SitesPage() {
   const translate = useTranslate();
   const { sites } = useDeclared();

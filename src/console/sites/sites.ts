@@ -1,4 +1,4 @@
-// Sites, as the API has them.
+// Adds, changes and removes sites.
 
 import { useQuery } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
@@ -14,7 +14,7 @@ export interface NewSite {
 
 export interface AddedSite {
   readonly site: SiteInfo;
-  /** Null if none was asked for. It cannot be read again. */
+  /** The new key. It cannot be read again. Null if no key was requested. */
   readonly key: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface SiteChange {
   readonly isSuspended?: boolean;
 }
 
-/** What a site has. */
+/** The contents of a site, which a removal deletes. */
 interface SiteContents {
   readonly keys: number;
   readonly webhooks: number;
@@ -37,7 +37,7 @@ export function addSite(site: NewSite): Promise<AddedSite> {
   return callApi("POST", "/sites", site);
 }
 
-/** What can be done with sites. The sites are read again after each. */
+/** Returns the functions that change sites. After each, the list of sites is read again. */
 export function useSiteActions() {
   const reload = useReload();
   async function done<T>(request: Promise<T>): Promise<T> {
@@ -60,7 +60,7 @@ export function useSiteContents(name: string) {
   });
 }
 
-/** The hostnames in the text of a field: one per line, or separated by blanks or commas. */
+/** Parses hostnames: one per line, or separated by spaces, commas or semicolons. */
 export function toHostnames(text: string): string[] {
   return text.split(/[\s,;]+/).filter((host) => host !== "");
 }

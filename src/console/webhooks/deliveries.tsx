@@ -5,7 +5,7 @@ import { Loaded } from "../shell/loaded.tsx";
 import { toExactMoment } from "../times.ts";
 import { useDeliveries, type WebhookDelivery } from "./webhooks.ts";
 
-/** The last attempts of a webhook, the latest first. */
+/** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
   const translate = useTranslate();
   const query = useDeliveries(id);
@@ -31,7 +31,7 @@ export function Deliveries({ id }: { readonly id: number }) {
   );
 }
 
-/** When, what came back, what went wrong, and how long it took. On a phone, what went wrong is below. */
+/** The columns: time, status, error, and duration. On a phone, the error is below the others. */
 const columns = { xs: "1fr auto auto", sm: "190px 64px 1fr auto" };
 
 function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: WebhookDelivery }) {

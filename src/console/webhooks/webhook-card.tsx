@@ -17,7 +17,7 @@ interface WebhookCardProps {
   readonly onTask: (task: WebhookTask) => void;
 }
 
-/** A webhook: where it is, and what can be done with it. */
+/** A card for a webhook, with its state and its actions. */
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
@@ -67,7 +67,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   );
 }
 
-/** What it is called for, how far behind it is, and what is wrong. */
+/** Shows the resources of a webhook, the number of changes that it is behind, and its error. */
 function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: Webhook }) {
   const translate = useTranslate();
   const lag =

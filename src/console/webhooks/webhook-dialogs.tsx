@@ -66,7 +66,7 @@ interface RewindProps {
   readonly onClose: () => void;
 }
 
-/** Asks from when on changes are sent again. */
+/** The dialog that asks for a time. The changes from this time on are sent again. */
 export function RewindWebhook({ onRewind, onClose }: RewindProps) {
   const translate = useTranslate();
   const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
@@ -91,7 +91,7 @@ export function RewindWebhook({ onRewind, onClose }: RewindProps) {
   );
 }
 
-/** A time as an input of the type `datetime-local` has it. */
+/** Formats a time for an input of the type `datetime-local`. */
 function toLocal(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

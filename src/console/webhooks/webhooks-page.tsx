@@ -11,13 +11,13 @@ import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 
-/** What is open over the list. */
+/** The dialog that is open over the list. */
 type Open =
   | { readonly kind: "add" }
   | { readonly kind: "rewind" | "rotate" | "remove"; readonly id: number }
   | { readonly kind: "secret"; readonly secret: string };
 
-/** The webhooks of the site. */
+/** The page with the webhooks of the site. */
 export function WebhooksPage() {
   const translate = useTranslate();
   const query = useWebhooks();
@@ -48,7 +48,7 @@ export function WebhooksPage() {
   );
 }
 
-/** Does a task at once, or opens the dialog that asks about it. */
+/** Returns a function that executes an action at once, or opens its dialog if it needs a confirmation. */
 function useTasks(onOpen: (open: Open) => void) {
   const translate = useTranslate();
   const notify = useNotify();
@@ -74,7 +74,7 @@ function OpenDialog({ open, onOpen }: { readonly open: Open; readonly onOpen: (o
   const showSecret = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
     const { secret, isResolved = true } = await made;
     if (!isResolved) notify(translate("webhooks.unresolved"), { type: "warning" });
-    // After the dialog that asked for it has closed.
+    // In a timeout, so that the dialog that asked for the secret closes first.
     setTimeout(() => onOpen({ kind: "secret", secret }));
   };
   if (open.kind === "add")

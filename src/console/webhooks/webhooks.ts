@@ -1,4 +1,4 @@
-// The webhooks of a site, as the API has them.
+// Reads and changes the webhooks of a site.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
@@ -7,11 +7,11 @@ import { useSite } from "../site-context.ts";
 export interface Webhook {
   readonly id: number;
   readonly url: string;
-  /** Paths; none for all. */
+  /** Paths of the resources; an empty list for all resources. */
   readonly resources: readonly string[];
   readonly status: "active" | "failing" | "paused" | "incomplete";
   readonly detail: string;
-  /** Changes that it has not delivered; null when its cursor is of another history. */
+  /** Number of changes that are not delivered yet; null if the cursor belongs to another epoch. */
   readonly behind: number | null;
   readonly nextAt: string | null;
 }
@@ -23,7 +23,7 @@ export interface WebhookDelivery {
   readonly fault: string | null;
 }
 
-/** Milliseconds after which the state of deliveries is read again. */
+/** Milliseconds between two reads of webhooks and deliveries. */
 const interval = 5000;
 
 export function useWebhooks() {
@@ -45,7 +45,7 @@ export function useDeliveries(id: number) {
   });
 }
 
-/** What can be done with webhooks. The list is read again after each. */
+/** Returns the functions that change webhooks. After each, also if it fails, the list is read again. */
 export function useWebhookActions() {
   const site = useSite();
   const queries = useQueryClient();

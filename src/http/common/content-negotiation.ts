@@ -1,18 +1,18 @@
-// What a client prefers: the only reader of `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3).
+// Reads the preferences of a client in `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3). No other file reads these fields.
 
 import { BoundedCache } from "../../lib/bounded-cache.ts";
 
-/** Browsers send up to about 150 characters. */
+/** Parsed header fields: at most 256, each of at most 256 characters. Browsers send up to about 150 characters. */
 const parsed = new BoundedCache(256, 256, readWeights);
 
-/** Whether an `Accept` names `text/html`. A wildcard is not enough: programs send that. */
+/** Whether an `Accept` names `text/html`. A wildcard is not enough, because programs send it too. */
 export function acceptsHtml(header: string | null): boolean {
   return header !== null && (parsed.get(header).get("text/html") ?? 0) > 0;
 }
 
 /**
- * The coding that an `Accept-Encoding` prefers among `offered`, the server's favourite first; undefined for none.
- * @param offered names in lower case
+ * Returns the coding in `offered` that an `Accept-Encoding` prefers; undefined if it accepts none of them.
+ * @param offered names in lower case; of codings that the client likes equally, the first is chosen
  */
 export function preferredCoding<Name extends string>(
   header: string | null,
@@ -31,7 +31,10 @@ export function preferredCoding<Name extends string>(
   return preferred;
 }
 
-/** The weights (0 to 1) by media type or coding, in lower case and without parameters. An invalid weight counts as 0 (section 12.4.2). */
+/**
+ * Parses the weights (0 to 1) by media type or coding. The names are in lower case and without parameters. An invalid weight counts as 0 (section
+ * 12.4.2).
+ */
 function readWeights(header: string): ReadonlyMap<string, number> {
   return new Map(header.split(",").map(readEntry));
 }

@@ -1,21 +1,21 @@
-// The values of query parameters.
+// Reads the values of query parameters. All errors are `bad-request`.
 
 import { Refusal } from "../../model/errors.ts";
 
-/** The value of a parameter; undefined when there is none. @throws Refusal `bad-request` when it appears more than once */
+/** Returns the value of a parameter; undefined if it is absent. @throws ProblemError `bad-request` if it appears more than once */
 export function single(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length > 1) throw new Refusal("bad-request", `\`${name}\` appears more than once`);
   return values[0];
 }
 
-/** The values of a parameter that may be separated by commas or repeated, as generated clients do. */
+/** Returns the values of a parameter that may be repeated, or have several values with commas between them; undefined if it is absent. */
 export function joined(parameters: URLSearchParams, name: string): string[] | undefined {
   const values = parameters.getAll(name);
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
 
-/** @throws Refusal `bad-request` unless `value` is a whole number from `min` to `max`, in digits alone */
+/** Parses a parameter's value. @throws ProblemError `bad-request` unless `value` is a whole number from `min` to `max`, in digits alone */
 export function readNumber(name: string, value: string, min: number, max: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= min && number <= max) return number;
@@ -23,7 +23,10 @@ export function readNumber(name: string, value: string, min: number, max: number
   throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
-/** The number in a parameter of the query. @throws Refusal `bad-request` */
+/**
+ * Returns the number in a parameter; `byDefault` if it is absent.
+ * @throws ProblemError `bad-request` unless the value is a whole number from `min` to `max`, in digits alone
+ */
 export function readWholeNumber(
   query: URLSearchParams,
   name: string,

@@ -1,3 +1,5 @@
+// Exports the records of a resource in the formats that an import reads.
+
 import { csvHeader, csvLines } from "../../formats/csv.ts";
 import { json } from "../../formats/json.ts";
 import { xml } from "../../formats/xml.ts";
@@ -7,9 +9,10 @@ import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { FileFormat } from "./file-rows.ts";
 
+/** Records per chunk. */
 const chunkSize = 500;
 
-/** The file with all records of a resource as of one moment, in chunks. `importRecords` reads it back unchanged. */
+/** Returns the file with all records of a resource, as of one moment, in chunks. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Pick<Engine, "dump">,
   site: number,
@@ -25,11 +28,11 @@ export async function* exportRecords(
   }
 }
 
-/** The records as JSON text, in the order of their IDs, which a dump has within a resource. */
+/** Returns the records as JSON, in the order of their IDs: a dump has this order within a resource. */
 async function* bodiesOf(engine: Pick<Engine, "dump">, site: number, { name }: Resource): AsyncGenerator<string> {
   for await (const { table, row } of engine.dump(site)) {
     if (table === "records" && row.resource === name && row.body !== null) yield row.body as string;
-    // The journal, which is longer than the records, comes after them.
+    // Stop here: the journal comes after the records, and is longer.
     else if (table !== "records" && table !== "sites") return;
   }
 }
@@ -44,7 +47,7 @@ async function* toCsv(resource: Resource, chunks: AsyncIterable<readonly string[
   }
 }
 
-/** One record per line, so that two exports can be compared line by line. */
+/** Writes one record per line, so that two exports can be compared line by line. */
 async function* toList(
   resource: Resource,
   chunks: AsyncIterable<readonly string[]>,

@@ -1,4 +1,4 @@
-// The rows of a file to import, one by one, in any format.
+// Reads the rows of a file to import, one by one, in any format.
 
 import { type CellPlan, decodeCsvLine, maxRowLength, planColumns, readCsvRows } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
@@ -14,19 +14,20 @@ import type { Resource } from "../../model/resource.ts";
 export const fileFormats = ["csv", "json", "xml"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
-/** The format that the extension of a file names. */
+/** Returns the format that the extension of a file names. */
 export function formatOf(file: string): FileFormat | undefined {
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
 }
 
-/** A row and its number: in CSV, that of a spreadsheet (the header is 1); otherwise its position in the list, from 1. */
+/** A row and its number. In CSV, this is the number in a spreadsheet (the header is 1); otherwise the position in the list, from 1. */
 export interface NumberedRow {
   readonly number: number;
   readonly decoded: Decoded;
-  /** How the row is in the file. */
+  /** The text of the row in the file. */
   readonly source: RowSource;
 }
 
+/** A row as it is in the file, for the file of rejected rows. */
 export type RowSource = CsvSource | ItemSource;
 
 /** A record of a JSON or XML file. */
@@ -39,28 +40,28 @@ export interface CsvSource {
   readonly format: "csv";
   readonly table: { readonly header: readonly string[]; readonly delimiter: string };
   readonly cells: readonly string[];
-  /** The text of the row, if its quoting has a fault. */
+  /** The text of the row, if its quoting is wrong. */
   readonly text: string | undefined;
 }
 
-/** What is noted of a row in a file of refused rows: columns of CSV, members of JSON. An import ignores them. */
+/** Annotations of a row in a file of rejected rows: columns of CSV, members of JSON. An import ignores them. */
 export const notes = ["# row", "# fault"] as const;
 
-/** How a CSV file is written, where that differs from what `export` writes. */
+/** The dialect of a CSV file, if it differs from files of `export`. */
 export interface CsvOptions {
-  /** What separates cells; by default found from the header row. */
+  /** The delimiter between cells; by default detected from the header row. */
   readonly delimiter?: string | undefined;
   /** The encoding of a file without a byte order mark; by default UTF-8. */
   readonly encoding?: string | undefined;
-  /** Which column becomes which field; by default the columns have the names of the fields. */
+  /** Which column becomes which field; by default, the columns have the names of the fields. */
   readonly mapping?: CsvMapping | undefined;
-  /** Called for each row that the mapping leaves out. */
+  /** Called for each row that the mapping excludes. */
   readonly onSkipped?: (() => void) | undefined;
 }
 
 /**
- * Reads the rows of a file one by one, so that it can have any size. Rows come before a fault in the syntax of later ones is found.
- * @throws Refusal `bad-request` or `invalid-record` when the file as a whole cannot be read
+ * Reads the rows of a file one by one, so that the file can have any size. The rows before a syntax error are returned before the error is thrown.
+ * @throws ProblemError `bad-request` or `invalid-record` if the file as a whole cannot be read
  */
 export async function* readRows(
   resource: Resource,
@@ -76,8 +77,8 @@ export async function* readRows(
 }
 
 /**
- * As `readRows`, for a file that comes only once. JSON and XML are kept in memory and read to their end first: if such a file was cut short, none
- * of its rows come.
+ * Does the same as `readRows`, for a stream that can be read only once. JSON and XML are kept in memory and read to their end first. So if such a
+ * file was cut short, none of its rows is returned.
  */
 export async function* readCompleteRows(
   resource: Resource,
@@ -105,7 +106,7 @@ async function* readItems(
   }
 }
 
-/** What an import has written about a row that it refused is no part of the record. */
+/** Removes the annotations of a rejected row, which are not part of the record. */
 function withoutNotes(input: unknown): unknown {
   if (typeof input !== "object" || input === null || !notes.some((note) => note in input)) return input;
   return Object.fromEntries(Object.entries(input).filter(([name]) => !notes.some((note) => note === name)));

@@ -1,4 +1,4 @@
-// An import that is checked first and then run. Its progress can be read meanwhile.
+// An import of the console: a dry run first, and then the import itself. Its progress can be read while it runs.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,17 +13,18 @@ import type { AcceptedOutcome } from "./import-summary.ts";
 import { openRejects } from "./rejected-rows.ts";
 import { Upload } from "./upload.ts";
 
-/** What was chosen of the rows that were checked. */
+/** The rows of the dry run that the operator has excluded. */
 interface Choice {
-  /** The numbers of rows that are left out. */
+  /** The numbers of excluded rows. */
   readonly rows: readonly number[];
-  /** Kinds of rows that are left out. */
+  /** Kinds of rows that are excluded. */
   readonly kinds: readonly RowKind[];
 }
 
-/** What became of a check or a run. `failed` means that it ended with an error; rows may have been stored before. */
+/** The state of a job. `failed`: the dry run or the import ended with an error; rows may have been stored before. */
 type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
 
+/** One import of the console. All its files are in one folder. */
 export class ImportJob {
   readonly resource: Resource;
   readonly upload: Upload;
@@ -45,10 +46,7 @@ export class ImportJob {
   };
   readonly #onSkipped = () => void this.#skipped++;
 
-  /**
-   * @param folder that does not exist; it is removed with the job
-   * @param onError is called with an error that is no Refusal
-   */
+  /** @param folder a path that does not exist; the folder is removed with the job @param onError called with an error that is not a ProblemError */
   constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
     this.#onError = onError;
     mkdirSync(folder, { mode: 0o700 });
@@ -61,12 +59,12 @@ export class ImportJob {
     return this.#state;
   }
 
-  /** Whether a check or a run is in progress. */
+  /** Whether a dry run or an import is in progress. */
   get isBusy(): boolean {
     return this.#state === "checking" || this.#state === "running";
   }
 
-  /** Its progress and its result. */
+  /** The progress and the result. */
   get progress() {
     return {
       state: this.#state,
@@ -78,19 +76,19 @@ export class ImportJob {
       isInterrupted: this.#isInterrupted,
       error: this.#error,
       revisions: this.#revisions,
-      /** Whether there are refused rows, which can be had as a file. */
+      /** Whether rows were rejected. They are then available as a file (`rejects`). */
       hasRejects: !this.isBusy && (this.#rows?.counts.refused ?? 0) > 0,
     };
   }
 
-  /** Starts the dry run. @throws Refusal `conflict` */
+  /** Starts the dry run. @throws ProblemError `conflict` while the job is busy, or after rows were stored */
   check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
     if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongMoment(this.#state);
     this.#options = options;
     this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, leftOut: undefined }));
   }
 
-  /** Starts to store the rows that were checked. @throws Refusal `conflict` */
+  /** Starts to store the rows of the dry run. @param choice the excluded rows @throws ProblemError `conflict` unless a dry run is complete */
   run(engine: Engine, site: number, choice: Choice, now: () => number): void {
     const options = this.#options;
     if (this.#state !== "checked" || !options) throw wrongMoment(this.#state);
@@ -99,24 +97,24 @@ export class ImportJob {
     this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, leftOut }));
   }
 
-  /** Stops what is in progress; rows that are being stored are stored. */
+  /** Stops the dry run or the import in progress. Rows that are being committed are still stored. */
   stop(): void {
     this.#abort.abort(new Error("stopped"));
   }
 
-  /** Rows of the last check, or of the run. @throws Refusal `conflict` while it is in progress */
+  /** Returns rows of the last dry run, or of the import. @throws ProblemError `conflict` while it is in progress */
   async page(kind: RowKind, offset: number, limit: number) {
     if (!this.#rows || this.isBusy) throw wrongMoment(this.#state);
     return { rows: await this.#rows.page(kind, offset, limit), total: this.#rows.counts[kind] };
   }
 
-  /** The file with the refused rows, and its format. @throws Refusal `not-found` */
+  /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
     if (!this.progress.hasRejects || !this.#options) throw new Refusal("not-found", "there are no refused rows");
     return { path: this.#pathOf("refused"), format: this.#options.format };
   }
 
-  /** Stops what is in progress, and removes the files. */
+  /** Stops the dry run or the import in progress, and removes the files. */
   async remove(): Promise<void> {
     this.stop();
     await this.#work;
@@ -132,7 +130,7 @@ export class ImportJob {
     const after = state === "checking" ? "checked" : "done";
     this.#work = work(this.#abort.signal).then(
       () => {
-        // A check that was stopped says nothing about the rest of the rows.
+        // A dry run that was stopped has not checked the other rows.
         this.#state = state === "checking" && this.#isInterrupted ? "new" : after;
       },
       (error) => {
@@ -185,7 +183,7 @@ interface JobAttempt {
   readonly options: JobOptions;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Rows to leave out; undefined for a dry run. */
+  /** The numbers of excluded rows; undefined for a dry run. */
   readonly leftOut: ReadonlySet<number> | undefined;
 }
 
@@ -193,26 +191,27 @@ function wrongMoment(state: JobState): Refusal {
   return new Refusal("conflict", `this is not possible for an import that is ${state}`);
 }
 
-// A check or a run of an import, with what became of each row in a file, and the refused rows in another.
+// Executes a dry run or an import. Writes the outcome of each row to the report, and the rejected rows to a file.
 
 interface Attempt {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
-  /** The rows of the file that are not left out. */
+  /** The rows of the file that are not excluded. */
   readonly source: AsyncIterable<NumberedRow>;
   readonly match: string | undefined;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly now: () => number;
-  /** Where what became of each row goes, and where the refused rows go. */
+  /** The report, to which the outcome of each row is added. */
   readonly rows: ImportedRows;
+  /** The path of the file for rejected rows. */
   readonly rejectsPath: string;
-  /** Called with the journal entries, also when the attempt fails afterwards; then those of others may be among them. */
+  /** Called with the journal entries, even if the import fails after storing rows. In that case, entries of others can be among them. */
   readonly onRevisions: (range: RevisionRange | undefined) => void;
 }
 
-/** @returns whether it was stopped @throws Refusal */
+/** Returns whether the import was stopped. @throws ProblemError */
 async function attemptImport(attempt: Attempt): Promise<boolean> {
   const { engine, site, resource, source, rows, dryRun, signal, match, now, onRevisions } = attempt;
   const rejects = openRejects(attempt.rejectsPath);
@@ -242,7 +241,7 @@ async function attemptImport(attempt: Attempt): Promise<boolean> {
   }
 }
 
-/** Rows of a file. */
+/** Maximum rows of a file. */
 const maxRows = 300_000;
 
 export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
@@ -251,12 +250,12 @@ export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
 }
 
 interface RowsOptions extends JobOptions {
-  /** The numbers of rows to leave out. */
+  /** The numbers of excluded rows. */
   readonly leftOut: ReadonlySet<number> | undefined;
   readonly onSkipped: () => void;
 }
 
-/** The rows of a file without those that are left out. @throws Refusal */
+/** Reads the rows of a file that are not excluded. @throws ProblemError */
 async function* chosenRows(
   bytes: AsyncIterable<Uint8Array>,
   resource: Resource,
@@ -270,7 +269,7 @@ async function* chosenRows(
   }
 }
 
-/** Undefined when there are none. */
+/** Returns the range of the entries after `start`; undefined if the journal has none. */
 async function revisionsSince(engine: Engine, site: number, start: number): Promise<RevisionRange | undefined> {
   const [head] = await engine.heads([site]);
   return head && head.revision > start ? { first: start + 1, last: head.revision } : undefined;

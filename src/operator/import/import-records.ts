@@ -1,3 +1,16 @@
+// Imports records: matches each row with a record, and stores the rows in batches, or all of them in one transaction (`atomic`).
+//
+// A row becomes an intent. Batches of up to 500 intents are committed while the file is read. With `atomic`, rows are spooled to a temporary file
+// until all are known to be valid, and then committed together. A dry run does the same on a copy of the site.
+//
+// Invariants:
+// - Rows are matched as of one revision. If others have changed which record has the match value of a row (`ifFound`), the engine rejects the intent,
+//   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows.
+// - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
+//   rejected.
+// - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
+// - The memory does not grow with the size of the rows: spooled rows and match values are in temporary files. By ID, only the IDs are in memory.
+
 import { OwnTexts } from "../../lib/bytes.ts";
 import { createPace } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -26,29 +39,29 @@ import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 export interface ImportOptions {
-  /** The field by which a row finds its record; without it, rows find records by ID. */
+  /** The field by which rows are matched with records; by default, rows are matched by ID. */
   readonly match?: string | undefined;
-  /** Report what would happen, and store nothing. */
+  /** Report the outcomes, and store nothing. */
   readonly dryRun?: boolean | undefined;
   /** Store all rows or none. */
   readonly atomic?: boolean | undefined;
-  /** Stops the import after the rows that are being stored. `rows` must throw this signal's reason as well. */
+  /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
   readonly signal?: AbortSignal | undefined;
-  /** Called for each row that is refused; the import waits for it. */
+  /** Called for each row that is rejected; the import waits for it. */
   readonly onRejected?: ((row: NumberedRow, faults: readonly Fault[]) => Promise<void>) | undefined;
-  /** Called for each row that is stored, or would be; the import waits for it. */
+  /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => MaybePromise<void>) | undefined;
-  /** Faults that the summary lists; by default all. */
+  /** Maximum field errors that the summary lists; by default all. */
   readonly maxFaults?: number | undefined;
-  /** Called before rows may be stored, with the revision after which all journal entries of this import are. */
+  /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
   readonly onStore?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
 
 /**
- * Creates a record from each row, or updates the one that it matches. A fault in a row does not stop the others, except
- * with `atomic`: then nothing is stored.
- * @throws Refusal when the rows cannot be read or the store cannot be written to; its message says how much was stored before
+ * Creates a record from each row, or updates the record that the row matches. A field error in a row does not stop the others, except with `atomic`:
+ * then nothing is stored.
+ * @throws ProblemError if the rows cannot be read or the database cannot be written. Its message says how much was stored before.
  */
 export async function importRecords(
   engine: Engine,
@@ -85,7 +98,7 @@ interface ImportContext {
   readonly site: number;
   readonly resource: Resource;
   readonly matcher: Matcher;
-  /** The values by which the pending rows are matched, by the numbers of the rows; undefined when rows are matched by ID. */
+  /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
   readonly pendingKeys: ValueIndex | undefined;
   readonly engine: CommitEngine;
   readonly spooled: SpooledRows;
@@ -93,15 +106,15 @@ interface ImportContext {
   readonly summary: ImportSummary;
 }
 
-/** How often rows are matched with records at most, when others change which record has a value before the rows are stored. */
+/** Maximum times that a row is matched, if others change which record has its match value before the row is stored. */
 const maxMatches = 5;
 
-/** The rows of one import, stored batch by batch. */
+/** Imports the rows of one file, batch by batch. */
 class ImportRun {
   readonly #context: ImportContext;
   readonly #pending = new RowBatch();
   readonly #faultTexts = new OwnTexts();
-  /** The epoch of the system site when the rows were matched with records. The site itself may have no history before its first change. */
+  /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
   readonly #systemEpoch: string;
   /** The revision of the site before the import. */
   readonly #start: number;
@@ -118,7 +131,7 @@ class ImportRun {
     for await (const row of rows) {
       options.signal?.throwIfAborted();
       summary.rows++;
-      // Rows in memory need no turn of the event loop, but signals and the requests of others arrive only between two turns.
+      // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
       await pace();
       await this.#unlessRejected(row, () => this.#add(row));
       if (this.#pending.isFull) await (options.atomic ? this.#spool() : this.#store());
@@ -127,7 +140,7 @@ class ImportRun {
     else if (summary.rejected === 0) await this.#storeTogether();
   }
 
-  /** @throws Refusal `invalid-record` */
+  /** @throws ProblemError `invalid-record` */
   async #add(row: NumberedRow): Promise<void> {
     const { site, matcher, pendingKeys, options, summary } = this.#context;
     const input = readInput(row.decoded);
@@ -158,7 +171,7 @@ class ImportRun {
     }
   }
 
-  /** Matches rows again, whose matches others have changed. Those that cannot be matched any more are rejected. */
+  /** Matches rows again after others have changed their matches. Rejects the rows that cannot be matched any more. */
   async #matchAll(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
     if (batch.length > 0) await this.#context.matcher.catchUp();
     const matched: PendingRow[] = [];
@@ -167,7 +180,7 @@ class ImportRun {
     return matched;
   }
 
-  /** The row with what it does to the record that it matches by now. @throws Refusal `invalid-record` */
+  /** Returns the row with an intent for the record that it matches now. @throws ProblemError `invalid-record` */
   #matchAgain(pending: PendingRow): PendingRow {
     const { intent } = pending;
     if (!intent.ifFound) return pending;
@@ -179,7 +192,7 @@ class ImportRun {
     return { ...pending, intent: { ...intent, ...changed } };
   }
 
-  /** Keeps the pending rows until all rows are known to be valid. Their keys stay. */
+  /** Spools the pending rows until all rows are known to be valid. Their match values stay in `pendingKeys`. */
   #spool(): void {
     this.#context.spooled.add(this.#pending.take());
   }
@@ -195,7 +208,7 @@ class ImportRun {
     }
   }
 
-  /** @returns whether that was all: not if others changed the match of a row, and it may be tried again */
+  /** Commits all rows in one transaction. Returns false if others have changed the match of a row, and `mayRepeat`. */
   async #tryTogether(mayRepeat: boolean): Promise<boolean> {
     const { engine, spooled, options, summary } = this.#context;
     const sent: (readonly PendingRow[])[] = [];
@@ -220,7 +233,7 @@ class ImportRun {
       isOutdated = mayRepeat && outcomes.some(isFoundOtherwise);
       await this.#countOutcomes(sent.shift() ?? [], outcomes, mayRepeat);
       const { rows, created, updated, unchanged } = summary;
-      // Before that, a fault leaves nothing.
+      // All rows are valid now. Before this point, an error leaves nothing stored.
       if (created + updated + unchanged === rows) this.#noteStore();
     });
     await storing.catch(async (error) => {
@@ -237,12 +250,12 @@ class ImportRun {
   }
 
   #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
-    // A dry run is about one moment.
+    // A dry run uses a copy as of one moment, in which nobody changes a match.
     const none = this.#context.options.dryRun ? { ifFound: undefined } : {};
     return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.#systemEpoch }));
   }
 
-  /** @param mayRepeat whether rows that others' changes concern do not count yet */
+  /** @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet */
   async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
     const { matcher, options, summary } = this.#context;
     if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
@@ -258,7 +271,7 @@ class ImportRun {
     }
   }
 
-  /** Rejects the row when `work` throws its faults. */
+  /** Rejects the row if `work` throws its field errors. */
   async #unlessRejected(row: NumberedRow, work: () => MaybePromise<void>): Promise<void> {
     try {
       await work();
@@ -279,28 +292,29 @@ function isFoundOtherwise(outcome: Outcome | undefined): boolean {
   return outcome?.kind === "refused" && outcome.why === "found-otherwise";
 }
 
+/** Maximum rows of a batch. */
 const maxRows = 500;
 
-/** In characters of the file: rows are as long as 1 MiB, and several copies of these are in memory. */
+/** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
 const maxLength = 4 << 20;
 
-/** Rows that are stored together, or kept until all are. */
+/** The rows of one batch, which is committed, or spooled with `atomic`. */
 class RowBatch {
   #rows: PendingRow[] = [];
   #length = 0;
 
-  /** Whether no more rows are to be added. */
+  /** Whether the batch has the maximum of rows or characters. */
   get isFull(): boolean {
     return this.#rows.length >= maxRows || this.#length >= maxLength;
   }
 
-  /** @param source of the row */
+  /** @param source the row as it is in the file */
   add(row: PendingRow, source: RowSource): void {
     this.#rows.push(row);
     this.#length += lengthOf(source);
   }
 
-  /** The rows, which are no longer in it. */
+  /** Returns the rows, and empties the batch. */
   take(): readonly PendingRow[] {
     const rows = this.#rows;
     this.#rows = [];
@@ -309,16 +323,16 @@ class RowBatch {
   }
 }
 
-/** In characters; of a row of CSV with the header, which is written with each row that is kept. */
+/** Returns the characters of a row. A CSV row counts with its header, because the header is spooled with each row. */
 function lengthOf(source: RowSource): number {
   if (source.format !== "csv") return source.text.length;
   const cells = [source.table.header, source.cells].flat();
   return cells.reduce((sum, cell) => sum + cell.length + 1, 0);
 }
 
-// A row of an import as an intent.
+// Turns a row into an intent.
 
-/** The values of a row. @throws Refusal `invalid-record` when the row could not be decoded or is not an object */
+/** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
 function readInput({ input, faults }: NumberedRow["decoded"]): RowInput {
   if (faults.some(({ field }) => field === "")) throw invalidRecord(faults);
   if (isObject(input)) return input;
@@ -329,7 +343,7 @@ function isObject(input: unknown): input is RowInput {
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
-/** What a row does to the record that it matches. @throws Refusal `invalid-record` */
+/** Returns the intent for the record that the row matches. @throws ProblemError `invalid-record` */
 function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, faults: readonly Fault[]) {
   const values =
     match.kind === "update" ? readRecord(resource, fields, faults).values : readNewRecord(resource, fields, faults);

@@ -1,4 +1,4 @@
-// What an import does, or would do, row by row: stored in a file, so that many rows take little memory.
+// The report of an import or dry run: one entry per row. It is stored in a file to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { type Fault, Refusal } from "../../model/errors.ts";
@@ -10,26 +10,26 @@ export const rowKinds = ["created", "updated", "unchanged", "refused"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
 interface ImportedRow {
-  /** As in NumberedRow. */
+  /** The number of the row, as in `NumberedRow`. */
   readonly row: number;
   readonly kind: RowKind;
   readonly id: number | null;
-  /** The record before and after, as far as there is one. */
+  /** The record before and after the import; null if it did not exist or is not included. */
   readonly before: object | null;
   readonly after: object | null;
   readonly faults: readonly Fault[];
 }
 
-/** Characters that are written together. */
+/** Maximum characters that are buffered before a write. */
 const bufferSize = 256 * 1024;
 
 export class ImportedRows {
   readonly #file: FileHandle;
   /** The number of each row in the imported file. */
   readonly #numbers: number[] = [];
-  /** Where each row ends in the file, in bytes. */
+  /** The end of each row in the file, in bytes. */
   readonly #ends: number[] = [];
-  /** The indexes of the rows of each kind. */
+  /** The indexes of the rows, by kind. */
   readonly #byKind: Record<RowKind, number[]> = { created: [], updated: [], unchanged: [], refused: [] };
   #pending = "";
   #end = 0;
@@ -38,12 +38,12 @@ export class ImportedRows {
     this.#file = file;
   }
 
-  /** @param path of a file that does not exist @throws Refusal `unavailable` */
+  /** Creates the file. @param path of a file that does not exist @throws ProblemError `unavailable` */
   static async open(path: string): Promise<ImportedRows> {
     return new ImportedRows(await writing(() => open(path, "wx+", 0o600)));
   }
 
-  /** How many rows there are of each kind. */
+  /** The number of rows of each kind. */
   get counts(): Record<RowKind, number> {
     const { created, updated, unchanged, refused } = this.#byKind;
     return {
@@ -54,12 +54,12 @@ export class ImportedRows {
     };
   }
 
-  /** The rows that have been added. */
+  /** The number of rows that were added. */
   get length(): number {
     return this.#numbers.length;
   }
 
-  /** @throws Refusal `unavailable` */
+  /** @throws ProblemError `unavailable` */
   async add(row: ImportedRow): Promise<void> {
     const line = JSON.stringify(row);
     this.#byKind[row.kind].push(this.#numbers.length);
@@ -70,14 +70,14 @@ export class ImportedRows {
     if (this.#pending.length >= bufferSize) await this.flush();
   }
 
-  /** Writes what was added, so that it can be read. @throws Refusal `unavailable` */
+  /** Writes the rows that were added, so that they can be read. @throws ProblemError `unavailable` */
   async flush(): Promise<void> {
     const text = this.#pending;
     this.#pending = "";
     if (text !== "") await writing(() => this.#file.appendFile(text));
   }
 
-  /** Rows of a kind, in their order. To be called after `flush`. */
+  /** Reads rows of a kind, in their order. Call `flush` first. */
   async page(kind: RowKind, offset: number, limit: number): Promise<ImportedRow[]> {
     const rows: ImportedRow[] = [];
     for (const index of this.#byKind[kind].slice(offset, offset + limit)) {
@@ -90,7 +90,7 @@ export class ImportedRows {
     return rows;
   }
 
-  /** The numbers of the rows of these kinds. */
+  /** Returns the numbers of the rows of these kinds. */
   *numbers(kinds: readonly RowKind[]): Generator<number> {
     for (const kind of kinds) for (const index of this.#byKind[kind]) yield this.#numbers[index] as number;
   }
@@ -100,7 +100,7 @@ export class ImportedRows {
   }
 }
 
-/** What became of a row that was not refused. @param hasContents whether the record is kept too: only a check needs it */
+/** Returns the entry for a row that was not rejected. @param hasContents whether to include the record: only a dry run needs it */
 export function toImported({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ImportedRow {
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";

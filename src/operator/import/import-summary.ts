@@ -1,3 +1,5 @@
+// Counts the outcomes of rows, creates the errors of rejected rows, and decides intents in a dry run.
+
 import type { OwnTexts } from "../../lib/bytes.ts";
 import { createPace } from "../../lib/event-loop.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
@@ -9,26 +11,27 @@ import { decideBatch, nothingStored, type Stored } from "../../store/writes/batc
 import type { RevisionRange } from "../history.ts";
 import { accessing } from "../output.ts";
 
-/** A fault and the number of its row. */
+/** A field error, and the number of its row. */
 interface RowFault {
   readonly row: number;
   readonly field: string;
   readonly detail: string;
 }
 
-/** The outcome of a row that was not refused. */
+/** The outcome of a row that was not rejected. */
 export type AcceptedOutcome = Exclude<Outcome, Refused>;
 
+/** The result of an import or a dry run, as numbers of rows. */
 export interface ImportSummary {
   rows: number;
   created: number;
   updated: number;
   unchanged: number;
-  /** Rows that have a fault. */
+  /** Rows that were rejected. */
   rejected: number;
-  /** Whether it was stopped before the last row. */
+  /** Whether the import was stopped before the last row. */
   interrupted: boolean;
-  /** The journal entries of this import; undefined if there are none. */
+  /** The journal entries of this import; undefined if it changed nothing. */
   revisions: RevisionRange | undefined;
   faults: RowFault[];
 }
@@ -46,20 +49,20 @@ export function emptySummary(): ImportSummary {
   };
 }
 
-/** Counts the outcome of a row that was not refused. */
+/** Counts the outcome of a row that was not rejected. */
 export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Outcome): void {
   if (outcome.kind === "unchanged") summary.unchanged++;
   else if (intent.operation === "create") summary.created++;
   else summary.updated++;
 }
 
-/** The fault of a row whose ID the store gave to a record without one since the import began. */
+/** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
 export function givenId(id: number | undefined): Fault {
-  const howToKeepIds = "of others or of an earlier row without an ID; put rows with IDs first, and import again";
-  return { field: "", detail: `the ID ${id} was given to a new record meanwhile, ${howToKeepIds}` };
+  const howToKeepIds = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
+  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${howToKeepIds}` };
 }
 
-/** The fault of a row that the store refused. */
+/** Creates the error for a row from the rejection of its intent. */
 export function storeFault({ why }: Refused, { id, ifFound }: Intent): Fault {
   if (why === "found-otherwise")
     return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
@@ -72,12 +75,12 @@ export function storeFault({ why }: Refused, { id, ifFound }: Intent): Fault {
   };
 }
 
-/** The refusal of a row that an earlier one would have matched, had that been stored. */
+/** Creates the error for a row that would match the record of an earlier row which is not stored yet. */
 export function repeatedKey(field = ""): Refusal {
   return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
-/** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. @param texts of the faults that are listed */
+/** Counts a rejected row, and lists its field errors: at most `maxFaults` of all rows. @param texts copies the texts that are listed */
 export function countRejected(
   summary: ImportSummary,
   row: number,
@@ -88,12 +91,12 @@ export function countRejected(
   summary.rejected++;
   for (const { field, detail } of faults) {
     if (summary.faults.length >= maxFaults) return;
-    // What is quoted of a row would keep all the text in memory that was read with it.
+    // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
     summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
   }
 }
 
-/** The error of an import that failed, with what was stored before. */
+/** Adds to the error of a failed import how many records were stored before. */
 export function withProgress(error: unknown, { created, updated }: ImportSummary): unknown {
   if (!(error instanceof Refusal) || created + updated === 0) return error;
   const stored = `${created} records were created and ${updated} updated before`;
@@ -102,7 +105,7 @@ export function withProgress(error: unknown, { created, updated }: ImportSummary
 
 export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
 
-/** Decides as the store would, on a copy of the site, and stores nothing. The copy is in a temporary file. */
+/** The engine of a dry run. It decides intents as a database would, on a copy of the site in a temporary file, and stores nothing. */
 export class SimulatedEngine implements CommitEngine {
   readonly #site: number;
   readonly #systemEpoch: string;
@@ -114,7 +117,7 @@ export class SimulatedEngine implements CommitEngine {
     this.#systemEpoch = systemEpoch;
   }
 
-  /** @throws Refusal `unavailable`, as all methods do, when the copy cannot be kept */
+  /** Copies the site. @throws ProblemError `unavailable`, as all methods do, if the copy cannot be stored */
   static async open(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<SimulatedEngine> {
     const simulated = new SimulatedEngine(site, systemEpoch);
     try {
@@ -183,7 +186,7 @@ function toState(head: Head, counters: SiteState["counters"]): SiteState {
   return head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined };
 }
 
-/** The records of a site, which are changed as in the store. */
+/** The copy of a site's records. The outcomes of the dry run are applied to it. */
 class SiteCopy {
   readonly #database = openScratch(
     "create table scratch.rows (resource text, id integer, revision integer, body text, primary key (resource, id)) strict, without rowid",

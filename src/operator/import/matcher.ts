@@ -1,4 +1,4 @@
-// Matches the rows of an import with records.
+// Matches the rows of an import with records: by ID, or by the value of a field.
 
 import { createPace } from "../../lib/event-loop.ts";
 import { nearestPath } from "../../lib/text.ts";
@@ -11,35 +11,36 @@ import { ValueIndex } from "../../store/writes/found-records.ts";
 import type { RevisionRange } from "../history.ts";
 import { givenId } from "./import-summary.ts";
 
-/** The ID of the record to update or to create; undefined to create one with the next ID. `ifFound`: see `Intent`. */
+/** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifFound`: see `Intent`. */
 export type Match = { readonly ifFound?: FoundBy | undefined } & (
   | { readonly kind: "update"; readonly id: number }
   | { readonly kind: "create"; readonly id: number | undefined }
 );
 
-/** A row as an object whose fields are not validated yet. */
+/** A row as an object with fields that are not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;
 
+/** Finds the record of each row. It knows the records as of one revision, and the rows before. */
 export interface Matcher {
-  /** The value of the field by which rows are matched; undefined when they are matched by ID. */
+  /** Returns the value by which the row is matched; undefined if rows are matched by ID. */
   keyOf(input: RowInput): string | undefined;
-  /** @throws Refusal `invalid-record` when the row cannot be matched, or several records match */
+  /** @throws ProblemError `invalid-record` if the row cannot be matched, or several records match */
   find(input: RowInput): Match;
-  /** Notes that the row is valid, with the ID of its record if it is known, so that later rows can match it. */
+  /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   note(input: RowInput, id: number | undefined): void;
-  /** As `find`, for a row that was found before. */
+  /** Does the same as `find`, for a row that was matched before. */
   findAgain(found: FoundBy): Match;
-  /** Takes into account what one commit has written, whose rows were noted. */
+  /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   passOver(range: RevisionRange | undefined): Promise<void>;
-  /** Takes into account what has changed by now. */
+  /** Applies all changes of others until now. */
   catchUp(): Promise<void>;
   close(): void;
 }
 
-/** The largest ID that a row may create: the IDs of later records count from the largest. */
+/** The largest ID that a row may create, because the IDs of later records follow the largest ID. */
 const maxNewId = 999_999_999_999_999;
 
-/** The field named `field`; undefined for the ID. @throws Refusal `bad-request` when there is no such field */
+/** Finds the field named `field`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
 export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
   const leaf = findLeaf(resource, field);
   if (leaf || field === "ID") return leaf;
@@ -49,10 +50,7 @@ export function findMatchField(resource: Resource, field = "ID"): Leaf | undefin
   throw new Refusal("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
-/**
- * Matches rows with the records that a site has at `head`.
- * @throws Refusal `bad-request` when there is no such field
- */
+/** Creates a matcher from the records that a site has at `head`. @throws ProblemError `bad-request` for an unknown field */
 export async function readMatcher(
   engine: Engine,
   site: number,
@@ -73,14 +71,14 @@ export async function readMatcher(
 }
 
 function matchById(present: Set<number>): Matcher {
-  // The store assigns consecutive IDs, so ranges of them take the same memory for any number of rows.
+  // The engine assigns consecutive IDs, so ranges of IDs take the same memory for any number of rows.
   const assigned: { from: number; to: number }[] = [];
   return {
     keyOf: () => undefined,
     find({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
-      // The record of an earlier row is another one than the row means, and updating it would lose that row.
+      // The row does not mean the record of an earlier row, which was given this ID. Updating that record would lose the earlier row.
       if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw fault(givenId(ID));
       if (present.has(ID)) return { kind: "update", id: ID };
       if (ID > maxNewId) throw badId(`must be at most ${maxNewId}`);
@@ -93,7 +91,7 @@ function matchById(present: Set<number>): Matcher {
       else if (last?.to === id - 1) last.to = id;
       else assigned.push({ from: id, to: id });
     },
-    // An ID finds the same record whatever others change, and the store refuses what they have deleted or created.
+    // A row with an ID matches the same record again, whatever others change. If they have deleted or created it, the engine rejects the row.
     findAgain() {
       throw new Error("a row is matched by its ID only once");
     },
@@ -126,7 +124,7 @@ function matchByField(leaf: Leaf, values: SiteValues): Matcher {
   };
 }
 
-/** Records that a message names. */
+/** Maximum records that a message names. */
 const maxNamed = 5;
 
 function severalMatch(count: number, ids: readonly number[]): string {
@@ -142,9 +140,9 @@ function fault(one: Fault): Refusal {
   return invalidRecord([one]);
 }
 
-// The values that the records of a site have in one field, with the revision as of which they are known.
+// The values of one field in the records of a site, as of one revision.
 
-/** Entries that are read at once. */
+/** Journal entries per read. */
 const pageSize = 500;
 
 class SiteValues {
@@ -162,7 +160,7 @@ class SiteValues {
     this.#leaf = leaf;
   }
 
-  /** @throws Refusal `unavailable` */
+  /** Reads the values of all records. @throws ProblemError `unavailable` */
   static async read(engine: Engine, site: number, resource: Resource, leaf: Leaf): Promise<SiteValues> {
     const values = new SiteValues(engine, site, resource, leaf);
     try {
@@ -174,12 +172,12 @@ class SiteValues {
     return values;
   }
 
-  /** As of which they are known. */
+  /** The head as of which the values are known. */
   get head(): Head {
     return this.#head;
   }
 
-  /** The IDs of the records with a value, in order, at most `limit`. */
+  /** Returns the IDs of the records with a value, in order, at most `limit`. */
   find(value: string, limit: number): number[] {
     return this.#values.find(value, limit);
   }
@@ -192,20 +190,22 @@ class SiteValues {
     this.#values.set(id, value);
   }
 
-  /** Takes into account the entries that one commit has written. Their values must be set. */
+  /**
+   * Moves past the journal entries of one commit of this import. Their values must be set already. If entries of others come before them, catches up.
+   */
   async passOver(range: RevisionRange | undefined): Promise<void> {
     if (range?.first === this.#head.revision + 1) this.#head = { ...this.#head, revision: range.last };
     else if (range) await this.catchUp();
   }
 
-  /** Applies the journal entries since, or reads all records again if some of these entries were pruned. */
+  /** Applies the journal entries after the head. If some of these were pruned, reads all records again. */
   async catchUp(): Promise<void> {
     const pace = createPace();
     for (;;) {
       await pace();
       const { revision } = this.#head;
       const { head, floor, entries } = await this.#engine.journal(this.#site, revision, pageSize);
-      // Revisions of another history mean nothing. The store refuses all that was matched in this one.
+      // Revisions of another epoch cannot be compared. The engine rejects all rows that were matched in this epoch.
       if (this.#head.epoch !== "" && head.epoch !== this.#head.epoch) return;
       if (floor > revision) return this.#readAll();
       for (const entry of entries) this.#apply(entry);
@@ -238,8 +238,8 @@ class SiteValues {
 
 /**
  * Reads the records of a resource that are not deleted, in the order of their IDs.
- * @param start called before the first record; returns what is called for each of them. Both may happen once more, see `Engine.readSite`
- * @returns the head of the site at that moment
+ * @param start called before the first record. Returns a function that is called for each record. Both can happen again, see `Engine.readSite`.
+ * @returns the head of the site as of this read
  */
 async function readBodies(
   engine: Pick<Engine, "readSite">,

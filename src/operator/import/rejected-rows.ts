@@ -1,4 +1,5 @@
-// A file with the rows that an import refused.
+// Writes the rows that an import rejected to a file, in the format of the imported file. An operator can correct the rows and import the file again.
+// Each row is annotated with its number and its field errors; an import ignores these annotations.
 
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
@@ -16,23 +17,23 @@ import {
 } from "./file-rows.ts";
 
 interface Rejects {
-  /** @throws Refusal `unavailable` when the file cannot be written */
+  /** @throws ProblemError `unavailable` if the file cannot be written */
   add(row: NumberedRow, faults: readonly Fault[]): Promise<void>;
-  /** Completes the file, which is empty if no row was added. @throws Refusal `unavailable` */
+  /** Completes the file. It is empty if no row was added. @throws ProblemError `unavailable` */
   close(): Promise<void>;
-  /** Completes the file after an import that failed, as far as possible. If no row was added, the file is left as it was. */
+  /** Completes the file after a failed import, as far as possible. If no row was added, the previous file is unchanged. */
   abandon(): Promise<void>;
 }
 
 /**
- * Opens the file for refused rows. Its previous content is replaced when it is closed.
- * @throws Refusal `unavailable` when no file can be created there
+ * Opens the file for rejected rows. Closing it replaces the previous file.
+ * @throws ProblemError `not-found` or `unavailable` if the file cannot be created
  */
 export function openRejects(file: string): Rejects {
   requireFolder(file);
   let output: Output | undefined;
   let frame = { start: "", separator: "", end: "" };
-  /** The last row whose quoting has a fault: the quote may never be closed, so that no row can follow. */
+  /** The last row with wrong quoting. It is written at the end: if its quote is never closed, a row after it could not be read. */
   let held = "";
   const close = async () => {
     output ??= openOutput(file);
@@ -58,11 +59,11 @@ interface Output {
   end(): Promise<void>;
 }
 
-/** A file that is written as its text arrives, at the pace of the disk. */
+/** Opens a file that is written while its text arrives, at the speed of the disk. */
 function openOutput(file: string): Output {
   const lines = new PassThrough({ objectMode: true });
   const written = writeFile(file, lines);
-  // An error ends both, and is thrown by the next call.
+  // An error ends both streams, and the next call throws it.
   written.catch((error) => lines.destroy(error));
   lines.on("error", () => {});
   return {
@@ -77,10 +78,9 @@ function openOutput(file: string): Output {
   };
 }
 
-// How the rows that an import refused are written, to correct and to import again: in the format of the imported file, each with its number and its
-// faults, which an import ignores.
+// The format of rejected rows.
 
-/** What is written before the first row, between two rows, and after the last one. */
+/** The text before the first row, between two rows, and after the last row. */
 interface Frame {
   readonly start: string;
   readonly separator: string;
@@ -93,7 +93,7 @@ const frames: Record<FileFormat, Frame> = {
   xml: { start: '<?xml version="1.0" encoding="utf-8"?>\n<Results>\n', separator: "", end: "</Results>\n" },
 };
 
-/** The frame of a file whose first row is `source`. */
+/** Returns the frame of a file that begins with the row `source`. */
 function frameOf(source: RowSource): Frame {
   const frame = frames[source.format];
   return source.format === "csv" ? { ...frame, start: headerOf(source) } : frame;
@@ -106,7 +106,7 @@ function toRefusedRow({ number, source }: NumberedRow, faults: readonly Fault[])
   return `<!-- row ${number}: ${escapeXmlComment(fault)} -->\n${source.text}\n`;
 }
 
-/** The header row. With a byte order mark, since spreadsheets read UTF-8 only so. */
+/** Returns the header row. It begins with a byte order mark, because spreadsheets do not detect UTF-8 without it. */
 function headerOf({ table }: CsvSource): string {
   const header = hasNotes(table.header) ? table.header : [...notes, ...table.header];
   return `\ufeff${toCsvRow(header, table.delimiter)}`;
@@ -119,15 +119,15 @@ function toLine(row: number, { table, cells, text }: CsvSource, fault: string): 
   return hasNotes(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
 }
 
-/** Whether the imported file was itself written here. */
+/** Whether the imported file is itself a file of rejected rows. */
 function hasNotes(header: readonly string[]): boolean {
   return notes.every((note, index) => header[index] === note);
 }
 
-/** The notes at the beginning of an object, as they are written here. */
+/** Matches the annotations at the beginning of an object, as `toObject` writes them. */
 const writtenNotes = /^\{\s*"# row"\s*:\s*[0-9]+\s*,\s*"# fault"\s*:\s*"(?:[^"\\]|\\.)*"\s*,?/;
 
-/** The members as they are in the file: what is read of them may be less, for example of two with the same name. */
+/** Returns the object with annotations. Its members stay as text, because parsing can lose members, for example of two with the same name. */
 function toObject(row: number, { text }: ItemSource, fault: string): string {
   const bare = text.replace(writtenNotes, "{");
   const isObject = bare.startsWith("{") && !notes.some((note) => bare.includes(JSON.stringify(note)));

@@ -1,5 +1,5 @@
-// Rows that wait until all of an import are known to be valid. In memory, 1,000,000 would take 2 GB; compressed, they would still make the garbage
-// collector let the heap grow to 0.6 to 1 GB.
+// Spools rows until all rows of an import are known to be valid. In memory, 1,000,000 rows would take 2 GB. Even if they were compressed in memory,
+// the garbage collector would let the heap grow to 0.6 to 1 GB.
 
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,35 +10,38 @@ import { accessing } from "../output.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { RowInput } from "./matcher.ts";
 
-/** A row of an import, and what it does. */
+/** A row of an import, and its intent. */
 export interface PendingRow {
   readonly intent: Intent;
-  /** Undefined where no later row can match it. */
+  /** The values of the row; undefined if no later row can match it. */
   readonly input: RowInput | undefined;
-  /** The row; needed again only if it is refused, or reported. */
+  /** Returns the row. It is needed again only if it is rejected or reported. */
   row(): NumberedRow;
 }
 
-/** A part of the file, in bytes. */
+/** A range of bytes in the file. */
 interface Part {
   readonly start: number;
   readonly length: number;
 }
 
-/** Batches of rows in a temporary file, compressed: about 130 bytes per row. The file has no name, so none is left when the process ends. */
+/**
+ * Batches of rows in a temporary file, compressed: about 130 bytes per row. The file has no name, so that the kernel deletes it when the process
+ * ends.
+ */
 export class SpooledRows {
   readonly #batches: { readonly rows: Part; readonly intents: Part }[] = [];
   #file: number | undefined;
   #end = 0;
 
-  /** @throws Refusal `unavailable` when they cannot be written */
+  /** @throws ProblemError `unavailable` if the rows cannot be written */
   add(batch: readonly PendingRow[]): void {
     if (batch.length === 0) return;
     const rows = this.#write(batch.map((pending) => pending.row()));
     this.#batches.push({ rows, intents: this.#write(batch.map(({ intent }) => intent)) });
   }
 
-  /** The batches in their order. @throws Refusal `unavailable` when they cannot be read */
+  /** Returns the batches in their order. @throws ProblemError `unavailable` if the rows cannot be read */
   *batches(): Generator<PendingRow[]> {
     for (const { rows, intents } of this.#batches) {
       const rowAt = (index: number) => this.#read<NumberedRow[]>(rows)[index] as NumberedRow;

@@ -1,4 +1,4 @@
-// A file that arrives in parts, to be read when it is complete.
+// A file that is uploaded in parts and read when it is complete, and the preview of it.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { fieldNames, readCsvRows } from "../../formats/csv.ts";
@@ -8,6 +8,7 @@ import type { Resource } from "../../model/resource.ts";
 import { accessing } from "../output.ts";
 import type { FileFormat } from "./file-rows.ts";
 
+/** The file of an upload, on disk. */
 export class Upload {
   readonly #path: string;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
@@ -16,13 +17,13 @@ export class Upload {
   #isUtf8 = true;
   #isRemoved = false;
 
-  /** @param path of a file that does not exist; only this user may read it */
+  /** @param path of a file that does not exist; only the user of this process may read it */
   constructor(path: string) {
     this.#path = path;
     writing(() => writeFileSync(path, "", { mode: 0o600, flag: "wx" }));
   }
 
-  /** In bytes. */
+  /** The size in bytes. */
   get size(): number {
     return this.#size;
   }
@@ -32,15 +33,15 @@ export class Upload {
     return this.#parts;
   }
 
-  /** Whether it may be UTF-8; a character that the end cuts off does not count. */
+  /** Whether the file can be UTF-8. A character that is incomplete at the end does not count. */
   get isUtf8(): boolean {
     return this.#isUtf8;
   }
 
   /**
-   * Adds a part. The last one may come again, when the response to it was lost.
+   * Adds a part. The last part may be sent again, if the response to it was lost; it is then ignored.
    * @param number from 0
-   * @throws Refusal `conflict` when another part is the next one, `unavailable` when it cannot be written
+   * @throws ProblemError `conflict` if another part is the next one, `unavailable` if the part cannot be written
    */
   add(number: number, bytes: Uint8Array): void {
     if (number === this.#parts - 1) return;
@@ -58,7 +59,7 @@ export class Upload {
     if (this.#isUtf8) this.#isUtf8 = this.#decodes(bytes);
   }
 
-  /** @param onRead is called with the number of bytes of each piece @throws Refusal `conflict` when the file was removed */
+  /** Reads the file. @param onRead called with the number of bytes of each chunk @throws ProblemError `conflict` if the file was removed */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
     if (this.#isRemoved) throw new Refusal("conflict", "the file is not kept any longer; its import has ended");
     for await (const chunk of createReadStream(this.#path)) {
@@ -86,11 +87,11 @@ function writing(write: () => void): void {
   accessing("the file cannot be kept", write);
 }
 
-// What a file looks like before it is imported: its format, its encoding, its columns and the first rows.
+// The preview of a file before it is imported: its format, encoding, columns and first rows.
 
 interface FileLook {
   readonly format: FileFormat;
-  /** Undefined unless it is CSV, as all that follows. */
+  /** The encoding. This and the following members are undefined unless the format is CSV. */
   readonly encoding?: string;
   readonly delimiter?: string;
   readonly columns?: readonly FileColumn[];
@@ -98,21 +99,23 @@ interface FileLook {
 
 interface FileColumn {
   readonly name: string;
-  /** The field that has the same name, apart from case and punctuation; undefined when there is none. */
+  /** The field with the same name, ignoring case and punctuation; undefined if no field has it. */
   readonly field: string | undefined;
-  /** Its cells in the first rows. */
+  /** The cells of the column in the first rows. */
   readonly samples: readonly string[];
 }
 
-/** Rows of which samples are taken, and characters of a sample. */
+/** Rows from which samples are taken. */
 const sampledRows = 5;
+/** Maximum characters of a sample. */
 const maxSample = 200;
-/** Columns that a file may have. */
+/** Maximum columns of a file. */
 const maxColumns = 1000;
 
 /**
- * @param named the encoding and delimiter, where they are known
- * @throws Refusal `bad-request` when it cannot be read so
+ * Returns the preview of a file.
+ * @param dialect the encoding and the delimiter, if they are known
+ * @throws ProblemError `bad-request` if the file cannot be read with this encoding and delimiter
  */
 export async function lookAtUpload(
   upload: Upload,
@@ -146,7 +149,10 @@ function formatIn(start: Buffer): FileFormat {
   return first ? "json" : "csv";
 }
 
-/** What is not UTF-8 and has no byte order mark is what Windows programs of western Europe write, or UTF-16 if it has zeros. */
+/**
+ * Detects the encoding of a file by its byte order mark. Without a byte order mark, it is UTF-16 if the first or second byte is zero, otherwise UTF-8
+ * if the file is valid UTF-8, otherwise windows-1252, as Windows programs in western Europe write it.
+ */
 function encodingOf(start: Buffer, isUtf8: boolean): string {
   if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
   if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
@@ -167,7 +173,7 @@ async function firstRows(upload: Upload, encoding: string, named: string | undef
   return { rows, delimiter };
 }
 
-/** The field that a column names: by its path, or by the last part of it if no other field has that. Case and punctuation do not matter. */
+/** Finds the field that a column names: by its path, or by the last part of the path if only one field has it. Ignores case and punctuation. */
 function fieldNamed(resource: Resource, column: string): string | undefined {
   const name = normal(column);
   if (name === "" || column.startsWith("#")) return undefined;
@@ -182,7 +188,7 @@ function normal(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Of several columns for the same field, the first one counts. A column whose name is not unique cannot be mapped. */
+/** Clears the field of a column whose name is not unique, and of all columns for the same field but the first. */
 function withoutRepeated(columns: readonly FileColumn[]): FileColumn[] {
   const names = columns.map(({ name }) => name);
   const fields = columns.map(({ field }) => field);

@@ -1,3 +1,5 @@
+// Exports one site to a file (`export-site`).
+
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -11,20 +13,20 @@ import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
 import { findSite, type SiteRecord } from "../sites.ts";
 import { listWebhooks, toWebhookRecord, type WebhookRecord } from "../webhook-list.ts";
 
-/** What a file has of a site. */
+/** The site and the number of its rows in the file. */
 interface ExportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
   readonly webhooks: number;
-  /** Including deleted records, of which the number is kept. */
+  /** Records, including deleted ones: the file contains their IDs, so that these are not used again. */
   readonly records: number;
   readonly changes: number;
 }
 
 /**
- * Writes a site with everything to `file` (see writeFile), as of one moment: its record, keys, webhooks, records, journal, and the responses
- * for idempotency keys. `importSite` reads it. Only the owner may read the file: it has the digests of the keys and the secrets of webhooks.
- * @throws Refusal `not-found`, or `conflict` when the site is removed meanwhile
+ * Writes all data of a site to `file` (see `writeFile`), as of one moment: its record, keys, webhooks, records, journal, and the responses for
+ * idempotency keys. `importSite` reads the file. Only the owner may read it, because it contains the digests of the keys and the secrets of webhooks.
+ * @throws ProblemError `not-found`, or `conflict` if the site is removed at the same time
  */
 export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
   const site = await findSite(engine, name);
@@ -41,7 +43,7 @@ export async function exportSite(engine: Engine, name: string, file: string, now
   return { site, ...owned, records: records - 1 - keys.length - webhooks.length, changes };
 }
 
-/** First the row of `sites`, if the site was ever written to, then the records of the system site, then the rest in the order of a dump. */
+/** Returns the row of `sites`, if the site was ever written to, then the records of the system site, then the other rows in the order of a dump. */
 async function* rowsOf(
   engine: Engine,
   site: SiteRecord,
@@ -67,7 +69,7 @@ async function* iterate(rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>): A
   yield* rows;
 }
 
-/** The revision of these rows is that of the system site, whose history is not exported. */
+/** Returns a row for a record of the system site. Its revision is 0, because the journal of the system site is not exported. */
 function toSystemRow({ name }: Resource, record: { readonly ID: number }): DumpedRow {
   const body = JSON.stringify(record);
   return { table: "records", row: { site_id: systemSite, resource: name, id: record.ID, revision: 0, body } };

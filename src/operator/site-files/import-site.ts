@@ -1,3 +1,5 @@
+// Imports one site from a file (`import-site`): validates its beginning, reserves the site, stores the rows and completes the site.
+
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -19,39 +21,41 @@ import {
 } from "./site-reservation.ts";
 
 interface ImportSiteOptions {
-  /** The name of the new site; by default that in the file. */
+  /** The name of the new site; by default, the name in the file. */
   readonly name?: string | undefined;
   readonly withoutKeys?: boolean | undefined;
-  /** Networks that webhooks may be in although they are not public; none by default. */
+  /** Networks that webhooks may reach although they are not public; none by default. */
   readonly webhookAllow?: readonly IpNetwork[] | undefined;
-  /** Ends the import, which then leaves nothing. */
+  /** Stops the import. Nothing of the site remains. */
   readonly signal?: AbortSignal | undefined;
-  /** The present time in milliseconds since 1970. */
+  /** Returns the present time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 interface ImportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
-  /** All of them are paused. */
+  /** Imported webhooks. All of them are paused. */
   readonly webhooks: number;
-  /** Including deleted records, whose IDs are not used again. */
+  /** Records, including deleted ones: their IDs are not used again. */
   readonly records: number;
   readonly changes: number;
-  /** What is left out, because another site has it. The keys by their prefixes. */
+  /** Hostnames that were left out, because another site has them. */
   readonly takenHostnames: readonly string[];
+  /** Prefixes of the keys that were left out, because another site has them. */
   readonly takenKeys: readonly string[];
+  /** Whether the site was the default site in the file, but is not here, because another site is. */
   readonly takenDefault: boolean;
-  /** Keys that had been restricted here before their site was removed, and stay so. */
+  /** Keys that were restricted in this database before their site was removed. They are restricted in the same way. */
   readonly restrictedKeys: readonly RestrictedKey[];
-  /** Webhooks that are left out, since their URLs are not allowed here. */
+  /** Webhooks that were left out, because their URLs are not allowed here. */
   readonly omittedWebhooks: readonly OmittedWebhook[];
 }
 
 /**
- * Imports the site in `file` (`-` for standard input), with a new ID and a new history: no version of a record from elsewhere is accepted.
- * @throws Refusal `bad-request` or `invalid-record` when the file is damaged, `conflict` when the name is taken or the site is removed
- *   meanwhile; then nothing of it is left
+ * Imports the site in `file` (`-` for standard input), with a new ID and a new epoch. So a version of a record from the old site is not accepted.
+ * @throws ProblemError `bad-request` or `invalid-record` if the file is damaged, `conflict` if the name is taken or the site is removed at the same
+ * time; then nothing of the site remains
  */
 export async function importSite(engine: Engine, file: string, options: ImportSiteOptions): Promise<ImportedSite> {
   const { name, withoutKeys, webhookAllow = [], signal, now } = options;
@@ -69,7 +73,7 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
       const restrictedKeys = restricted.filter(({ name: prefix }) => !claimed.takenKeys.includes(prefix));
       return { ...published, ...stored, ...owned, takenKeys: claimed.takenKeys, restrictedKeys, omittedWebhooks };
     } catch (error) {
-      // If it cannot be removed now, `finishRemovals` does that later.
+      // If the site cannot be removed now, `completeRemovals` does so later.
       await removeImport(engine, claimed.id, now()).catch(() => {});
       throw error;
     }

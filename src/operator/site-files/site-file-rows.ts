@@ -1,4 +1,4 @@
-// Validates the rows of a file of `export-site`. It is input like any other: its checksum proves that it is complete, not who wrote it.
+// Validates the rows of a file of `export-site`. The file is input like any other: the checksum proves that it is complete, but not who wrote it.
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { invalidRecord, Refusal } from "../../model/errors.ts";
@@ -15,13 +15,13 @@ import { maxWebhooksOfSite } from "../webhooks.ts";
 
 type Row = DumpedRow["row"];
 
-/** A record of the system site as the file has it, not validated yet. */
+/** A record of the system site in the file, not validated yet. */
 export interface SystemRecord {
   readonly id: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** What a file begins with, and the rest of its rows. */
+/** The records at the beginning of a file, and its other rows. */
 export interface SiteFile {
   readonly site: SystemRecord;
   readonly keys: readonly SystemRecord[];
@@ -31,18 +31,18 @@ export interface SiteFile {
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** Keys of a site that a file may have. They are stored in one transaction. */
+/** Maximum keys of a site in a file. They are stored in one transaction. */
 const maxKeys = 10_000;
-/** Characters of a record as JSON text: as a request may have, and some for escapes. */
+/** Maximum characters of a record as JSON: as in a request, and some more for escapes. */
 const maxBodyLength = 2 * 1024 * 1024;
-/** The last time that a Date has. */
+/** The last time that a Date can have. */
 const maxTime = 8.64e15;
 
 const operations = ["create", "update", "delete", "restore"];
 const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
 const token = /^[\x20-\x7e]{1,255}$/;
 
-/** Reads the beginning of a file. @throws Refusal `bad-request`, or what `rows` throws */
+/** Reads the beginning of a file. @throws ProblemError `bad-request`, or the error that `rows` throws */
 export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<SiteFile> {
   let state: Row | undefined;
   let site: SystemRecord | undefined;
@@ -64,11 +64,10 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
 }
 
 /**
- * The rows for the site `id`, in which `file.state` is last. Rows of keys that `keyIds` does not have are left out.
- * @param keyIds the IDs of the keys by their IDs in the file
- * @param onBeside called with each row of another table than those of a site's records: last uses of keys, under their new IDs, and what there
- *   is of webhooks, which is not validated yet
- * @throws Refusal `bad-request` at the first row that is wrong, or at the end for what is missing
+ * Validates the rows, and returns them for the site `id`, with `file.state` as the last row. Leaves out rows of keys that are not in `keyIds`.
+ * @param keyIds the new IDs of the keys, by their IDs in the file
+ * @param onOtherTable called with the last uses of keys, under their new IDs, and with states and secrets of webhooks, which are not validated yet
+ * @throws ProblemError `bad-request` at the first wrong row, or at the end if rows are missing
  */
 export async function* toSiteRows(
   { state, rows }: SiteFile,
@@ -102,7 +101,7 @@ function isOfWebhook(table: string): boolean {
   return table === "webhook_state" || table === "webhook_secrets";
 }
 
-/** The object in a JSON text as `JSON.stringify` writes it; undefined for any other text, and for nesting too deep to read or write. */
+/** Parses an object from a JSON text as `JSON.stringify` writes it. Returns undefined for any other text, and if it is nested too deeply. */
 function parseObject(text: unknown): Record<string, unknown> | undefined {
   try {
     const value = JSON.parse(String(text));
@@ -125,7 +124,7 @@ async function* withFirst(first: DumpedRow | undefined, rows: AsyncGenerator<Dum
   yield* rows;
 }
 
-/** The row of `sites` under another ID. The epoch is replaced when it is stored. */
+/** Returns the row of `sites` with another ID. The engine replaces its epoch. */
 function toState(state: Row, id: number): Row {
   const counters = parseObject(state.counters);
   const names = servedOf(allResources).map(({ name }) => name);
@@ -141,11 +140,11 @@ function toState(state: Row, id: number): Row {
   return { ...state, id, epoch: "new" };
 }
 
-/** @param site the ID of the site in the file */
+/** @param site the ID of the site in the file @throws ProblemError `bad-request` */
 function requireRow(table: string, row: Row, site: unknown): void {
   if (table === "key_uses") {
     if (isTime(row.at)) return;
-    throw unfit("the last use of a key is no time");
+    throw unfit("the last use of a key is not a valid time");
   }
   const name = `${table === "journal" ? `entry ${row.revision}` : `${row.resource ?? row.operation} ${row.id}`}`;
   const fault = table === "sites" ? "there is more than one site" : rowFault(table, row, site);
@@ -156,7 +155,7 @@ function rowFault(table: string, row: Row, site: unknown): string | undefined {
   if (row.site_id !== site) return "it is of another site";
   if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is no whole number from 1";
   if (table === "records") return row.body === null ? undefined : bodyFault(row, row.body);
-  if (!isTime(row.at)) return "its time is none";
+  if (!isTime(row.at)) return "its time is invalid";
   if (!operations.includes(String(row.operation))) return "its operation is unknown";
   if (table === "idempotency") return token.test(String(row.name)) && row.digest ? undefined : "its key is damaged";
   if (!actor.test(String(row.actor))) return "its actor is damaged";
@@ -164,7 +163,7 @@ function rowFault(table: string, row: Row, site: unknown): string | undefined {
   return bodyFault(row, row.body) ?? ((row.before ?? null) === null ? undefined : bodyFault(row, row.before ?? null));
 }
 
-/** The fault of the JSON text of a record. Members that this version does not declare are accepted, as in the database. */
+/** Returns the error in the JSON of a record, or undefined. Members that this program version does not declare are accepted, as in the database. */
 function bodyFault({ resource: name, id }: Row, body: unknown): string | undefined {
   const resource = servedOf(allResources).find((one) => one.name === name);
   if (!resource) return "this version does not know the resource";
@@ -195,7 +194,7 @@ export function unfit(why: string): Refusal {
   return new Refusal("bad-request", `the file cannot be imported: ${why}`);
 }
 
-/** Some texts have the form of a time and are none. */
+/** Rejects a text that has the form of a time, but is not a valid time. */
 export function requireTime(field: string, values: Values): void {
   const { [field]: value = "" } = values;
   if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;

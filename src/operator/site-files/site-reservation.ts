@@ -1,6 +1,8 @@
-// The records of the system site for a site that is imported. Its record is created first and reserves its name. A time in that record
-// reserves the site for this process, which renews it. Until the import is complete, the site has no hostname, and commands refuse it.
-// What an interrupted import leaves is removed by the first command after that time (`finishRemovals`).
+// Reserves a site while it is imported, and completes it.
+//
+// The record of the site is created first, so that its name is taken. The record contains the time until which this process has reserved the site;
+// the process extends it. Until the import is complete, the site has no hostname and commands reject it. If the import is interrupted, the first
+// command after that time removes the site (`completeRemovals`).
 
 import { messageOf } from "../../lib/errors-for-log.ts";
 import type { IpNetwork } from "../../lib/networks.ts";
@@ -23,11 +25,12 @@ import { changeSites, hostnamesOf, requireFree, type SiteRecord } from "../sites
 import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
 import { isCount, isTime, requireTime, type SystemRecord, unfit } from "./site-file-rows.ts";
 
-/** Milliseconds for which an import reserves its site, and after which it renews that. */
+/** Milliseconds for which an import reserves its site. */
 const leaseTime = 60_000;
+/** Milliseconds between two renewals of the reservation. */
 const renewalInterval = 15_000;
 
-/** What a site's record in a file says, validated. */
+/** The settings of a site in a file, validated. */
 interface ImportedSettings {
   readonly name: string;
   readonly hostnames: readonly string[];
@@ -35,25 +38,25 @@ interface ImportedSettings {
   readonly suspended: string;
 }
 
-/** A key's record in a file, validated. */
+/** A key in a file, validated. */
 export interface ImportedKey {
-  /** Its ID in the file. */
+  /** The ID of the key in the file. */
   readonly id: number;
   readonly values: Values;
 }
 
-/** A site that only this process may fill. */
+/** A site that only this process may write until its import is complete. */
 export interface ClaimedSite {
   readonly id: number;
-  /** The IDs of its keys by their IDs in the file. */
+  /** The new IDs of its keys, by their IDs in the file. */
   readonly keyIds: ReadonlyMap<number, number>;
-  /** The IDs of its webhooks by their IDs in the file. */
+  /** The new IDs of its webhooks, by their IDs in the file. */
   readonly webhookIds: ReadonlyMap<number, number>;
-  /** The prefixes of the keys that the database has already. */
+  /** The prefixes of the keys in the file that this database already has. */
   readonly takenKeys: readonly string[];
 }
 
-/** @param name the name to use instead of that in the file. @throws Refusal `invalid-record` */
+/** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
 export function readSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
   const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
   const read = readRecord(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
@@ -66,7 +69,7 @@ export function readSettings({ values }: SystemRecord, name: string | undefined)
   return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended: text("Suspended") };
 }
 
-/** @throws Refusal `invalid-record` */
+/** Validates a key. @throws ProblemError `invalid-record` */
 export function readKey({ id, values }: SystemRecord): ImportedKey {
   const read = readNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
@@ -75,8 +78,8 @@ export function readKey({ id, values }: SystemRecord): ImportedKey {
 }
 
 /**
- * Creates the site's record, without hostnames, and its keys and webhooks.
- * @throws Refusal `conflict` when the name is taken, or there are too many webhooks
+ * Reserves a site: creates its record, without hostnames, and its keys and webhooks.
+ * @throws ProblemError `conflict` if the name is taken, or there are too many webhooks
  */
 export async function claimSite(
   engine: Engine,
@@ -114,7 +117,7 @@ export async function claimSite(
   };
 }
 
-/** Runs `work`, and meanwhile renews the time until which the site is reserved. @param now the present time in milliseconds since 1970 */
+/** Runs `work`, and renews the reservation of the site while it runs. @param now returns the present time in milliseconds since 1970 */
 export async function whileClaimed<T>(
   engine: Engine,
   id: number,
@@ -126,7 +129,7 @@ export async function whileClaimed<T>(
       requireImporting(sites, id);
       return [toUpdate(siteResource, id, { Importing: toInstant(now() + leaseTime) }, now())];
     });
-  // A renewal that fails is repeated by the next one. If the site was removed, storing its next rows fails.
+  // If a renewal fails, the next one repeats it. If the site was removed, storing its next rows fails.
   const timer = setInterval(() => void renew().catch(() => {}), renewalInterval);
   try {
     return await work();
@@ -136,8 +139,8 @@ export async function whileClaimed<T>(
 }
 
 /**
- * Completes the site. Hostnames that another site has are left out, and so is that it is the default site if there is one.
- * @throws Refusal `conflict` when it was removed meanwhile
+ * Completes the site. Leaves out hostnames that another site has. The site becomes the default site only if no other site is.
+ * @throws ProblemError `conflict` if the site was removed at the same time
  */
 export async function publishSite(engine: Engine, id: number, settings: ImportedSettings, now: number) {
   let takenHostnames: readonly string[] = [];
@@ -163,29 +166,29 @@ function requireImporting(sites: readonly SiteRecord[], id: number): void {
   throw new Refusal("conflict", "the site was removed while it was imported");
 }
 
-// The webhooks of a site in a file of `export-site`. They arrive paused, so that a copy of a site delivers nothing by itself, and their
-// URLs are judged as for saving, so that a forged file cannot name an address inside.
+// The webhooks of a site in a file of `export-site`. They are imported paused, so that a copy of a site does not call receivers. Their URLs are
+// checked as for `webhook add`, so that a forged file cannot name an internal address.
 
-/** A webhook's record in a file, validated. */
+/** A webhook in a file, validated. */
 interface ImportedWebhook {
-  /** Its ID in the file. */
+  /** The ID of the webhook in the file. */
   readonly id: number;
   readonly values: Values;
 }
 
-/** A webhook that is not imported, and why. */
+/** A webhook that was left out, and the reason. */
 export interface OmittedWebhook {
   readonly url: string;
   readonly reason: string;
 }
 
-/** Secrets of a webhook at most. */
+/** Maximum secrets of a webhook. */
 const maxSecrets = 2;
 
 /**
- * Validates the records of webhooks. Those with a URL that is not allowed here are left out.
+ * Validates the records of webhooks. Leaves out webhooks with a URL that is not allowed here.
  * @param allow networks that are allowed although they are not public
- * @throws Refusal `invalid-record`
+ * @throws ProblemError `invalid-record`
  */
 export async function readWebhooks(records: readonly SystemRecord[], allow: readonly IpNetwork[], now: number) {
   const webhooks: ImportedWebhook[] = [];
@@ -202,7 +205,7 @@ export async function readWebhooks(records: readonly SystemRecord[], allow: read
   return { webhooks, omitted };
 }
 
-/** Why a URL is not allowed. Names are not resolved here: `webhook resume` and each delivery do that. */
+/** Returns why a URL is not allowed, or undefined. Does not resolve its name: `webhook resume` and each delivery do that. */
 async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<string | undefined> {
   try {
     await requireAllowed(url, { allow, isLoopbackAllowed: false, lookup: async () => [] });
@@ -212,18 +215,18 @@ async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<strin
   }
 }
 
-/** What a file has of webhooks beside their records. Rows of webhooks that are not imported are skipped. */
+/** The states and secrets of webhooks in a file. Rows of webhooks that are not imported are skipped. */
 export class WebhookRows {
   readonly #ids: ReadonlyMap<number, number>;
   readonly #states = new Map<unknown, DumpedRow["row"]>();
   readonly #secrets = new Map<unknown, WebhookSecret[]>();
 
-  /** @param ids the IDs of the webhooks by their IDs in the file */
+  /** @param ids the new IDs of the webhooks, by their IDs in the file */
   constructor(ids: ReadonlyMap<number, number>) {
     this.#ids = ids;
   }
 
-  /** @throws Refusal `bad-request` when the row is damaged, or one too many */
+  /** @throws ProblemError `bad-request` if the row is damaged, or the webhook has too many rows */
   add({ table, row }: DumpedRow): void {
     const id = Number(row.webhook_id);
     if (!this.#ids.has(id)) return;
@@ -252,8 +255,8 @@ export class WebhookRows {
   }
 
   /**
-   * Stores what there is of the webhooks of a site. They have no home: none delivers before it is resumed. One without a state or a secret,
-   * such as one that was removed during the export, stays incomplete.
+   * Stores the states and secrets of the webhooks. They have no home database, so that a webhook delivers only after it was resumed. A webhook
+   * without a state or a secret stays incomplete, for example if it was removed during the export.
    */
   async store(engine: Engine, site: number): Promise<void> {
     for (const [id, webhook] of this.#ids) {
@@ -261,7 +264,7 @@ export class WebhookRows {
       const secrets = this.#secrets.get(id) ?? [];
       if (!state || !secrets.some(({ until }) => until === null)) continue;
       const { cursor, epoch, rewinds } = state;
-      // One of a site without a history would take any for its own.
+      // The epoch is empty if the site had no changes. An empty epoch would be valid in any epoch.
       const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
       await engine.putWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
     }

@@ -1,9 +1,9 @@
-// The script of every page. It runs before the page is painted, so that choosing a language moves nothing.
+// The script of every documentation page. It runs before the page is painted, so that nothing moves when the chosen language is applied.
 (() => {
   const root = document.documentElement;
   const choices = { lang: ["sh", "js", "python"], format: ["json", "xml"] };
 
-  /** Storage can be switched off: then a choice holds for one page. */
+  /** Returns the stored choice. If storage is switched off in the browser, a choice is valid for one page only. */
   const recall = (name) => {
     try {
       return localStorage.getItem(`storefront-${name}`);
@@ -35,12 +35,12 @@
     root.dataset[name] = value;
     remember(name, value);
     showPressed();
-    // Blocks above may have changed their heights.
+    // The blocks above may have changed their height: scroll, so that the button stays at its position on the screen.
     scrollBy(0, button.getBoundingClientRect().top - before);
     document.dispatchEvent(new Event("choice"));
   };
 
-  /** Browsers have the clipboard on HTTPS and localhost only. */
+  /** Copies the text. Browsers offer `navigator.clipboard` only on HTTPS and localhost; elsewhere, the text is selected and copied. */
   const copyText = async (code) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(code.textContent);
     const selection = getSelection();
@@ -64,7 +64,7 @@
     const button = target.closest?.("button");
     if (button?.dataset.set) choose(button);
     if (button?.className === "copy") copy(button);
-    // A link to a part of the same page leaves the list of pages open on a phone.
+    // On a phone, a link to a part of the same page would leave the list of pages open: close it.
     target.closest?.(".side a")?.closest(".side").hidePopover?.();
   });
   document.addEventListener("DOMContentLoaded", () => {

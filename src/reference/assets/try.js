@@ -1,4 +1,4 @@
-// The forms of the reference: the request as a curl line while it is filled in, and the response to it.
+// The forms of the reference page. While a form is filled in, the request is shown as a curl line. After it was sent, the response is shown.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const shown = /^(content-type|etag|link|location|retry-after|x-total-count|x-request-id|idempotency-replayed)$/;
@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const encoded = encodeURIComponent(value).replaceAll("%2C", ",");
       if (dataset.in === "path") path = path.replace(`{${name}}`, encoded);
       if (dataset.in === "query") query.push(`${name}=${encoded}`);
-      // As typed: brackets, `=` and `&` have their meaning.
+      // Do not escape it: the brackets, `=` and `&` that a person types have their meaning in a query.
       if (dataset.in === "typed")
         query.push(encodeURI(value).replace(/%5B/g, "[").replace(/%5D/g, "]").replace("#", "%23"));
       if (dataset.in === "header") headers[name] = value;
@@ -30,7 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (method !== (body === undefined ? "GET" : "POST")) parts.push(`-X ${method}`);
     if (path.includes("[")) parts.push("-g");
     for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
-    // After `-d`, `@` means a file.
+    // After `-d`, curl takes a text that begins with `@` for the name of a file.
     if (body !== undefined) parts.push(`${body.startsWith("@") ? "--data-raw" : "-d"} ${quote(body)}`);
     return `curl ${parts.join(" ")} \\\n  ${quote(location.origin + path)}`;
   };

@@ -1,4 +1,4 @@
-// Responses and request bodies of a resource in a format. Their examples are the examples of the fields, encoded as the server encodes records.
+// Responses and request bodies of a resource in a format. Their examples contain the examples of the fields, encoded as the server encodes records.
 
 import { type Format, formats, type Problem, statusOf } from "../../formats/format.ts";
 import { documentOf } from "../../model/encoding.ts";
@@ -40,25 +40,25 @@ export function requestBody(resource: Resource, format: Format, form: Form, exam
   return { required, content: contentOf(format, ref("schemas", schemaName(resource, form)), example) };
 }
 
-/** A request body that creates a record. */
+/** Returns the example of a request body that creates a record. */
 export function exampleNew(resource: Resource, format: Format): unknown {
   if (format.name === "json") return exampleValues(resource.fields);
   return toExample(format, documentOf(format, resource, exampleJson(resource)).replace(` ID="1"`, ""));
 }
 
-/** A request body that changes one field of a record. */
+/** Returns the example of a request body that changes one field of a record. */
 export function exampleChanges(resource: Resource, format: Format): unknown {
   const leaf = resource.leaves.find(({ keys }) => keys.length === 1);
   const changes = leaf && { [leaf.path]: `${leaf.field.example} Ltd` };
   return toExample(format, documentOf(format, resource, JSON.stringify({ ID: 1, ...changes })));
 }
 
-/** A request body with nothing but the ID of a record. */
+/** Returns the example of a request body that contains only the ID of a record. */
 export function exampleId(resource: Resource, format: Format): unknown {
   return toExample(format, documentOf(format, resource, '{"ID":1}'));
 }
 
-/** The `example` of a media type: a value in JSON, an indented text in XML. Tools show and send XML as it is. */
+/** Returns the `example` of a media type: a value for JSON, an indented text for XML, because tools show and send an XML example unchanged. */
 export function toExample({ name }: Format, text: string): unknown {
   return name === "json" ? JSON.parse(text) : indented(text);
 }
@@ -97,7 +97,7 @@ function indented(xml: string): string {
 
 const codes = Object.keys(refusals) as Code[];
 
-/** An example of the `detail` of each. */
+/** An example of the `detail` of each problem. */
 const details: Record<Code, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
@@ -129,7 +129,7 @@ const faults = [
   { field: "Name", detail: "is required" },
 ];
 
-/** Header fields of a problem besides the usual ones. */
+/** Header fields of a problem in addition to `headersOf.problem`. */
 const extraHeaders: Partial<Record<Code, readonly string[]>> = {
   unauthorized: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
@@ -152,12 +152,12 @@ export const commonProblems: readonly Code[] = [
   "unavailable",
 ];
 
-/** The `responses` of an operation in `format` that can have these problems, by status. */
+/** Returns the `responses` of an operation in `format` that can have these problems, by status. */
 export function problemRefs(wanted: readonly Code[], format: Format): Record<number, Schema> {
   return Object.fromEntries(wanted.map((code) => [statusOf(code), ref("responses", responseName(code, format))]));
 }
 
-/** `components.responses`: one per status and format. */
+/** Returns `components.responses`: one response per status and format. */
 export function problemResponses(): Record<string, Schema> {
   // No operation has `not-implemented`: it is the response to unknown methods.
   const ofOperations = codes.filter((code) => code !== "not-implemented");
@@ -168,7 +168,7 @@ export function problemResponses(): Record<string, Schema> {
   );
 }
 
-/** The schema of a problem (RFC 9457 section 3), and of one fault in it. */
+/** The schema of a problem document (RFC 9457 section 3), and of a field error in it. */
 export const problemSchemas: Record<string, Schema> = {
   Problem: {
     title: "Problem",
@@ -231,12 +231,12 @@ export const problemSchemas: Record<string, Schema> = {
   },
 };
 
-/** The codes with the same status, which share a response. */
+/** Returns the codes with the same status as `code`. They share a response. */
 function codesLike(code: Code): readonly Code[] {
   return codes.filter((other) => statusOf(other) === statusOf(code));
 }
 
-/** A response is named after the first code of its status. */
+/** Returns the name of a response: the first code of its status. */
 function responseName(code: Code, format: Format): string {
   const [first = code] = codesLike(code);
   return nameIn(format, identifierOf(first));

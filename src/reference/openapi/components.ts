@@ -1,23 +1,23 @@
-// What operations have in common: names, tags, and references to components.
+// The parts that operations have in common: names, tags, parameters and header fields.
 
 import type { Format } from "../../formats/format.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { fieldPaths, type Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 
-/** An operation with what every operation on a resource has. */
+/** The members that every operation on a resource has. */
 export interface OpenapiOperation extends Schema {
   readonly operationId: string;
   readonly summary: string;
   readonly responses: { readonly 200: Schema; readonly [status: number]: Schema };
 }
 
-/** A component or operation in a format: `listBrands`, `listBrandsXml`. JSON has no suffix. */
+/** Returns the name of a component or operation in a format: `listBrands`, `listBrandsXml`. JSON has no suffix. */
 export function nameIn({ name: format }: Format, name: string): string {
   return format === "json" ? name : name + capitalized(format);
 }
 
-/** A sentence or a name in words, such as `order status` or `bad-request`, as an identifier: `OrderStatus`. */
+/** Converts words, such as `order status` or `bad-request`, to an identifier: `OrderStatus`. */
 export function identifierOf(words: string): string {
   return words.split(/[ -]/).map(capitalized).join("");
 }
@@ -26,7 +26,7 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The key of a content object: the media type without its charset. */
+/** Returns the key of a content object: the media type without its charset. */
 export function mediaType(contentType: string): string {
   return contentType.replace(/;.*/, "");
 }
@@ -35,15 +35,15 @@ export function ref(kind: "schemas" | "headers" | "parameters" | "responses", na
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** What has operations: a resource, or the feed. */
+/** A resource or the feed: operations are grouped by it. */
 export type Tagged = Pick<Resource, "plural" | "description">;
 
-/** The tag of its operations in a format. */
+/** Returns the tag of the operations of a resource or of the feed in a format. */
 export function tagOf({ plural }: Tagged, { name }: Format): string {
   return name === "json" ? capitalized(plural) : `${capitalized(plural)} in ${name.toUpperCase()}`;
 }
 
-/** `a brand`, `an order status`. */
+/** Returns the name with its article: `a brand`, `an order status`. */
 export function withArticle(singular: string): string {
   return `${/^[aeiou]/.test(singular) ? "an" : "a"} ${singular}`;
 }
@@ -110,13 +110,13 @@ const shared: Record<string, Schema> = {
   "X-HTTP-Method-Override": override,
 };
 
-/** `components.parameters`: the shared ones, and those of each resource with the names of its fields. */
+/** Returns `components.parameters`: the shared parameters, and the parameters of each resource that contain the names of its fields. */
 export function parameterComponents(resources: readonly Resource[]): Record<string, Schema> {
   const own = resources.flatMap((resource) => Object.entries(fieldParameters(resource)));
   return { ...shared, ...Object.fromEntries(own) };
 }
 
-/** The value of a filter: a text for an exact match, `{ contains }`, or for the ID `{ in }`. */
+/** The schema of a filter's value: a text for an exact match, `{ contains }`, or, for the ID, `{ in }`. */
 export const filterValue: Schema = {
   title: "Filter",
   description:
@@ -211,7 +211,7 @@ function fieldsParameter(plural: string, paths: readonly string[]): Schema {
 
 const listSyntax = "Separate the fields by commas, or repeat the parameter.";
 
-// The response header fields. A field marked as required is in every response that the document lists it for.
+// The response header fields. A required header field is in every response for which the document lists it.
 
 type Header = readonly [description: string, schema: Schema, isRequired?: boolean];
 
@@ -279,7 +279,7 @@ const headers: Readonly<Record<string, Header>> = {
   "Access-Control-Max-Age": ["Seconds for which a browser can cache this response.", constant("86400"), true],
 };
 
-/** In every response, errors included. */
+/** The header fields of every response, errors included. */
 const common = [
   "Cache-Control",
   "Pragma",
@@ -294,7 +294,7 @@ const common = [
 
 const rates = ["RateLimit", "RateLimit-Policy"];
 
-/** The names of the header fields of each kind of response, besides the common ones. `?` marks one that is not always there. */
+/** The names of the header fields of each kind of response, in addition to the common header fields. `?` marks an optional header field. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...rates],
   feed: ["Vary", "Content-Encoding", ...rates],
@@ -308,12 +308,12 @@ export const headersOf = {
   problem: rates,
 } as const;
 
-/** The `headers` of a response with the header fields `names`. */
+/** Returns the `headers` of a response: the common header fields, and `names`. */
 export function headerRefs(names: readonly string[]): Record<string, Schema> {
   return Object.fromEntries([...common, ...names].map(headerRef));
 }
 
-/** `components.headers`. */
+/** Returns `components.headers`. */
 export function headerComponents(): Record<string, Schema> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, [description, schema, isRequired]]) => [

@@ -1,8 +1,8 @@
-// Reads an OpenAPI document, for what is made from it: the reference page, and the document of one format.
+// Reads the OpenAPI document, to make the reference page and the documents with the operations of one format.
 
 import type { Schema } from "../json-schema.ts";
 
-/** The members of the document that are read. */
+/** The members of the document that this program reads. */
 export interface OpenapiDocument extends Schema {
   readonly info: { readonly title: string; readonly description: string; readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -42,16 +42,16 @@ export interface DocumentedParameter {
   readonly example?: unknown;
 }
 
-/** An operation in each format that it has. The formats differ in the ending of the path. */
+/** An operation in each of its formats. The formats differ in the suffix of the path. */
 export interface OperationPair {
   readonly method: string;
   /** In the order of the document, by the name of the format: `json`. */
   readonly formats: Readonly<Record<string, { readonly path: string; readonly operation: DocumentedOperation }>>;
-  /** The first of them. */
+  /** The operation in the first format. */
   readonly operation: DocumentedOperation;
 }
 
-/** The operations that a reader chooses between, by their tag, in the order of the document; HEAD and OPTIONS are not among them. */
+/** Returns the operations by tag, in the order of the document, without HEAD and OPTIONS. */
 export function operationPairs(document: OpenapiDocument): Map<string, OperationPair[]> {
   const pairs = new Map<string, OperationPair>();
   for (const [path, operations] of Object.entries(document.paths)) {
@@ -66,7 +66,7 @@ export function operationPairs(document: OpenapiDocument): Map<string, Operation
   return Map.groupBy(pairs.values(), ({ operation }) => operation.tags[0] ?? "");
 }
 
-/** The value that a `$ref` names, or `value` itself. */
+/** Returns the value that the `$ref` of `value` names; `value` itself if it has none. */
 export function resolve<T = Schema>(document: Schema, value: Schema): T {
   if (typeof value.$ref !== "string") return value as T;
   const keys = value.$ref.slice(2).split("/");
@@ -76,14 +76,14 @@ export function resolve<T = Schema>(document: Schema, value: Schema): T {
   );
 }
 
-/** The example of a body as a text. */
+/** Returns the example of a body as a text; undefined if the body has no example. */
 export function exampleOf(content: Content | undefined): string | undefined {
   const media = Object.values(content ?? {})[0];
   const example = media?.example ?? Object.values(media?.examples ?? {})[0]?.value;
   return example === undefined || typeof example === "string" ? example : JSON.stringify(example, null, 2);
 }
 
-/** The document with the operations of one format, and what they use. */
+/** Returns the document with only the operations of one format, and the components that they use. */
 export function documentInFormat(document: OpenapiDocument, format: string): Schema {
   const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => formatOf(path) === format));
   const tags = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
@@ -106,7 +106,7 @@ function formatOf(path: string): string {
   return /\.([a-z]+)$/.exec(path)?.[1] ?? "";
 }
 
-/** Every `$ref` that `value` reaches. @param found receives them */
+/** Returns every `$ref` in `value` and in the values that it references. @param found receives them */
 function referencesIn(document: Schema, value: unknown, found: Set<string>): Set<string> {
   if (typeof value !== "object" || value === null) return found;
   const { $ref } = value as Schema;

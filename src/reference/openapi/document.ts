@@ -1,4 +1,4 @@
-// OpenAPI 3.1, from the declarations of the resources.
+// Makes the OpenAPI 3.1 document from the declarations of the resources.
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
@@ -9,7 +9,7 @@ import { problemResponses, problemSchemas } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, tagOf } from "./components.ts";
 import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 
-/** The document at `/openapi.json`. @param resources those that clients see */
+/** Returns the document at `/openapi.json`. @param resources the resources that clients can use */
 export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
   const paths = yield* pathsOfAll(resources);
   const components = yield* componentsOf(resources);

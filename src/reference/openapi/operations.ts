@@ -1,4 +1,4 @@
-// The operations of a resource in a format.
+// The operations of a resource, and of the feed, in a format.
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import type { Change } from "../../model/change.ts";
@@ -34,7 +34,7 @@ import {
   withArticle,
 } from "./components.ts";
 
-/** The paths of `resource` in `format`, with their operations. */
+/** Returns the paths of `resource` in `format`, with their operations. */
 export function pathsOf(resource: Resource, format: Format): Record<string, Schema> {
   const isWritten = resource.access === "written";
   const list = listOperation(resource, format);
@@ -93,7 +93,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
   };
 }
 
-/** HEAD of a path, from its GET. Readers of the reference do not need it. */
+/** Derives the HEAD operation of a path from its GET operation. The reference page does not show it. */
 function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
@@ -124,21 +124,21 @@ function optionsOperation(resource: Tagged, format: Format, name: string, parame
 
 // The operations of the feed in a format (contract section 10).
 
-/** The name of the feed where resources have theirs. */
+/** The name and description of the feed, as resources have them. */
 export const feedTag = {
   plural: "changes",
   description:
     "The changes of the website, in order and without gaps, deletes included: for programs that keep a copy up to date.",
 } as const;
 
-/** The path of the feed in `format`, with its operations. */
+/** Returns the path of the feed in `format`, with its operations. */
 export function feedPathOf(resources: readonly Resource[], format: Format): Record<string, Schema> {
   const get = feedOperation(resources, format);
   const options = optionsOperation(feedTag, format, "Changes");
   return { [`/restapi/changes.${format.name}`]: { get, head: headOperation(get), options } };
 }
 
-/** `components.parameters` of the feed. */
+/** Returns the parameters of the feed, for `components.parameters`. */
 export function feedParameters(resources: readonly Resource[]): Record<string, Schema> {
   return {
     FeedSince: {
@@ -201,7 +201,7 @@ function feedOperation(resources: readonly Resource[], format: Format): OpenapiO
   };
 }
 
-/** A page in which a record is created and deleted. */
+/** Returns a feed page in which a record is created and deleted. */
 function examplePage([resource]: readonly Resource[], { feed }: Format): string {
   if (!resource) return "";
   const body = exampleJson(resource);
@@ -277,7 +277,7 @@ function overrideOperation(resource: Resource, format: Format): OpenapiOperation
   };
 }
 
-/** PUT, PATCH and DELETE. */
+/** Returns PUT, PATCH and DELETE. */
 function changeOperations(resource: Resource, format: Format, naming: Naming): Record<string, OpenapiOperation> {
   return {
     put: updateOperation(resource, format, "update", naming),
@@ -326,7 +326,7 @@ function deleteOperation(resource: Resource, format: Format, naming: Naming): Op
   };
 }
 
-/** The reference shows the operations that name their record in the path first. */
+/** The reference page shows the operations that name their record in the path first, and the others at its end. */
 const secondary: Record<Naming, Schema> = { "": {}, ByBody: { "x-secondary": true } };
 
 const summaryEnds: Record<Naming, string> = { "": "", ByBody: ", named in the body" };

@@ -1,4 +1,4 @@
-// The guide as HTML, from the Markdown files of docs/.
+// Renders the guide, the manual for operators and the pages about problems from the Markdown files of docs/.
 
 import changelog from "../../../CHANGELOG.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
@@ -11,6 +11,14 @@ import formats from "../../../docs/formats.md" with { type: "text" };
 import gettingStarted from "../../../docs/getting-started.md" with { type: "text" };
 import overview from "../../../docs/guide.md" with { type: "text" };
 import importing from "../../../docs/importing.md" with { type: "text" };
+import operatingBackup from "../../../docs/operating/backup.md" with { type: "text" };
+import operatingConsole from "../../../docs/operating/console.md" with { type: "text" };
+import operatingHistory from "../../../docs/operating/history.md" with { type: "text" };
+import operatingMonitoring from "../../../docs/operating/monitoring.md" with { type: "text" };
+import operatingPostgresql from "../../../docs/operating/postgresql.md" with { type: "text" };
+import operatingRecords from "../../../docs/operating/records.md" with { type: "text" };
+import operatingSites from "../../../docs/operating/sites.md" with { type: "text" };
+import operatingStart from "../../../docs/operating/start.md" with { type: "text" };
 import operating from "../../../docs/operating.md" with { type: "text" };
 import pagingAndFiltering from "../../../docs/paging-and-filtering.md" with { type: "text" };
 import ambiguousIdProblem from "../../../docs/problems/ambiguous-id.md" with { type: "text" };
@@ -60,8 +68,23 @@ export const guide = {
   clients,
 };
 
-/** The pages for operators, which contain no examples that can run here. */
-export const manual = { operating, console: consolePage, deploying, importing, upgrading, scaling };
+/** The pages for operators, by their paths below docs/. Their examples are commands, which do not run against this server. */
+export const manual = {
+  operating,
+  "operating/start": operatingStart,
+  "operating/sites": operatingSites,
+  "operating/records": operatingRecords,
+  "operating/history": operatingHistory,
+  "operating/backup": operatingBackup,
+  "operating/monitoring": operatingMonitoring,
+  "operating/console": operatingConsole,
+  "operating/postgresql": operatingPostgresql,
+  console: consolePage,
+  deploying,
+  importing,
+  upgrading,
+  scaling,
+};
 
 /** Pages from other folders than docs/, by the last segment of their paths: the text, and the folder that its links are relative to. */
 export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
@@ -94,7 +117,7 @@ export const problems: Readonly<Record<Code, string>> = {
 interface GuidePage {
   readonly path: string;
   readonly text: string;
-  /** The folder of the text within docs/, which its links are relative to. */
+  /** The folder of the text within docs/. The links in the text are relative to it. */
   readonly folder: string;
   readonly section: string;
 }
@@ -119,8 +142,8 @@ const guideLists: readonly LinkGroup[] = [
 const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPages.map(toLink) }];
 
 /**
- * The pages of the guide, by path, each with the function that renders it.
- * @param files the paths of this server that pages may link to besides; links to other files of the repository are left out
+ * Returns the pages of the guide, the manual and the problems, by path, each with the function that renders it.
+ * @param files further paths of this server to which pages may link. Links to other files of the repository become plain text
  */
 export function renderPages(files: readonly string[]): Map<string, () => Steps<string>> {
   const listed = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
@@ -142,7 +165,7 @@ function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet
   });
 }
 
-/** Links to the pages before and after. */
+/** Returns links to the previous and the next page. */
 function turns(previous: GuidePage | undefined, next: GuidePage | undefined): string {
   const links = [
     previous && `<a href="${previous.path}" rel="prev"><small>Previous</small>${toLink(previous).title}</a>`,
@@ -152,7 +175,8 @@ function turns(previous: GuidePage | undefined, next: GuidePage | undefined): st
 }
 
 function toChapter([name, text]: [string, string]): GuidePage {
-  return { path: `/docs/${name}`, text, folder: "", section: "/docs/guide" };
+  const folder = name.replace(/[^/]*$/, "");
+  return { path: `/docs/${name}`, text, folder, section: "/docs/guide" };
 }
 
 function otherPage(name: keyof typeof others): GuidePage {

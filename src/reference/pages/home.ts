@@ -9,7 +9,7 @@ const cards = [
   ["/docs/errors", "Errors", "What an error response contains, and what to do about each."],
 ] as const;
 
-/** The page at `/`. @param address the URL of the server, such as `https://shop.example` */
+/** Returns the page at `/`. @param address the URL of the server, such as `https://shop.example` */
 export function homePage(resources: readonly Resource[], address: string): string {
   const served = servedOf(resources);
   const first = served[0]?.path;
@@ -35,19 +35,19 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}/restapi/${first}.json
   return toPage({ title: "Storefront", content, path: "/" });
 }
 
-/** A problem (RFC 9457) without its faults. */
+/** A problem document (RFC 9457) without its field errors. */
 interface ShownProblem {
   readonly status: number;
   readonly title: string;
   /** Text, with paths and names between backticks. */
   readonly detail: string;
-  /** The request's id. */
+  /** The ID of the request. */
   readonly instance: string;
   /** The page about this kind of problem. */
   readonly type: string;
 }
 
-/** The page for a person whose browser was refused something, such as a page that does not exist. */
+/** Returns a problem as a page for a person, for example when a browser requests a page that does not exist. */
 export function problemPage({ status, title, detail, instance, type }: ShownProblem): string {
   const sentence = escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1)).replaceAll(
     /`([^`]*)`/g,

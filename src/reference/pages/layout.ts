@@ -1,4 +1,4 @@
-// The frame of every page: head, header, list of pages, contents.
+// The frame of every documentation page: head, header, list of pages, contents.
 
 import pageStyle from "../assets/page.css" with { type: "text" };
 import pageScript from "../assets/page.js" with { type: "text" };
@@ -16,10 +16,10 @@ const policies = {
   "frame-ancestors": "'none'",
 };
 
-/** The `Content-Security-Policy` of a page: it loads its style and its scripts, and nothing else. */
+/** The `Content-Security-Policy` of a page. The page can load its style and its scripts, and nothing else. */
 export const pagePolicy = toPolicy(policies);
 
-/** The same for a page whose forms send requests to this server. */
+/** The policy of a page with forms. In addition, its scripts can send requests to this server. */
 export const formsPolicy = toPolicy({ ...policies, "connect-src": "'self'" });
 
 export interface Link {
@@ -41,11 +41,11 @@ interface PageContent {
   readonly path?: string;
   /** The path of the section in the header. */
   readonly section?: string;
-  /** The pages beside this one. */
+  /** The list of pages at the side. */
   readonly side?: readonly LinkGroup[];
-  /** The parts of the page. */
+  /** The headings of the page, with links to them. */
   readonly contents?: readonly Link[];
-  /** A script besides the one of every page. */
+  /** The path of a second script, in addition to the script of every page. */
   readonly extraScript?: string;
 }
 
@@ -55,7 +55,7 @@ const sections: readonly Link[] = [
   { path: "/docs/problems", title: "Errors" },
 ];
 
-/** A page as HTML. */
+/** Returns a whole page as HTML. */
 export function toPage({ title, content, path, section, side, contents, extraScript }: PageContent): string {
   const fullTitle = title === "Storefront" ? title : `${title} · Storefront`;
   const scripts = [script.path, ...(extraScript ? [extraScript] : [])];
@@ -105,7 +105,7 @@ function toPolicy(directives: Readonly<Record<string, string>>): string {
     .join("; ");
 }
 
-// The style and the scripts of the pages. Their paths name their contents, so that caches never have to ask again.
+// The style and the scripts of the pages. Their paths contain a digest of their content, so that caches need not revalidate them.
 
 interface Asset {
   readonly path: string;
@@ -128,12 +128,12 @@ function toAsset(name: string, extension: string, type: string, content: string)
   return { path: `/docs/assets/${name}-${digest}.${extension}`, type, content };
 }
 
-/** `text` as the text of an element or the value of an attribute in double quotes. */
+/** Escapes `text` for an element, or for the value of an attribute in double quotes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** The ID of a heading. */
+/** Returns the ID of a heading with this text. */
 export function toAnchor(text: string): string {
   return text
     .toLowerCase()

@@ -1,5 +1,5 @@
-// Markdown as HTML, with what the pages add: anchors, code with labels and language tabs, tables that the keyboard can scroll, and
-// paths of this server in place of those of the repository.
+// Renders Markdown as HTML for the documentation pages: headings have anchors, code blocks have labels and language tabs, and the keyboard can scroll
+// tables. Links to files of the repository become links to paths of this server.
 
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
@@ -19,8 +19,9 @@ interface RenderedMarkdown {
 }
 
 /**
- * @param folder the folder of the text within docs/, as in `problems/`; links are relative to it
- * @param isServed whether this server has a path; links to others become plain text
+ * Renders a whole text.
+ * @param folder the folder of the text within docs/, such as `problems/`. Links are relative to it
+ * @param isServed whether this server has a path. Links to other paths under /docs become plain text
  */
 export function* renderMarkdown(text: string, folder = "", isServed = (_: string) => true): Steps<RenderedMarkdown> {
   const marked = createMarked(folder, isServed);
@@ -38,7 +39,7 @@ export function* renderMarkdown(text: string, folder = "", isServed = (_: string
   return { html, headings };
 }
 
-/** The same as `marked.lexer(text)`, in steps. */
+/** Does the same as `marked.lexer(text)`, in steps. */
 function* tokensOf(text: string, { defaults }: Marked): Steps<readonly Token[]> {
   const lexer = new Lexer(defaults);
   for (const section of sectionsOf(text)) {
@@ -52,7 +53,7 @@ function* tokensOf(text: string, { defaults }: Marked): Steps<readonly Token[]> 
   return lexer.tokens;
 }
 
-/** The text, cut before each heading of level 2. A line in a block of code is no heading. */
+/** Splits the text before each heading of level 2. A line in a block of code is not a heading. */
 function sectionsOf(text: string): string[] {
   const sections: string[] = [];
   let isInCode = false;
@@ -64,7 +65,7 @@ function sectionsOf(text: string): string[] {
   return sections;
 }
 
-/** What refers to files that no server has, such as pictures. */
+/** Matches the parts of a page about files that servers do not have, such as pictures. */
 const inRepository = /<!-- only in the repository -->[\s\S]*?<!-- end -->\n/g;
 
 /** A heading with its ID. */
@@ -72,7 +73,7 @@ interface HeadingToken extends Tokens.Heading {
   id?: string;
 }
 
-/** Gives each heading an ID of its own: the second `Added` of a page is `added-2`. */
+/** Gives each heading of a page a different ID: the second heading `Added` gets `added-2`. */
 function addIds(titles: readonly HeadingToken[]): void {
   const counts = new Map<string, number>();
   for (const token of titles) {
@@ -89,7 +90,7 @@ function idOf({ id, text }: HeadingToken): string {
 
 const sentences = once(() => createMarked("", () => true));
 
-/** A sentence with links and code, without a paragraph around it. */
+/** Renders a sentence, which may contain links and code, without a paragraph around it. */
 export function renderSentence(text: string): string {
   return sentences().parseInline(text, { async: false });
 }
@@ -132,17 +133,17 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
   });
 }
 
-/** A table that scrolls within its own box. */
+/** Returns a table in a box in which it scrolls. */
 function scrolledTable(content: string): string {
   return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${content}</table></div>\n`;
 }
 
-/** A block of code with the same example in other languages, as one token. */
+/** Blocks of code with the same example in several languages, as one token. */
 interface CodeGroup extends Tokens.Code {
   readonly blocks: readonly CodeBlock[];
 }
 
-/** Joins neighbouring blocks in the languages that readers choose between, and labels the block after them as their output. */
+/** Joins neighbouring code blocks in the languages that a reader can choose, and labels the code block after them as their output. */
 function withGroups(tokens: readonly Token[]): Token[] {
   const joined: Token[] = [];
   for (const token of tokens.filter(({ type }) => type !== "space")) {
@@ -162,7 +163,7 @@ function isSpoken({ lang }: Token & { lang?: string }): boolean {
   return spoken.includes((lang ?? "").split(" ", 1)[0] as string);
 }
 
-/** A block without a language is a command if it starts like one. */
+/** Converts a token to a block. A block without a language is a command if it begins with the name of a program, such as `npm`. */
 function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
   const [named = "", role] = lang.split(" ");
   const language = named || (/^(?:np[mx]|storefront|curl|docker|sudo|systemctl) /.test(text) ? "sh" : "text");
@@ -170,7 +171,7 @@ function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
   return { text, language, ...(role === "output" ? { label: output } : {}) };
 }
 
-/** The path on the server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
+/** Returns the path on the server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
 function toPath(href: string, folder: string): string {
   if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
   const { pathname, hash } = new URL(href, `file:///docs/${folder}`);
@@ -179,9 +180,9 @@ function toPath(href: string, folder: string): string {
   return (page === "/docs/CHANGELOG" ? "/docs/changelog" : page) + hash;
 }
 
-// Blocks of code, and the buttons that choose between blocks. Without a script, all blocks of a choice are shown, each with its label.
+// Blocks of code, and the buttons that select a language or format. If scripts are disabled, all blocks are shown, each with its label.
 
-/** The URL of the server in examples. The script of the page replaces it by the one that the page has. */
+/** The URL of the server in examples. The script of the page replaces it by the URL of the page's server. */
 export const exampleAddress = "http://127.0.0.1:8080";
 
 /** The names of languages in code blocks. */
@@ -196,39 +197,39 @@ const labels: Readonly<Record<string, string>> = {
   text: "Text",
 };
 
-/** Languages that a reader chooses between, in the order of their buttons. */
+/** The languages that a reader can choose, in the order of their buttons. */
 const spoken: readonly string[] = ["sh", "js", "python"];
 
 interface CodeBlock {
   readonly text: string;
   readonly language: string;
-  /** What is above the block. Default: the name of the language. */
+  /** The text above the block. Default: the name of the language. */
   readonly label?: string;
   /** The URL of the server in `text`. */
   readonly address?: string;
 }
 
-/** A block of code that the keyboard can scroll, with a button that copies it. */
+/** Returns a block of code that the keyboard can scroll, with a button that copies the code. */
 export function codeBlock({ text, language, label, address = exampleAddress }: CodeBlock, className = ""): string {
   const name = label ?? labelOf(text, language);
   const html = withAddress(highlight(text, language), address);
   return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
 }
 
-/** `html` with the URL of the server marked for the script of the page, which puts the one there that the page has. */
+/** Marks the URL of the server in `html`, so that the script of the page can replace it by the URL of the page's server. */
 function withAddress(html: string, address = exampleAddress): string {
   const text = escapeHtml(address);
   return html.replaceAll(text, `<span class="origin">${text}</span>`);
 }
 
-/** The same example in several languages, of which the reader sees one. */
+/** Returns the same example in several languages, with buttons. The reader sees the example in one language. */
 function languageTabs(blocks: readonly CodeBlock[]): string {
   const buttons = blocks.map(({ language }) => choiceButton("lang", language, labels[language] ?? language));
   const bodies = blocks.map((block) => codeBlock(block, `in-${block.language}`));
   return `<div class="tabs">${choice("Language", buttons)}${bodies.join("")}</div>\n`;
 }
 
-/** Buttons that choose the format of all examples of a page. */
+/** Returns the buttons that select the format of all examples of a page. */
 export function formatChoice(): string {
   return choice("Format", [choiceButton("format", "json", "JSON"), choiceButton("format", "xml", "XML")]);
 }
@@ -246,8 +247,8 @@ function labelOf(text: string, language: string): string {
   return labels[language] ?? "Text";
 }
 
-// Highlights code for the pages. Each language is one expression whose named groups are the kinds of token; the rest stays as it is.
-// It is a reading aid, not a parser: what it does not know is plain.
+// Highlights code for the documentation pages. Each language has one regular expression, with a named group for each kind of token. Text that does
+// not match is not highlighted.
 
 const jsWords =
   "import|from|export|const|let|async|await|function|return|new|if|else|for|of|in|try|catch|throw|instanceof|while";
@@ -261,7 +262,7 @@ const languages: Readonly<Record<string, RegExp>> = {
   xml: /(?<c><\?[\s\S]*?\?>|<!--[\s\S]*?-->)|(?<k><\/?[\w:.-]+|\/?>)|(?<n>[\w:.-]+(?==))|(?<s>(?<==)"[^"]*")/g,
   http: /(?<k>^HTTP\/.*)|(?<n>^[A-Za-z-]+(?=: ))/gm,
   js: new RegExp(
-    `(?<c>//.*|/\\*[sS]*?\\*/)|(?<s>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*'|\`(?:\\\\.|[^\`\\\\])*\`)|(?<k>\\b(?:${jsWords})\\b)|(?<v>\\b(?:true|false|null|undefined|\\d+)\\b)`,
+    `(?<c>//.*|/\\*[\\s\\S]*?\\*/)|(?<s>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*'|\`(?:\\\\.|[^\`\\\\])*\`)|(?<k>\\b(?:${jsWords})\\b)|(?<v>\\b(?:true|false|null|undefined|\\d+)\\b)`,
     "g",
   ),
   python: new RegExp(
@@ -270,7 +271,7 @@ const languages: Readonly<Record<string, RegExp>> = {
   ),
 };
 
-/** `text` as HTML. Its text content is `text`, whatever the language is. */
+/** Returns `text` as highlighted HTML. The text content of the HTML is always exactly `text`. */
 export function highlight(text: string, language: string): string {
   const tokens = languages[language];
   if (!tokens) return escapeHtml(text);

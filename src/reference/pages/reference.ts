@@ -1,4 +1,4 @@
-// The reference at /docs: a page made from the OpenAPI document.
+// Makes the reference at /docs from the OpenAPI document.
 
 import type { Steps } from "../../lib/event-loop.ts";
 import type { Schema } from "../json-schema.ts";
@@ -18,7 +18,7 @@ interface ReferenceGroup {
   readonly tag: string;
   readonly description: string;
   readonly main: readonly OperationPair[];
-  /** Other forms of the same operations. */
+  /** Other forms of the same operations, for clients that cannot use the main form. */
   readonly secondary: readonly OperationPair[];
 }
 
@@ -50,7 +50,7 @@ function toGroup(document: OpenapiDocument, tag: string, pairs: readonly Operati
   return { tag, description, main, secondary: pairs.filter(isSecondary) };
 }
 
-/** Reads before writes, lists before records. */
+/** Returns a number for sorting: reads before writes, lists before records. */
 function rank({ method, operation: { parameters = [] } }: OperationPair): number {
   const hasId = parameters.some(({ $ref }) => String($ref).endsWith("/id"));
   return ["get", "post", "put", "patch", "delete"].indexOf(method) + (method === "get" && hasId ? 0.5 : 0);
@@ -81,7 +81,7 @@ function* allOf<T>(items: readonly T[], toText: (item: T) => Steps<string>): Ste
   return texts;
 }
 
-/** The schema of what the operations return: of one record, where they return a list. */
+/** Returns the schema of the records in the response of the first operation; undefined if the response contains no object. */
 function recordOf(document: OpenapiDocument, pairs: readonly OperationPair[]): Schema | undefined {
   const response = resolve<{ content?: Record<string, { schema: Schema }> }>(
     document,
@@ -94,7 +94,7 @@ function recordOf(document: OpenapiDocument, pairs: readonly OperationPair[]): S
   return record.properties ? record : undefined;
 }
 
-/** What few clients need: operations that name the record in another way, and those by POST. */
+/** Returns the section for the few clients that must name the record in another way, or can send only GET and POST. */
 function* otherForms(document: OpenapiDocument, groups: readonly ReferenceGroup[]): Steps<string> {
   const withOthers = groups.filter(({ secondary }) => secondary.length > 0);
   const parts = yield* allOf(withOthers, function* ({ tag, secondary }) {
@@ -113,9 +113,9 @@ function toLinks({ tag, main }: ReferenceGroup): LinkGroup {
   };
 }
 
-// An operation on the reference page: what to send, what comes back, and a form that sends it.
+// An operation on the reference page: the request, the responses, and a form that sends the request.
 
-/** A section about the operation, in all its formats. */
+/** Returns the section about an operation, in all its formats. */
 function operationSection(document: OpenapiDocument, pair: OperationPair): string {
   const { operation, method, formats } = pair;
   const id = operation.operationId;
@@ -149,7 +149,7 @@ function bodyPart({ formats, operation }: OperationPair): string {
   return `<h4>${title}</h4>\n${blocks.join("")}`;
 }
 
-/** The response to a request that succeeds: the last of the 2xx statuses, since 201 is more telling than 200. */
+/** Returns the response to a successful request: the last 2xx status, because 201 tells a reader more than 200. */
 function successPart(document: OpenapiDocument, { formats, operation }: OperationPair): string {
   const status = successOf(operation.responses);
   const [{ description = "" } = {}] = Object.values(formats).map((one) => responseOf(document, one.operation, status));
@@ -193,7 +193,7 @@ function exampleBlock(format: string, content: Content | undefined, label: strin
 
 // The fields of a record and the parameters of an operation, as lists.
 
-/** The fields of an object; those of the objects in it have dotted names. */
+/** Returns the list of the fields of an object. The fields of nested objects have dotted names. */
 function fieldList(document: OpenapiDocument, schema: Schema): string {
   const items = fieldsOf(document, schema, "").map(({ name, schema: field, isRequired }) =>
     item(name, [typeOf(field), isRequired && "required"], String(field.description ?? "")),
@@ -212,7 +212,7 @@ function parameterList(parameters: readonly DocumentedParameter[]): string {
   return `<ul class="fields">${items.join("")}</ul>`;
 }
 
-/** What a person writes for a parameter: its name, or for one with members its example, as in `filter[Name][contains]=acm`. */
+/** Returns a parameter as a person writes it: its name; for a parameter with members its example, `filter[Name][contains]=acm`. */
 function typedForm({ name, style, example }: DocumentedParameter): string {
   if (style !== "deepObject") return name;
   const [path, value] = firstLeaf(example);
@@ -225,7 +225,7 @@ interface DocumentedField {
   readonly isRequired: boolean;
 }
 
-/** How deep objects in objects are listed: schemas may contain themselves. */
+/** Maximum depth of nested objects in the list of fields. A limit is necessary because schemas may contain themselves. */
 const maxDepth = 4;
 
 function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, depth = 1): DocumentedField[] {
@@ -241,7 +241,7 @@ function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, dep
   });
 }
 
-/** An object for the alternatives of a `oneOf`, with what each of them says about a field; any other schema as it is. */
+/** Merges the alternatives of a `oneOf` into one object: the values and descriptions of a field are joined. Returns any other schema unchanged. */
 function toOne(document: OpenapiDocument, schema: Schema): Schema {
   if (!Array.isArray(schema.oneOf)) return schema;
   const objects = (schema.oneOf as Schema[]).map(
@@ -269,7 +269,7 @@ function item(name: string, facts: readonly (string | false | undefined)[], desc
   return `<li><b>${escapeHtml(name)}</b> <span class="quiet">${known.join(" · ")}</span><p>${renderSentence(description)}</p></li>`;
 }
 
-/** A schema in a few words. */
+/** Describes a schema in a few words. */
 function typeOf({ type, enum: values, minimum, maximum, maxLength, items }: Schema): string {
   if (Array.isArray(values)) return values.length < 8 ? values.join(", ") : "fields";
   if (type === "array") return `list of ${typeOf(items as Schema) || "values"}`;
@@ -290,9 +290,9 @@ function firstLeaf(value: unknown, path: readonly string[] = []): [readonly stri
   return firstLeaf(inner, [...path, key]);
 }
 
-// The form of an operation. `assets/try.js` makes the request from it; without a script it is not shown.
+// The form of an operation. `assets/try.js` makes the request from the form. If scripts are disabled, the form is not shown.
 
-/** @param parameters of the operation */
+/** @param parameters the parameters of the operation */
 function tryForm({ method, formats, operation }: OperationPair, parameters: readonly DocumentedParameter[]): string {
   const id = operation.operationId;
   const paths = Object.entries(formats).map(([name, { path }]) => ` data-${name}="${escapeHtml(path)}"`);

@@ -1,4 +1,7 @@
-// The feed: the changes of a site after a cursor, page by page, for the endpoint and the webhooks alike (contract section 10).
+// The feed: the changes of a site after a cursor, page by page, for the endpoint and for webhooks (contract section 10).
+//
+// A cursor has a revision and the digest of the entry with that revision (store/database/cursor.ts). The entry is read in the same query as the
+// entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
 
 import { nextTurn } from "../../lib/event-loop.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
@@ -7,28 +10,28 @@ import { OtherHistory } from "../../model/errors.ts";
 import { bareCursor, firstCursor, gone, parseCursor, requireCursor, toCursor } from "../database/cursor.ts";
 import { requireReached } from "../database/site-state.ts";
 
-/** Entries that one page looks at, at most. */
+/** Maximum entries that one page scans. */
 const maxLooked = 10_000;
-/** Entries that are read at once, at most: 2 ms, if all of them are updates of the longest records. */
+/** Maximum entries in one read. It takes 2 ms if all of them are updates of the longest records. */
 const maxPortion = 250;
 
 export interface FeedQuery {
   /** The cursor after which the page begins; undefined for the first change. */
   readonly since: string | undefined;
-  /** How many changes the page has at most, before `isCollapsed`: from 1. */
+  /** Maximum changes in the page, counted before `isCollapsed` is applied; at least 1. */
   readonly limit: number;
-  /** The names of the resources whose changes are wanted. */
+  /** The names of the resources to return changes of. */
   readonly resources: ReadonlySet<string>;
-  /** Whether of several changes to one record in the page only the last is wanted. */
+  /** Whether to return only the last of several changes to one record in the page. */
   readonly isCollapsed: boolean;
-  /** The last revision to look at; by default the last of the site. */
+  /** The last revision to scan; by default the last revision of the site. */
   readonly until?: number;
   /** The last head of the site that the caller knows. */
   readonly minHead?: Head;
 }
 
 interface FeedChange {
-  /** The position after this change. */
+  /** The cursor after this change. */
   readonly cursor: string;
   readonly change: Change;
 }
@@ -36,25 +39,26 @@ interface FeedChange {
 export interface FeedPage {
   /** In order. */
   readonly changes: readonly FeedChange[];
-  /** The position after everything that the page looked at. */
+  /** The cursor after the last entry that the page has scanned. */
   readonly next: string;
   /** Whether the site has changes after `next`. */
   readonly isMore: boolean;
-  /** The end of the site's journal when the page was read. */
+  /** The head of the site when the last entries of the page were read. */
   readonly head: Head;
 }
 
 export type JournalReads = Pick<Engine, "journal">;
 
 /**
- * Reads a page. It looks at no more than 10,000 entries, so it may be empty although there are more. The event loop gets a turn
- * after every 250.
- * @throws Refusal `gone` when the reader has to start again, `bad-request` when `since` is no cursor, `unavailable` when the store is behind `minHead`
+ * Reads a page. It scans at most 10,000 entries, so a page may be empty although there are more changes. Yields to the event loop after every 250
+ * entries.
+ * @throws ProblemError `gone` if the reader has to start again, `bad-request` if `since` is not a cursor, `unavailable` if the database is behind
+ *   the last head that the caller knows
  */
 export async function readFeed(engine: JournalReads, site: number, query: FeedQuery): Promise<FeedPage> {
   const { since, minHead } = query;
   const cursor = parseCursor(since);
-  // The entry of the cursor is read with those that follow it, so that nothing can come in between.
+  // Read the cursor's own entry in the same query as the entries after it, so that a prune or restore cannot happen in between.
   const own = cursor.revision === 0 ? 0 : 1;
   let page = await engine.journal(site, cursor.revision - own, Math.min(query.limit, maxPortion) + own);
   requireReached(page.head, minHead);
@@ -65,22 +69,23 @@ export async function readFeed(engine: JournalReads, site: number, query: FeedQu
   while (gathered.add(page)) {
     await nextTurn();
     page = await engine.journal(site, gathered.revision, Math.min(maxPortion, gathered.left));
-    // Pruning, a restore or a failover has overtaken the page. It ends with what it has, and the next one is refused.
+    // A prune, restore or failover happened while the page was read. Return the entries that were read so far; the next request gets `gone`.
     if (page.head.epoch !== epoch || page.head.timeline !== timeline || page.floor > gathered.revision) break;
     head = page.head;
   }
   return { changes: gathered.changes, next: gathered.next, isMore: gathered.revision < head.revision, head };
 }
 
-/** The cursor after the last change of a site. @throws Refusal as `cursorAt` does */
+/** Returns the cursor after the last change of a site. @throws ProblemError as `readCursorAt` does */
 export async function headCursor(engine: Pick<Engine, "heads" | "journal">, site: number): Promise<string> {
   const [head] = await engine.heads([site]);
   return cursorAt(engine, site, head as Head);
 }
 
 /**
- * The cursor after the change `revision` of the history `epoch`.
- * @throws Refusal `gone` when the changes after it are not all there, `unavailable` when the site is behind it; OtherHistory
+ * Returns the cursor after the change `revision` in `epoch`.
+ * @throws ProblemError `gone` if changes after `revision` were pruned, `unavailable` if the site is behind `revision`
+ * @throws EpochChangedError if the site has another epoch
  */
 export async function cursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
   if (revision === 0) return firstCursor;
@@ -93,7 +98,7 @@ export async function cursorAt(engine: JournalReads, site: number, { revision, e
   throw gone(`change ${revision} is no longer kept`);
 }
 
-/** Whether the history `epoch` of a site, if that is still its own, lacks the entry that a cursor names, although it was not pruned. */
+/** Whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss. */
 export async function isMissing(engine: JournalReads, site: number, text: string, epoch: string): Promise<boolean> {
   const cursor = parseCursor(text);
   if (cursor.revision === 0) return false;
@@ -107,7 +112,7 @@ export async function isMissing(engine: JournalReads, site: number, text: string
   }
 }
 
-/** The entries that a page looked at so far, and those of them that it returns. */
+/** Builds a page: scans entries, and collects the changes to return. */
 class GatheredChanges {
   readonly #query: FeedQuery;
   readonly #epoch: string;
@@ -124,12 +129,12 @@ class GatheredChanges {
     this.#revision = revision;
   }
 
-  /** The last revision that was looked at. */
+  /** The last revision that was scanned. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** How many entries the page may still look at. */
+  /** Number of entries that the page may still scan. */
   get left(): number {
     return maxLooked - this.#looked;
   }
@@ -142,7 +147,7 @@ class GatheredChanges {
     return this.#query.isCollapsed ? collapsed(this.#found) : this.#found;
   }
 
-  /** Looks at a portion. Returns whether the page takes more, and there are more. @throws Error when an entry is missing */
+  /** Scans the entries of one read. Returns whether the page needs another read. @throws Error if an entry is missing */
   add({ head, entries }: JournalPage): boolean {
     const { until = head.revision, limit, resources } = this.#query;
     for (const entry of entries) {
@@ -162,7 +167,7 @@ class GatheredChanges {
   }
 }
 
-/** The last change to each record, in order. */
+/** Returns the last change to each record, in the order of these changes. */
 function collapsed(changes: readonly FeedChange[]): FeedChange[] {
   const last = new Map<string, FeedChange>();
   for (const one of changes) {

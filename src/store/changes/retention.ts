@@ -1,4 +1,8 @@
-// Which entries of a journal are old, and their deletion in small transactions with pauses, so that nothing else waits for long.
+// Deletes old journal entries and expired responses, in small transactions with pauses, so that other writes do not wait long.
+//
+// - Pruning: finds the entries before a time, and prunes a journal through a revision. `storefront journal prune` uses it too.
+// - `startResponseExpiry`: deletes the expired responses of idempotency keys.
+// - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
 import { type Background, randomized, startBackground } from "../../lib/background.ts";
@@ -10,25 +14,25 @@ import { idempotencyLifetime, siteResourceName, systemSite } from "../../model/l
 import { revisionInCursor } from "../database/cursor.ts";
 import { lastPrunable, loadSite } from "../database/site-state.ts";
 
-/** Entries that one transaction deletes at most: a few milliseconds. */
+/** Maximum entries that one transaction deletes. It takes a few milliseconds. */
 const portion = 500;
-/** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took. */
+/** The pause after a transaction: the minimum in milliseconds, and a multiple of the duration of the transaction. */
 const minPauseMs = 10;
 const pausePerWork = 2;
 
 type JournalEngine = Pick<Engine, "journal" | "prune">;
 type AgeEngine = Pick<Engine, "journal" | "heads" | "readSite">;
 
-/** Entries to delete: those of a site up to a revision, which has some. */
+/** A range of entries to prune: the entries of a site up to the revision `through`. The range has at least one entry. */
 interface OldEntries {
   readonly site: number;
   readonly through: number;
 }
 
 /**
- * The revision of the last entry before a time; that before the first entry if there is none. Takes about 25 reads, since the time of an
- * entry is never earlier than that of the entry before.
- * @param at milliseconds since 1970
+ * Returns the revision of the last entry before a time; if none exists, the revision before the first entry. A binary search takes about 25
+ * reads. It relies on times that never decrease from entry to entry.
+ * @param at the time, in milliseconds since 1970
  */
 export async function revisionBefore(engine: JournalEngine, site: number, at: number): Promise<number> {
   const { head, floor, entries } = await engine.journal(site, 0, 1);
@@ -43,14 +47,14 @@ export async function revisionBefore(engine: JournalEngine, site: number, at: nu
   return low;
 }
 
-/** Deletes a portion. Returns whether there is more to delete, and the pause that should follow, in milliseconds. */
+/** Prunes a chunk in one transaction. Returns whether there is more to prune, and the pause that should follow, in milliseconds. */
 export async function prunePortion(engine: JournalEngine, { site, through }: OldEntries) {
   const started = performance.now();
   const isMore = await engine.prune(site, through, portion);
   return { isMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
 }
 
-/** The IDs of the webhooks of a site that have not delivered all changes up to `floor`. If these are deleted, they deliver `storefront.gone`. */
+/** Returns the IDs of the webhooks of a site with a cursor up to `floor`. After pruning through `floor`, they deliver `storefront.gone`. */
 export async function webhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
   const states = await engine.webhookStates();
   return states
@@ -58,16 +62,16 @@ export async function webhooksBehind(engine: Engine, site: number, floor: number
     .map(({ webhook }) => webhook);
 }
 
-/** The sites that are not removed; without the system site. */
+/** Returns the IDs of the sites that are not removed, without the system site. */
 async function siteNumbers(engine: Pick<Engine, "readSite">): Promise<number[]> {
   const { rows } = await loadSite(engine, systemSite);
   return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
 }
 
-/** Sites whose heads are read at once. */
+/** Maximum heads in one read. */
 const maxHeads = 1000;
 
-/** The time of the newest entry of all journals, in milliseconds since 1970; undefined if there is none. */
+/** Returns the time of the newest entry of all journals, in milliseconds since 1970; undefined if none exists. */
 async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
   const sites = [systemSite, ...(await siteNumbers(engine))];
   let newest: number | undefined;
@@ -85,41 +89,42 @@ async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
 }
 
 /**
- * The time so long before now. A clock that is ahead makes no entry older: an age counts from the newest entry of the whole database if that is
- * earlier than the clock.
- * @param age in milliseconds. @param now of the clock, in milliseconds since 1970
+ * Returns the time that is `age` milliseconds before now, in milliseconds since 1970. If the newest entry of the whole database is earlier than
+ * the clock, the time of that entry counts as now. So a clock that is ahead does not make entries older.
+ * @param now the time of the clock, in milliseconds since 1970
  */
 export async function timeBefore(engine: AgeEngine, age: number, now: number): Promise<number> {
   return Math.min(now, (await newestEntryAt(engine)) ?? now) - age;
 }
 
-// Deletes the expired responses of idempotency keys. An expired response is never used, so this only frees space: it may be late,
-// but must not delay writes. So it deletes small portions, each in a separate transaction, and pauses most of the time.
+// The expiry of responses for idempotency keys. An expired response is never used, so deleting it only frees space. The deletion may be late, but
+// must not delay writes. So each transaction deletes a small chunk, and the pauses take most of the time.
 
-/** Responses that one transaction deletes at most: a few milliseconds. */
+/** Maximum responses that one transaction deletes. It takes a few milliseconds. */
 const maxPortion = 250;
-/** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took (a fifth of the time is work). */
+/** The pause after a transaction: the minimum in milliseconds, and a multiple of its duration. So the work takes at most a fifth of the time. */
 const minExpiryPauseMs = 50;
 const expiryPausePerWork = 4;
-/** Milliseconds after a round over everything. */
+/** The pause after all expired responses are deleted, in milliseconds. */
 const betweenRounds = 60 * 60_000;
 
 interface ExpiryOptions {
   readonly log: Pick<Logger, "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Maximum responses that one transaction deletes. */
   readonly portion?: number;
-  /** Milliseconds before the first portion. */
+  /** Milliseconds before the first transaction. */
   readonly firstPause?: number;
 }
 
-/** Deletes expired responses until it is stopped. Any number of processes may do so on one database. */
+/** Deletes expired responses until it is stopped. Any number of processes may do this on one database. */
 export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
 ): Background {
   const { log, now, portion = maxPortion, firstPause } = options;
-  /** Deletes a portion. Returns how long to pause, in milliseconds. */
+  /** Deletes a chunk. Returns the pause after it, in milliseconds. */
   async function work(): Promise<number> {
     const started = performance.now();
     const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
@@ -132,25 +137,25 @@ export function startResponseExpiry(
   return startBackground(work, { onError, firstPause });
 }
 
-// `--journal-days`: deletes the old entries of all journals once a day.
+// `--journal-days`: prunes the old entries of all journals once a day.
 //
-// If more than half of a journal is old enough, the clock may be wrong, and so may the times of entries that were made since. Nothing of
-// such a journal is deleted in the first round that finds it, and half of what there is in a later one, a day after: an operator has a day to read the
-// log or the metric. A day is measured by the time that this process has run, so neither a clock that jumps nor a restart shortens it.
+// If more than half of a journal is old, the clock may be wrong, and the times of the latest entries too. The first round that finds such a journal
+// prunes nothing of it. The next round, a day later, prunes half of it, and then the same applies to the rest. So an operator has a day to read the
+// log or the metric. The day is measured by a timer of this process, so that a clock that jumps, or a restart, cannot shorten it.
 
 const day = 24 * 60 * 60_000;
-/** Sites that a line of the log names. */
+/** Maximum sites that a log line lists. */
 const maxNamed = 20;
 
 interface RetentionOptions {
-  /** Entries are deleted when they are this many days old; undefined to keep them. */
+  /** The age in days at which entries are pruned; undefined to keep all entries. */
   readonly days: number | undefined;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds before the first round. */
   readonly firstPause?: number;
-  /** Milliseconds between two rounds, more or less: a day. */
+  /** Milliseconds between two rounds, with jitter; by default a day. */
   readonly pause?: number;
 }
 
@@ -158,16 +163,18 @@ interface Retention extends Background {
   families(): MetricFamily[];
 }
 
-/** A journal of which more than half is old: the revision before its first entry, and since when it has been so (`performance.now`). */
+/** A stopped journal: its old entries are not all pruned at once, because they are more than half of it. */
 interface Stop {
+  /** The revision before the first entry. */
   readonly floor: number;
+  /** When a round found the journal with this `floor` for the first time: milliseconds of `performance.now()`. */
   readonly since: number;
 }
 
-/** By site. */
+/** Stopped journals, by site ID. */
 type Stops = ReadonlyMap<number, Stop>;
 
-/** Deletes the old entries of all sites once a day, until it is stopped. Any number of processes may do so on one database. */
+/** Prunes the old entries of all sites once a day, until it is stopped. Any number of processes may do this on one database. */
 export function startRetention(engine: Engine, { days, ...options }: RetentionOptions): Retention {
   if (days !== undefined) return startRounds(engine, { ...options, days });
   return { stop: async () => {}, families: () => [stoppedFamily(0)] };
@@ -178,14 +185,14 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
   let due: readonly OldEntries[] = [];
   let stopped: Stops = new Map();
 
-  /** Deletes a portion, or searches what to delete. */
+  /** Prunes a chunk; if there is nothing to prune, finds prunable entries. Returns the pause after that, in milliseconds. */
   async function work(isStopped: () => boolean): Promise<number> {
     const [next] = due;
     if (!next) {
       const before = await timeBefore(engine, days * day, now());
       ({ due, stopped } = await findOld(engine, before, { stopped, minStop: roundPause / 2 }, isStopped));
       if (stopped.size > 0)
-        log.warn(toStopped(stopped, days), "more than half of these journals is old: is the clock right?");
+        log.warn(toStopped(stopped, days), "most entries of these journals are old: is the clock right?");
       return due.length > 0 ? minPauseMs : randomized(roundPause);
     }
     const { isMore, pause } = await prunePortion(engine, next);
@@ -205,9 +212,10 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
 }
 
 /**
- * @param before the time before which entries are old
- * @param last the stops of the round before, and how long one must last before half of the journal is deleted, in milliseconds: a round that failed
- *   is repeated soon
+ * Finds the entries to prune in this round.
+ * @param before entries are old if they were made before this time, in milliseconds since 1970
+ * @param last the stopped journals of the last round. Half of a journal is pruned only if it was stopped at least `minStop` milliseconds ago,
+ *   because a round that fails is soon repeated
  */
 async function findOld(
   engine: Engine,
@@ -225,13 +233,13 @@ async function findOld(
     if (through <= half) {
       if (through > floor) due.push({ site, through });
     } else {
-      // Another process may have deleted half of it since the round before: then it begins anew.
+      // If this or another process has pruned the journal since the last round, wait for another day.
       const known = last.stopped.get(site);
       const stop = known?.floor === floor ? known : { floor, since: performance.now() };
       stopped.set(site, stop);
       if (performance.now() - stop.since >= last.minStop) due.push({ site, through: half });
     }
-    // Reads of SQLite take no turn of the event loop.
+    // Yield, because reads of SQLite do not let the event loop run.
     await nextTurn();
   }
   return { due, stopped };
@@ -245,6 +253,6 @@ function toStopped(stopped: Stops, days: number) {
 
 function stoppedFamily(count: number): MetricFamily {
   const help =
-    "Journals of which --journal-days does not delete all old entries at once, because they are more than half, as of its last look.";
+    "Journals of which --journal-days does not delete all old entries at once, because they are more than half, as of its last round.";
   return gauge("storefront_journals_pruning_stopped", help, count, "max");
 }

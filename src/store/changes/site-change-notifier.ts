@@ -1,4 +1,13 @@
-// Wakes what waits for the next change of a site: any number of requests and webhooks, for any number of sites.
+// Notifies subscribers, such as long polls and webhooks, that the head of their site has changed. One instance per process.
+//
+// The engine reports commits as hints, which can be late, repeated or, on PostgreSQL, missing. So a hint only marks sites as due. The heads
+// of due sites are read in chunks, and compared with the head that each subscriber was last notified of. Where hints can be missing, all
+// sites are due every 250 ms.
+//
+// Invariants:
+// - While the head of a site differs from the head that a subscriber knows, a call is due or in flight. Two calls never overlap.
+// - With the embedded engine, reading heads takes at most about a tenth of the time. Calls go through a fair queue, so no site blocks others.
+// - Without subscribers, nothing runs.
 
 import { sleep } from "../../lib/background.ts";
 import { FairQueue, type FairWork, nextTurn } from "../../lib/event-loop.ts";
@@ -6,27 +15,27 @@ import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { CommitWatch, Engine, Head } from "../../model/engine.ts";
 import { isSameHead } from "../database/site-state.ts";
 
-/** Sites whose heads are read at once. It takes SQLite less than a millisecond. */
+/** Maximum heads in one read. SQLite reads them in less than a millisecond. */
 const portion = 200;
-/** Milliseconds between two looks at all watched sites, where commits may be missed, and after the store failed. */
+/** Milliseconds between two checks of all sites, if hints may be missing; and the pause after a failure of the database. */
 const lookInterval = 250;
 /**
- * After a look, the pause is so many times as long as the look took, and at most so many milliseconds. While a database server looks,
- * this process does other work.
+ * Pause per check, as a multiple of its duration. `here`: the engine reads in this process. `elsewhere`: a database server reads, so this process
+ * can do other work. The maximum pause is in milliseconds.
  */
 const pauseFactor = { here: 10, elsewhere: 1 };
 const maxPause = 1000;
-/** Milliseconds after the last watcher in which the engine is watched on: most clients come back at once. */
+/** How long the engine subscription stays open after the last subscriber leaves, in milliseconds. Most clients poll again at once. */
 const lingerTime = 5000;
 
-/** One per process. It costs nothing while nothing is watched. */
 export class SiteWatch {
   readonly #engine: Pick<Engine, "heads" | "watchCommits">;
   readonly #sites = new Map<number, WatchedSite>();
   readonly #queue = new FairQueue<number>();
   readonly #stopped = Promise.withResolvers<void>();
-  /** The sites to look at, beside all of them. */
+  /** The sites to check next, by ID. */
   #due = new Set<number>();
+  /** Whether to check all sites next. */
   #isAllDue = false;
   #isLooking = false;
   #commits: CommitWatch | undefined;
@@ -38,16 +47,16 @@ export class SiteWatch {
     this.#engine = engine;
   }
 
-  /** How many sites are watched. */
+  /** Number of sites with subscribers. */
   get size(): number {
     return this.#sites.size;
   }
 
   /**
-   * Calls `onChange` soon after the head of `site` is another than `head`, also one of another history or one that went back, and again
-   * whenever it is another than at the last call; not while a call is under way.
-   * @param head what the caller knows of the site
-   * @returns a function that ends this; it may be called more than once
+   * Calls `onChange` soon after the head of `site` differs from the last head that it was notified of, first `head`. Another epoch or a lower
+   * revision is also a difference. Calls do not overlap.
+   * @param head the last head that the caller knows
+   * @returns a function that unsubscribes; it may be called more than once
    */
   watch(site: number, head: Head, onChange: OnChange): () => void {
     if (this.#isStopped) return () => {};
@@ -55,12 +64,12 @@ export class SiteWatch {
     const watcher = new SiteWatcher(watched, head, onChange, this.#queue);
     watched.watchers.add(watcher);
     this.#open();
-    // What was committed before this call may have been reported already.
+    // A hint for a commit before this call may have arrived earlier, so check the head now.
     if (!watcher.isUpToDate) this.#note([site]);
     return () => this.#remove(watched, watcher);
   }
 
-  /** Ends all. Nothing is called any more. */
+  /** Ends all subscriptions. No callback is called after that. */
   stop(): void {
     this.#isStopped = true;
     for (const { watchers } of this.#sites.values()) for (const watcher of watchers) watcher.stop();
@@ -103,7 +112,7 @@ export class SiteWatch {
     this.#commits = undefined;
   }
 
-  /** @param sites that may have changed; undefined for any */
+  /** Marks sites as due, and starts a check unless one is running. @param sites that may have changed; undefined for all sites */
   #note(sites: readonly number[] | undefined): void {
     if (!sites) this.#isAllDue = true;
     for (const site of sites ?? []) if (this.#sites.has(site)) this.#due.add(site);
@@ -125,7 +134,7 @@ export class SiteWatch {
     return due;
   }
 
-  /** Returns how long to pause. */
+  /** Checks the heads of `due` in chunks. Returns the pause after that, in milliseconds. */
   async #look(due: readonly number[]): Promise<number> {
     let pause = 0;
     for (let at = 0; at < due.length && !this.#isStopped; at += portion) {
@@ -133,7 +142,7 @@ export class SiteWatch {
       try {
         pause += await this.#lookAt(due.slice(at, at + portion));
       } catch {
-        // Requests report that the store does not respond. Here, nothing is lost by a later look.
+        // The database does not respond. Requests report that. A later check finds the same changes.
         this.#note(due.slice(at));
         return lookInterval;
       }
@@ -156,28 +165,28 @@ export class SiteWatch {
   }
 }
 
-/** Called when a site has changed, with its head as it was found. Must not throw or reject. */
+/** Called after a site has changed, with the head that was read. Must not throw or reject. */
 type OnChange = (head: Head) => MaybePromise<void>;
 
 interface WatchedSite {
   readonly id: number;
   readonly watchers: Set<SiteWatcher>;
-  /** As it was last read; undefined before that. */
+  /** The last head that was read; undefined before the first read. */
   head: Head | undefined;
 }
 
-/** What waits for a change of one site. */
+/** A subscriber of one site. Its calls run as tasks of the fair queue. */
 class SiteWatcher implements FairWork {
   readonly #site: WatchedSite;
   readonly #onChange: OnChange;
   readonly #queue: FairQueue<number>;
-  /** What the callee knows of the site. */
+  /** The last head that the subscriber was notified of. */
   #known: Head;
-  /** Whether it is in the queue, or a call is under way. */
+  /** Whether a call is in the queue or in flight. */
   #isBusy = false;
   #isStopped = false;
 
-  /** @param queue of calls, by site */
+  /** @param queue the calls of all subscribers, grouped by site */
   constructor(site: WatchedSite, known: Head, onChange: OnChange, queue: FairQueue<number>) {
     this.#site = site;
     this.#known = known;
@@ -185,7 +194,7 @@ class SiteWatcher implements FairWork {
     this.#queue = queue;
   }
 
-  /** Whether the site is known to be as this knows it. */
+  /** Whether the last head that was read is the head that the subscriber knows. */
   get isUpToDate(): boolean {
     const { head } = this.#site;
     return head !== undefined && isSameHead(head, this.#known);
@@ -195,7 +204,7 @@ class SiteWatcher implements FairWork {
     this.#isStopped = true;
   }
 
-  /** Calls it in its turn, if the site has changed. To be called when the head of the site was read. */
+  /** Puts a call into the queue, if the site has changed. Called after the head of the site was read. */
   callIfChanged(): void {
     if (this.#isBusy || this.#isStopped || this.isUpToDate) return;
     this.#isBusy = true;
@@ -207,7 +216,7 @@ class SiteWatcher implements FairWork {
     if (this.#site.head) this.#known = this.#site.head;
     return after(this.#onChange(this.#known), () => {
       this.#isBusy = false;
-      // What was committed during the call may have come too late for it.
+      // A commit during the call may have been missed: check again.
       this.callIfChanged();
     });
   }

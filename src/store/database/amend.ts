@@ -1,4 +1,5 @@
-// What the engines share about the amendments of a refill (model/amend.ts): the statements, and their rows.
+// The statements and rows of amendments, shared by the engines. A restore amends the restored system site in the transaction that puts it in use:
+// for example, keys that were revoked since the backup stay revoked (model/amend.ts).
 
 import type { KeyChange, StoredSystem, StoredSystemRecord } from "../../model/amend.ts";
 import type { Outcome } from "../../model/change.ts";
@@ -8,11 +9,11 @@ import { operationColumn } from "./site-state.ts";
 import type { TableName } from "./tables.ts";
 import { fromSecretRows } from "./webhook-state.ts";
 
-/** The name that a table has in the database. */
+/** Returns the name of a table in the database. */
 type NameOf = (table: TableName) => string;
 type Row = DumpedRow["row"];
 
-/** The statements of every engine that read the system site: its head, its records, and the secrets of webhooks. */
+/** Returns statements for every engine that read the system site: its head, its records, and the secrets of webhooks. */
 export function selectSystem(nameOf: NameOf): readonly [string, string, string] {
   const deletion = `deleted.site_id = ${systemSite} and deleted.revision = stored.revision and stored.body is null`;
   return [
@@ -23,13 +24,13 @@ from ${nameOf("records")} as stored left join ${nameOf("journal")} as deleted on
   ];
 }
 
-/** Selects the changes of keys after a revision. */
+/** Returns a statement that reads the changes of keys after a revision of the system site. */
 export function selectKeyChanges(nameOf: NameOf, after: number): string {
   return `select revision, id, ${operationColumn}, run, at from ${nameOf("journal")}
 where site_id = ${systemSite} and revision > ${after} and resource = '${keyResourceName}' order by revision`;
 }
 
-/** @param rows of the statements of `selectSystem` */
+/** Converts rows. @param rows the rows of each statement of `selectSystem` */
 export function toStoredSystem([heads = [], records = [], secrets = []]: readonly (readonly Row[])[]): StoredSystem {
   const [head] = heads;
   return {
@@ -46,7 +47,7 @@ export function toKeyChanges(rows: readonly Row[]): readonly KeyChange[] {
   return rows as unknown as readonly KeyChange[];
 }
 
-/** Asserts that all intents of an amendment were carried out: they are decided on what nobody else can change. */
+/** Asserts that no intent of an amendment was rejected. The intents were decided from rows that nobody else can change. */
 export function requireAmended(outcomes: readonly Outcome[]): void {
   const refused = outcomes.find((outcome) => outcome.kind === "refused");
   if (refused) throw new Error(`an amendment was refused: ${refused.why}`);

@@ -1,3 +1,5 @@
+// Checks stored rows for inconsistencies: in `storefront check`, of a database or a backup, and in `import-site`, of the rows in the file.
+
 import { reasonOf } from "../../lib/errors-for-log.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
@@ -8,8 +10,8 @@ import { revisionInCursor } from "./cursor.ts";
 import { hasHistory, isFillingEpoch, readCounts } from "./site-state.ts";
 
 /**
- * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns what is wrong, in sentences: records
- * that differ from the journal, gaps in a journal, counters lower than their records.
+ * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
+ * example, a record that differs from the journal, a gap in a journal, a last ID that is lower than the ID of a record.
  */
 export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
   using checker = new Checker();
@@ -20,10 +22,10 @@ export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {
   return checker.end();
 }
 
-/** Faults that are listed: of a badly damaged database, each record may have some. */
+/** Maximum inconsistencies that are listed. In a badly damaged database, each record may have some. */
 export const maxListedFaults = 1000;
 
-/** The same for rows that are added one by one. */
+/** Does the same for rows that are added one by one, in the order of a dump. */
 export class Checker {
   readonly #faults: string[] = [];
   #moreFaults = 0;
@@ -44,12 +46,12 @@ export class Checker {
     else this.#moreFaults++;
   }
 
-  /** The first fault so far, undefined if there is none. */
+  /** The first inconsistency so far; undefined if none exists. */
   get firstFault(): string | undefined {
     return this.#faults[0];
   }
 
-  /** What is wrong, after the last row: at most 1,000 sentences, and after those one with the number of the others. */
+  /** Returns the inconsistencies, after the last row: at most 1,000 sentences. If there are more, a last sentence has the number of the others. */
   end(): string[] {
     this.#checkSites();
     this.#checkEnds();
@@ -73,7 +75,7 @@ export class Checker {
     }
   }
 
-  /** Checks that the last entry of each record is that of its revision. */
+  /** Checks that the last journal entry of each record has the revision of the record, unless that entry was pruned. */
   #checkEnds(): void {
     for (const record of this.#records.different()) {
       const { site_id, revision, journal_end } = record;
@@ -119,7 +121,7 @@ export class Checker {
     };
   }
 
-  /** A site that was never written to may have webhooks. */
+  /** Checks a row about a webhook. Its site may have no row in `sites`, because a site that was never written to may have webhooks. */
   #addWebhook({ site_id }: Cells, add: () => void): void {
     const site = this.#sites.get(site_id);
     if (site?.isRemoved) site.rowsLeft++;
@@ -131,7 +133,7 @@ export class Checker {
     const site = this.#sites.get(site_id);
     if (!site) return void this.#fault(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
-    // Older versions of the program do not store where a journal begins.
+    // Older program versions do not store `floor`: it follows from the first entry.
     if (site.floor === undefined) site.floor = site.journalEnd = revision - 1;
     if (revision <= site.floor)
       return void this.#fault(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
@@ -147,17 +149,17 @@ export class Checker {
 
 interface CheckedSite {
   readonly isFilling: boolean;
-  /** Whether it was removed, or is being filled: what is stored of it is no site yet, or no longer. */
+  /** Whether the site was removed or is still being imported. Its rows are then not checked. */
   readonly isRemoved: boolean;
   readonly revision: number;
   readonly counters: Cells;
-  /** How many records there are, if that is stored with the site. */
+  /** The counts of records in the row of the site; undefined if unknown. */
   readonly counts: RecordCounts | undefined;
-  /** How many records there are so far. */
+  /** The counts of the rows of records so far. */
   readonly found: Record<string, RecordCount>;
-  /** The revision before the first entry of the journal; undefined before that entry, where it is not stored. */
+  /** The revision before the first entry of the journal; undefined if it is not stored, and no entry was added yet. */
   floor: number | undefined;
-  /** The last journal entry so far. */
+  /** The revision of the last journal entry so far. */
   journalEnd: number;
   /** The number of rows of a removed site so far. */
   rowsLeft: number;
@@ -198,19 +200,21 @@ function parse(text: string): Cells | undefined {
 
 type Row = DumpedRow["row"];
 
-/** What there is of a webhook. */
+/** The rows of a webhook so far. */
 interface CheckedWebhook {
-  /** The site in its record; undefined if there is none. */
+  /** The site in its record; undefined if no record exists. */
   site?: number;
-  /** The site in its state; undefined if there is none. */
+  /** The site in its state; undefined if no state exists. */
   stateSite?: number;
+  /** Whether the cursor in its state is well-formed. */
   hasCursor?: boolean;
-  /** Secrets that are valid until the next rotation: there must be one. */
+  /** Number of secrets without an end. There must be exactly one. */
   present: number;
+  /** Whether all secrets are well-formed. */
   areSecretsFit: boolean;
 }
 
-/** Checks rows about webhooks: a record has a state and a secret, and they belong to no other. */
+/** Checks the rows of webhooks: each webhook has a record, a state and a secret, and its record and state name the same site. */
 class WebhookChecker {
   readonly #webhooks = new Map<number, CheckedWebhook>();
 
@@ -231,7 +235,7 @@ class WebhookChecker {
     webhook.areSecretsFit &&= isWebhookSecret(String(secret));
   }
 
-  /** What is wrong, after the last row. */
+  /** Returns the inconsistencies, after the last row. */
   end(): string[] {
     return [...this.#webhooks].flatMap(([id, webhook]) => faultOf(webhook)?.replace(/^/, `webhook ${id} `) ?? []);
   }
@@ -258,19 +262,19 @@ interface Kind {
   readonly resource: string;
 }
 
-/** A record as it is checked. */
+/** A record, as the check stores it. */
 interface CheckedRecord extends Kind {
   readonly id: number;
   readonly revision: number;
-  /** Of its text. */
+  /** CRC-32 of its JSON; 0 if it is deleted. */
   readonly hash: number;
-  /** The revision of its last journal entry so far; 0 for none. */
+  /** The revision of its last journal entry so far; 0 if none exists. */
   readonly journal_end: number;
 }
 
 /**
- * What `check` notes of each record, in a temporary file: a site may have millions. The columns take whatever a damaged database has. All methods
- * throw Refusal `unavailable` when there is no space for the file.
+ * All records that are checked, in a temporary file, because a site may have millions. The columns have no types, because a damaged database may
+ * contain any values. All methods throw ProblemError `unavailable` if space is missing for the file.
  */
 class CheckedRecords {
   readonly #database = openScratch(
@@ -288,7 +292,7 @@ class CheckedRecords {
   readonly #different = this.#database.query<CheckedRecord & { readonly kind: number }, []>(
     "select * from scratch.records where journal_end <> revision",
   );
-  /** The resources of the sites. A number for each of them is written and found in half of the time that its name takes. */
+  /** The resources of the sites. The file has their indexes, because a number is written and found in half the time of a name. */
   readonly #kinds: Kind[] = [];
   readonly #numbers = new Map<string, number>();
 
@@ -296,7 +300,7 @@ class CheckedRecords {
     noting(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
   }
 
-  /** Notes an entry of the journal. @returns its record, if there is one */
+  /** Saves the revision of a journal entry with its record. Returns the record; undefined if none exists. */
   addEntry({
     id,
     revision,
@@ -310,7 +314,7 @@ class CheckedRecords {
     });
   }
 
-  /** The records whose last journal entry is not that of their revision. */
+  /** Yields the records for which the last journal entry has another revision than the record. */
   *different(): Generator<CheckedRecord> {
     for (const { kind, ...record } of this.#different.iterate()) yield { ...record, ...(this.#kinds[kind] as Kind) };
   }
@@ -332,7 +336,7 @@ function noting<T>(access: () => T): T {
   try {
     return access();
   } catch (error) {
-    const what = "what is checked cannot be noted in a temporary file (set TMPDIR for another folder)";
+    const what = "the check cannot use its temporary file (set TMPDIR for another folder)";
     throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
   }
 }

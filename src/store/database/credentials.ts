@@ -1,4 +1,5 @@
-// The statements about credentials (model/engine.ts), the same for every engine. Their texts are digests, which need no parameters.
+// SQL for credentials (model/engine.ts), shared by all engines. The only text values from outside are digests, so they are inlined instead of
+// bound.
 
 import { type Credential, maxCredentials } from "../../model/engine.ts";
 
@@ -12,7 +13,7 @@ export interface CredentialRow {
 
 const columns = "digest, kind, operator_id, expires_at";
 
-/** What stores a credential, in order. @param now milliseconds since 1970 */
+/** Returns the statements of `CredentialStore.putCredential`, in order. @param now milliseconds since 1970 */
 export function putCredential({ digest, kind, operator, expiresAt }: Credential, now: number): string[] {
   const same = `operator_id = ${operator} and kind = '${kind}'`;
   return [

@@ -1,42 +1,50 @@
+// Cursors of the feed: `<digest>.<revision>` (contract section 10, which calls the digest a mark).
+//
+// The digest is of the site's epoch and the entry with that revision. A revision alone would not be enough: after a restore, or a failover that
+// lost the last commits, the journal has other entries with the same revisions. A cursor is accepted only if its entry is still the same.
+
 import { createHash } from "node:crypto";
 import type { Change, JournalPage } from "../../model/change.ts";
 import type { Head } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 
-/** The position of a reader in a site's journal: after the entry `revision`, which `mark` identifies. */
+/** The position of a reader in a site's journal: after the entry `revision`, which has the digest `entryDigest`. */
 interface FeedCursor {
   readonly mark: string;
   readonly revision: number;
 }
 
-/** The position before the first entry. It is valid in every history that begins there. */
+/** The cursor before the first entry. It is valid in every epoch, as long as the first entries are not pruned. */
 export const firstCursor = "0.0";
 
-/** What a client does whose cursor is no longer valid. */
+/** The hint for clients with a cursor that became invalid. */
 const startAgain = "start again: request `since=now`, read the lists, then follow from that page's `Next`";
 
 const cursorPattern = /^([0-9a-f]{12})\.([1-9][0-9]{0,15})$/;
-/** A cursor of any version of the program: a text, a dot and digits. A time has colons. */
+/** The shape of a cursor of any program version: a text, a dot and digits. A time has colons, so it does not match. */
 const cursorShape = /^[^\s.:]+\.[0-9]+$/;
 
 /**
- * The cursor after `entry`: `<mark>.<revision>`. The mark is a digest of the site's epoch and of what is stored, so it is the same on every
- * engine and in every version of the program. It differs after a restore, and when the entry is another one under the same number.
+ * Returns the cursor after an entry. Its digest is made of the site's epoch and the stored columns, so it is the same with every engine and in every
+ * program version.
  */
 export function toCursor(epoch: string, { revision, at, actor, resource, id, operation, body }: Change): string {
   return markOf(JSON.stringify([epoch, revision, at, actor, resource, id, operation]) + body, revision);
 }
 
-/** The cursor at the end of a journal whose last entry was deleted, as other programs may do. */
+/**
+ * Returns the cursor after the last entry of a journal, if that entry was deleted. This program never deletes it, but other programs may. The
+ * digest is of the epoch and the revision only.
+ */
 export function bareCursor({ epoch, revision }: Head): string {
   return revision === 0 ? firstCursor : markOf(JSON.stringify([epoch, revision]), revision);
 }
 
 /**
- * Reads a cursor that a client sent.
+ * Parses a cursor that a client sent.
  * @param text undefined for the first cursor
- * @throws Refusal `gone` for a cursor that is not of this program, `bad-request` for what has not even the shape of one. It is a mistake in the
- * client's program, such as a variable without a value: if it were told to start again, it would read everything again, for ever
+ * @throws ProblemError `gone` for a cursor that this program has not made; `bad-request` for a text without the shape of a cursor. Such a text is
+ *   a mistake in the client's program, for example a variable without a value. With `gone`, the client would start again and again, for ever
  */
 export function parseCursor(text = firstCursor): FeedCursor {
   const cursor = readCursor(text);
@@ -54,15 +62,15 @@ function readCursor(text: string): FeedCursor | undefined {
   return mark !== "" && Number.isSafeInteger(revision) ? { mark, revision } : undefined;
 }
 
-/** The revision in a stored cursor; undefined when it is malformed. */
+/** Returns the revision in a stored cursor; undefined if the cursor is malformed. */
 export function revisionInCursor(text: string): number | undefined {
   return readCursor(text)?.revision;
 }
 
 /**
- * Checks that the changes after a cursor are complete and of its history.
- * @param page the journal from the cursor's own entry on
- * @throws Refusal `gone`
+ * Checks that the journal still has the entry of a cursor, and all entries after it.
+ * @param page the journal, read from the cursor's own entry on
+ * @throws ProblemError `gone`
  */
 export function requireCursor({ head, floor, entries }: JournalPage, { mark, revision }: FeedCursor): void {
   const shown = `${mark}.${revision}`;
@@ -77,7 +85,7 @@ export function requireCursor({ head, floor, entries }: JournalPage, { mark, rev
   );
 }
 
-/** The refusal of a cursor from which no client can follow. */
+/** Returns the error for a cursor from which a client cannot continue. */
 export function gone(detail: string): Refusal {
   return new Refusal("gone", `${detail}; ${startAgain}`);
 }

@@ -1,36 +1,36 @@
-// When the last backup was made. It is in a table beside the others, which the first backup creates: it is not part of what is backed up,
-// restored or copied, and programs that do not know it leave it alone.
+// The time of the last backup, in a separate table. The first backup creates the table. Backup, restore and copy leave the table out, and older
+// program versions do not touch it.
 
 import { after } from "../../lib/maybe-promise.ts";
 import type { Engine } from "../../model/engine.ts";
 
-/** The table, the same in every engine. It has at most one row. */
+/** The name of the table in every engine. The table has at most one row. */
 export const lastBackupTable = "last_backup";
 export const createLastBackup = `create table if not exists ${lastBackupTable} (id bigint primary key, at bigint not null)`;
 export const selectLastBackup = `select at from ${lastBackupTable} where id = 1`;
 
 /**
- * A backup that ends later than another one may be as of an earlier time. But a time in the future was stored under a wrong clock, and any other replaces
- * it: otherwise it would hide for as long as the clock was ahead that no backup is made.
- * @param at milliseconds since 1970
+ * Returns the statement that stores the time of a backup. An earlier time does not replace a later time, because two backups may end in another
+ * order than they began. A stored time in the future comes from a wrong clock, and is always replaced. Otherwise it would hide missing backups.
+ * @param at the time that the backup shows, in milliseconds since 1970
  */
 export function putLastBackup(at: number, now = Date.now()): string {
   const put = `insert into ${lastBackupTable} (id, at) values (1, ${Math.floor(at)}) on conflict (id) do update set at = excluded.at`;
   return `${put} where excluded.at > ${lastBackupTable}.at or ${lastBackupTable}.at > ${now}`;
 }
 
-/** Milliseconds after which the store is asked again. */
+/** Milliseconds after which the time is read again. */
 const interval = 10_000;
 
-/** When the last backup of a database was made. */
+/** The time of the last backup of a database. */
 export interface BackupTime {
-  /** The name by which the database knows itself. */
+  /** The random ID of the database (`readDatabaseId`). */
   readonly database: string;
-  /** Milliseconds since 1970; 0 when there is no backup. */
+  /** Milliseconds since 1970; 0 if no backup exists. */
   readonly at: number;
 }
 
-/** When the last backup was made, as of some seconds ago: no one waits for the store. */
+/** Caches the time of the last backup for some seconds, so that no caller waits for the database. */
 export class LastBackup {
   readonly #engine: Pick<Engine, "lastBackup" | "databaseIdentity">;
   #latest: BackupTime | undefined;
@@ -40,13 +40,13 @@ export class LastBackup {
     this.#engine = engine;
   }
 
-  /** Undefined when the store has not told yet. */
+  /** The time that was read last; undefined before the first read. Starts another read if that was too long ago. */
   get latest(): BackupTime | undefined {
     if (performance.now() >= this.#due) this.#ask();
     return this.#latest;
   }
 
-  /** What the store told before stays while it cannot be asked. */
+  /** Reads the time in the background. If that fails, the earlier time stays. */
   #ask(): void {
     this.#due = performance.now() + interval;
     try {
@@ -57,7 +57,7 @@ export class LastBackup {
       );
       if (asked instanceof Promise) asked.catch(() => {});
     } catch {
-      // Asked again later.
+      // The next refresh tries again.
     }
   }
 }

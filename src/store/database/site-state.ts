@@ -1,4 +1,12 @@
-// What the engines share about the journal: where it begins, its last time, and what older versions of the program wrote.
+// The meaning of a row in the table `sites`, shared by the engines.
+//
+// - `epoch`: a random ID if the site is live. It is empty if the site was removed, and begins with `filling ` while the site is being imported.
+// - `revision`: the revision of the last journal entry. `counters`: the last ID of each resource.
+// - `floor`: the revision before the first entry that the journal still has.
+// - `last_at`: the time of the last entry. Times never decrease from entry to entry.
+// - `live`: the number of records by resource.
+//
+// Older program versions do not write `floor`, `last_at` and `live`. So `last_at` and `live` are valid only if `live_revision` equals `revision`.
 
 import { createPace } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -9,32 +17,32 @@ import { Refusal } from "../../model/errors.ts";
 import { siteResourceName, systemSite } from "../../model/limits.ts";
 import { primaryKeyOf, tableNames } from "./tables.ts";
 
-/** A column for every engine. Older versions of the program called an update or create that put a record back `restore`. */
+/** The column `operation` of an entry, for every engine. Older program versions wrote `restore` for the update or create that restored a record. */
 export const operationColumn = "case operation when 'restore' then 'update' else operation end as operation";
 
-/** The columns of a change as `Engine.since` returns it. */
+/** The columns of a change that `Engine.readChangesSince` returns. */
 export const changeColumns = `revision, at, actor, resource, id, ${operationColumn}, body`;
 
-/** The columns of an entry as `Engine.journal` returns it. */
+/** The columns of an entry that `Engine.readJournalPage` returns. */
 export const entryColumns = `${changeColumns}, run, before`;
 
 /**
- * A column of a site's row for every engine: the revision before the first entry of its journal. Older versions of the program do not
- * store it, and no version deletes entries but from the beginning.
+ * The column `floor` of a site, for every engine. If an older program version has not stored it, it follows from the first entry of the journal,
+ * because every version deletes entries only from the beginning.
  */
 export const floorColumn =
   "coalesce(floor, (select min(revision) from journal where site_id = sites.id) - 1, revision) as floor";
 
 /**
- * The last entry that pruning through a revision may delete. The last entry of a site stays: the cursor of a reader that has
- * read everything names it, so such a reader is never cut off.
- * @param revision of the last entry
+ * Returns the last revision that pruning through `through` may delete. The last entry of a journal stays, because the cursor of a reader that has
+ * read everything names it. So such a reader can always continue.
+ * @param revision the revision of the last entry
  */
 export function lastPrunable(through: number, revision: number): number {
   return Math.min(through, revision - 1);
 }
 
-/** The columns of a site's row with the time of the last entry. */
+/** The columns of a site's row for the time of its last entry. */
 export interface StoredTime {
   readonly revision: number;
   readonly last_at: number | null;
@@ -42,14 +50,14 @@ export interface StoredTime {
 }
 
 /**
- * The latest time of an entry, in milliseconds since 1970. Undefined when an older version of the program wrote the last entry: then it
- * is the time of that entry.
+ * Returns the latest time of an entry, in milliseconds since 1970. Returns undefined if an older program version wrote the last entry: then the
+ * time of that entry counts.
  */
 export function lastAt({ revision, last_at, live_revision }: StoredTime): number | undefined {
   return live_revision === revision ? (last_at ?? undefined) : undefined;
 }
 
-/** A statement for every engine: stores the counts of a site at a revision, and with them the time of its last entry. */
+/** Returns a statement for every engine that stores the counts of a site at a revision, and with them the time of its last entry. */
 export function putCounts(parameters: Readonly<Record<"live" | "site" | "epoch" | "revision", string>>): string {
   const { live, site, epoch, revision } = parameters;
   const lastEntry = `select at from journal where site_id = sites.id and journal.revision = sites.revision`;
@@ -57,10 +65,9 @@ export function putCounts(parameters: Readonly<Record<"live" | "site" | "epoch" 
 where sites.id = ${site} and epoch = ${epoch} and revision = ${revision}`;
 }
 
-// How many records a site has. The counts are stored in the site's row, so that a page can contain the total without counting. Programs
-// from before the columns `live` and `live_revision` do not update them, so they are valid only while the site is at `live_revision`.
+// The number of records of a site, by resource. The counts are stored in the site's row, so that a page has the total without counting.
 
-/** The columns of a site's row for its records, and its revision. */
+/** The columns of a site's row for its counts. */
 export interface StoredCounts {
   readonly revision: number;
   /** JSON text of the counts. */
@@ -68,21 +75,21 @@ export interface StoredCounts {
   readonly live_revision: number | null;
 }
 
-/** The counts of a site's records; undefined where they are not known. */
+/** Returns the counts of a site's records; undefined if they are unknown. */
 export function readCounts({ revision, live, live_revision }: StoredCounts): RecordCounts | undefined {
   if (revision === 0) return {};
   return live !== null && live_revision === revision ? JSON.parse(live) : undefined;
 }
 
-/** The columns of a site's row for counts that hold at `revision`. @param counts undefined where they are not known */
+/** Returns the columns of a site's row for the counts at `revision`. @param counts undefined if they are unknown */
 export function writeCounts(revision: number, counts: RecordCounts | undefined): Omit<StoredCounts, "revision"> {
   return { live: counts ? JSON.stringify(counts) : null, live_revision: revision };
 }
 
 /**
- * The counts after one more change.
- * @param counts undefined where they are not known, and stay so
- * @param change `difference` is 1 for a record that is there now and was not before, -1 for the opposite, otherwise 0
+ * Returns the counts after one more change.
+ * @param counts undefined if they are unknown; then the result is undefined, too
+ * @param change `difference` is 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
  */
 export function withChange(
   counts: RecordCounts | undefined,
@@ -95,36 +102,38 @@ export function withChange(
   return counts && { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
 }
 
-// A removed site keeps its row, with a special epoch. So its number is not used again, and a write that was under way does not
-// create the site again.
+// A removed site keeps its row, with the epoch of removed sites. So its ID is not used again, and a write in flight does not create the site again.
 
-/** The epoch of a removed site. No site with a history has it. */
+/** The epoch of a removed site. */
 export const removedEpoch = "";
 
-/** The tables with the rows of a site, besides `sites` itself. */
+/** The tables with the rows of a site, without `sites`. */
 export const siteTables = tableNames.filter((table) => primaryKeyOf(table)[0] === "site_id");
 
-/** A statement for every engine: returns a row if the record of this site is a deleted one. After a restore it may exist again, or never have existed. */
+/**
+ * Returns a statement for every engine. Its result has a row only if the record of this site is deleted. After a restore, the record may exist
+ * again, or may never have existed.
+ */
 export function selectDeleted(site: string): string {
   return `select 1 from records where site_id = ${systemSite} and resource = '${siteResourceName}' and id = ${site} and body is null`;
 }
 
 const leftovers = siteTables.map((table) => `exists (select 1 from ${table} as l where l.site_id = gone.id)`);
 
-/** A statement for every engine: the sites whose record was deleted and that still have rows. */
+/** A statement for every engine that reads the IDs of sites with a deleted record that still have rows. */
 export const selectUndropped = `select gone.id from records as gone
 where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and gone.body is null and (
   exists (select 1 from sites where sites.id = gone.id and sites.epoch <> '${removedEpoch}')
   or ${leftovers.join("\n  or ")}
 ) order by gone.id`;
 
-// How every engine fills a site that is imported: in portions, so that others can write in between. Until the last one, its row of
-// `sites` has a special epoch, with which it takes no other writes, and `dropSite` can remove what is stored of it.
+// An imported site is stored in chunks, so that others can write in between. Until the last chunk is stored, the row in `sites` has an importing
+// epoch: other writes are rejected, and `dropSite` can delete the rows.
 
-/** Epochs of other sites have no blanks. */
+/** The prefix of importing epochs. Other epochs do not contain a space. */
 const fillingMark = "filling ";
 
-/** An epoch for a site that is being filled. Another process cannot continue with it. */
+/** Returns an epoch for a site that is being imported. It is random, so that another process cannot continue the import by mistake. */
 export function newFillingEpoch(): string {
   return fillingMark + randomText(8);
 }
@@ -133,32 +142,32 @@ export function isFillingEpoch(epoch: string): boolean {
   return epoch.startsWith(fillingMark);
 }
 
-/** Whether a site with this epoch has a history: it was not removed, and is not being filled. */
+/** Whether a site with this epoch is live: it was not removed, and is not being imported. */
 export function hasHistory(epoch: string): boolean {
   return epoch !== removedEpoch && !isFillingEpoch(epoch);
 }
 
-/** Whether a site may be filled. @param row of `sites`; undefined if an older program created the site, which then has none */
+/** Whether a site may be imported: it was never written to. @param row of `sites`; undefined for a new site of an older program version */
 export function mayFill(row: Head | undefined): boolean {
   return row === undefined || (row.revision === 0 && hasHistory(row.epoch));
 }
 
-/** The refusal to fill a site whose row is not the one that this process made. */
+/** Returns the error for an import into a site that was written to before, or that no longer has the importing epoch of this process. */
 export function notFilling(): Refusal {
   return new Refusal(
     "conflict",
-    "the site was written to or removed while it was filled, or the database was restored",
+    "the site was written to or removed while it was imported, or the database was restored",
   );
 }
 
-/** The refusal of a row that its table does not accept. */
+/** Returns the error for a row that its table does not accept. */
 export function unfitRow(cause: unknown): Refusal {
   return new Refusal("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
 }
 
 /**
- * The result of `Engine.since`: `changes`, read together with `head`, if they follow `revision` without a gap and belong to
- * the requested history; otherwise undefined.
+ * Returns the result of `Engine.readChangesSince`: `changes`, if no entry is missing between `revision` and the first change, and the epoch and
+ * timeline are the requested ones; otherwise undefined. The changes must have been read together with `head`.
  */
 export function following(
   changes: readonly Change[],
@@ -172,32 +181,32 @@ export function following(
   return changes[0]?.revision === next ? changes : undefined;
 }
 
-/** The code in the cause of the refusal of `requireReached`. */
+/** The code in the cause of the error that `requireHeadAtLeast` throws. */
 export const outdated = "OUTDATED";
 
 /**
- * Checks that a store is not behind what is known of it, as a replaced primary is. Revisions of another history cannot be
- * compared, and pass.
- * @throws Refusal `unavailable`
+ * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different
+ * epochs cannot be compared, so they pass.
+ * @throws ProblemError `unavailable`
  */
 export function requireReached(found: Head, least: Head | undefined): void {
   if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
-  const detail = `the store is behind what is known of it: revision ${found.revision} of a site, where ${least.revision} is known`;
+  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${least.revision} before; try again`;
   throw new Refusal("unavailable", detail, { retryAfter: 1, cause: { code: outdated } });
 }
 
-/** Whether nothing has changed between two heads, and no machine has taken over that may lack what was there. */
+/** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
 export function isSameHead(one: Head, other: Head): boolean {
   return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;
 }
 
-/** A site's rows, those of a resource together and in ID order, as of `head`. */
+/** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
 export interface LoadedSite {
   readonly head: Head;
   readonly rows: readonly RecordRow[];
 }
 
-/** All rows of a site at once: for what is small, or belongs to a command. */
+/** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
 export function loadSite(engine: Pick<Engine, "readSite">, site: number, minHead?: Head): MaybePromise<LoadedSite> {
   return engine.readSite(site, async ({ head, portions }) => ({ head, rows: await gather(portions) }), minHead);
 }
@@ -212,19 +221,22 @@ async function gather(portions: SiteContents["portions"]): Promise<RecordRow[]> 
   return rows;
 }
 
-/** A site's row: its head, the last ID given per resource, and the number of records if it is known. */
+/** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records if they are known. */
 export interface SiteState {
   epoch: string;
   revision: number;
   counters: Record<string, number>;
   counts: RecordCounts | undefined;
-  /** The revision before the first kept entry of the journal; null where that is what the journal begins with. */
+  /** The revision before the first entry of the journal; null if an older program version has not stored it. */
   readonly floor: number | null;
   /** The latest time of an entry, in milliseconds since 1970. */
   last_at: number;
 }
 
-/** The state of a site that was never written to: it has a history from its creation on, so that a restore to before its first change shows. */
+/**
+ * Returns the state of a site that was never written to. It has an epoch already, so that a restore to a time before the first change is noticed:
+ * the epoch is another one then.
+ */
 export function newSite(): SiteState {
   return { epoch: randomText(8), revision: 0, counters: {}, counts: {}, floor: 0, last_at: 0 };
 }

@@ -1,6 +1,10 @@
-// How every engine replaces everything that is stored. The new rows go into a second set of tables, a portion at a time, so
-// that others can still write; then one short transaction renames both sets. The replaced tables stay under another name
-// until they are saved elsewhere, and are then removed.
+// How every engine replaces all data (restore, copy). The new rows are stored in a second set of tables, in chunks, so that others can write in
+// between. Then one short transaction renames both sets, and amends the restored system site. The replaced rows are then saved in a file, and
+// their tables are dropped.
+//
+// If the process is killed, the next restore handles the tables that remain:
+// - Before the rename, the data in use is unchanged. The second set is `unused` and incomplete: the next restore drops it.
+// - After the rename, the new data is in use. The replaced set is `replaced`: the next restore saves its rows in a file, and then drops it.
 
 import { randomBytes } from "node:crypto";
 import { randomText } from "../../lib/text.ts";
@@ -9,17 +13,17 @@ import { Refusal } from "../../model/errors.ts";
 import { hasHistory } from "./site-state.ts";
 import { type TableName, tableNames } from "./tables.ts";
 
-/** Bounds of what one transaction stores, in rows and, about, in characters: writers wait no longer than that takes. */
+/** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
 const maxRows = 1000;
 const maxTextLength = 1024 * 1024;
 
-/** `unused`: a refill fills these tables, or they can be dropped. `replaced`: they must be saved elsewhere before they are dropped. */
+/** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved in a file before they are dropped. */
 export type TableSetKind = "unused" | "replaced";
 
-/** A set of tables beside those in use. */
+/** A set of tables in addition to the tables in use. */
 export interface TableSet {
   readonly kind: TableSetKind;
-  /** Distinguishes refills: several may run at the same time, and one may have been killed. */
+  /** Differs for each restore: several may run at the same time, and an earlier one may have been killed. */
   readonly id: string;
 }
 
@@ -27,23 +31,23 @@ export function newTableSetId(): string {
   return randomBytes(6).toString("hex");
 }
 
-/** The name of a table in a set, the same in every engine. */
+/** Returns the name of a table in a set, the same in every engine. */
 export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
   return `storefront_${kind}_${id}_${table}`;
 }
 
-/** The sets of `kind` that exist. @param names of all tables of the database */
+/** Returns the sets of `kind` that exist. @param names of all tables of the database */
 export function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
   const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
   return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
-/** The tables that a set has. That of an older program lacks later ones. @param names of all tables of the database */
+/** Returns the tables that a set has. A set of an older program version lacks later tables. @param names of all tables of the database */
 export function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
   return tableNames.filter((table) => names.includes(tableNameIn(set, table)));
 }
 
-/** What `check` reports of sets that exist. @param names of all tables of the database */
+/** Returns sentences about the sets that exist, for `check`. @param names of all tables of the database */
 export function leftovers(names: readonly string[]): string[] {
   const isUnused = tableSetsIn(names, "unused").length > 0;
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
@@ -62,7 +66,7 @@ export interface Portion {
   readonly rows: readonly DumpedRow["row"][];
 }
 
-/** Cuts `rows` into portions, and gives every site a new epoch: what follows is another history, for every webhook too. */
+/** Splits `rows` into chunks, and gives every site a new epoch, so that versions and cursors from before the restore are not accepted. */
 export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerator<Portion> {
   let table: string | undefined;
   let portion: DumpedRow["row"][] = [];
@@ -78,19 +82,22 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
   if (table !== undefined) yield { table: table as TableName, rows: portion };
 }
 
-/** Webhooks of a site that had no epoch yet, as an older program stored them, would take any history for their own. */
+/**
+ * Whether a row gets a new epoch: a live site, and a webhook without an epoch, as older program versions stored it for a site that had none. Without
+ * a new epoch, such a webhook would accept every epoch of its site.
+ */
 function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
   return (table === "sites" && hasHistory(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
-/** The refusal when another refill has removed the tables of this one. */
+/** Returns the error of a restore for which another restore has dropped the tables. */
 export function replacedByAnother(cause: unknown): Refusal {
   return new Refusal("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });
 }
 
-/** The refusal when another version of the program has changed the tables since they were copied. */
+/** Returns the error of a restore during which another program version has changed the tables. */
 export function upgradedMeanwhile(): Refusal {
   return new Refusal("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
 }

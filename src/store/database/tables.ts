@@ -1,9 +1,25 @@
+// The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file.
+//
+//   sites             per site: epoch, revision, the last ID of each resource (`counters`), the revision before the first journal entry (`floor`), the
+//                     time of the last entry (`last_at`) and the records per resource (`live`), both as of `live_revision`. Site 0 is the system site
+//   records           the revision of the last change, and the record as JSON. A deleted record keeps its row without a body, so no ID is used twice
+//   journal           time, actor, operation and record after the change; for an update also the record before it, for a command its run
+//   idempotency       the responses to writes with an `Idempotency-Key`, for 24 hours
+//   key_uses          the last use of each key
+//   webhook_state     the position of each webhook: its cursor, the page in delivery, its failures, its lease, and the database in which it may deliver
+//   webhook_secrets   the present secret of each webhook and, for 24 hours after a rotation, the previous secret
+//   webhook_attempts  the last 100 delivery attempts of each webhook
+//   credentials       the links and sessions of operators, as digests
+//
+// No backup, restore or copy has webhook_attempts, credentials, or two tables that are not declared here: this_database (the random name of this database)
+// and last_backup (the time of the last backup; the first backup creates it).
+
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /**
- * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. An `added` column came in a later version of the
- * program: it may be null, and the dumps of earlier versions do not have it.
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. A later program version has introduced each `added` column: the column
+ * may be null, and the dumps of earlier versions lack it.
  */
 type ColumnType = "integer" | "text" | "added integer" | "added text";
 
@@ -12,13 +28,13 @@ interface Table {
   readonly key: readonly string[];
   /** Every column with its type, in the order of a dump. */
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** Whether the rows belong to this database alone: dumps do not have them, and after a refill there are none. */
+  /** Whether the rows belong to this database alone: dumps do not have them, and a restore deletes them. */
   readonly isLocal?: boolean;
 }
 
 /**
- * The tables, the same in every engine and in every dump. The engines derive their statements from this: a new column is
- * one line here and one migration per engine.
+ * The tables, the same in every engine and in every dump. The engines derive their statements from this declaration, so a new column is one line
+ * here and one migration per engine.
  */
 export const tables = {
   sites: {
@@ -141,23 +157,23 @@ export type TableName = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as TableName[];
 
-/** The columns of a table without those of `except`, in the order of a dump. */
+/** Returns the columns of a table without the columns `except`, in the order of a dump. */
 export function columnsOf(table: TableName, except: readonly string[] = []): string[] {
   return Object.keys(tables[table].columns).filter((column) => !except.includes(column));
 }
 
-/** The columns of the primary key of a table. */
+/** Returns the columns of the primary key of a table. */
 export function primaryKeyOf(table: TableName): readonly string[] {
   return tables[table].key;
 }
 
-/** The column with the ID of the site that a row belongs to; undefined if it belongs to none. */
+/** Returns the column with the site ID of a row; undefined if the rows of the table do not belong to sites. */
 export function siteColumnOf(table: TableName): string | undefined {
   if (table === "sites") return "id";
   return primaryKeyOf(table).find((column) => column === "site_id");
 }
 
-/** The tables of a dump, of everything or of one site. @param site undefined for everything */
+/** Returns the tables of a dump. @param site the only site in the dump; undefined for all data */
 export function tablesWith(site: number | undefined): TableName[] {
   return tableNames.filter((table) => !isLocal(table) && (site === undefined || siteColumnOf(table)));
 }
@@ -167,7 +183,7 @@ function isLocal(table: TableName): boolean {
   return local;
 }
 
-/** Whether a column holds text, or otherwise whole numbers. */
+/** Whether a column has text. Other columns have whole numbers. */
 export function isText(table: TableName, column: string): boolean {
   return typeOf(table, column).endsWith("text");
 }
@@ -184,15 +200,15 @@ function typeOf(table: TableName, column: string): ColumnType {
 
 // The read-only views of the resources, for reports with SQL.
 
-/** A resource's view: its name, and a column per text field. */
+/** The view of a resource: its name, and a column per text field. */
 export interface View {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
 }
 
 /**
- * The view of a resource: `brand.address_town` for `Address.Town`. Versions of the program that declare different fields
- * may share a database, so a view only grows: new columns follow those that it has.
+ * Returns the view of a resource, for example with the column `brand.address_town` for `Address.Town`. Program versions that declare different
+ * fields may share a database. So columns are only added, after the columns that the view has already.
  * @param present the dotted paths of the columns that the view has in the database
  */
 export function viewOf(resource: Resource, present: readonly string[]): View {
@@ -212,23 +228,23 @@ function snakeCase(path: string): string {
     .toLowerCase();
 }
 
-// What the engines share about migrations.
+// The migrations that only add columns and tables, shared by the engines.
 
 interface LastAdded {
   readonly table: TableName;
   readonly column: string;
 }
 
-/** A migration that only adds columns and tables. A database needs it unless the table has the column, the last one that it adds. */
+/** A migration that only adds columns and tables. A database needs it if `table` lacks `column`, the last column that the migration adds. */
 export interface Addition extends LastAdded {
   readonly file: string;
   readonly sql: string;
 }
 
 /**
- * The files that only add columns and tables, in order, each with the last column that it adds. An older program leaves these columns
- * empty, and on SQLite empties those of each `sites` row that it writes. So no value may be trusted unless it states the revision for which
- * it is valid. An older program leaves the tables alone: when it restores or removes, their rows stay.
+ * The files of these migrations in order, each with the last column that it adds. Older program versions do not write the added columns. On SQLite,
+ * an older version even sets added columns to null in each row of `sites` that it writes. So trust a value in `sites` only if the row says for which
+ * revision the value is valid. Older versions do not touch the added tables: after their restores and removals, the rows in these tables stay.
  */
 const lastAdded = {
   "002-added-columns.sql": { table: "sites", column: "live_revision" },
@@ -237,13 +253,13 @@ const lastAdded = {
   "005-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
 } as const satisfies Record<string, LastAdded>;
 
-/** @param sqls the text of each file, as an engine has it */
+/** Returns the migrations of an engine, in order. @param sqls the text of each file for this engine */
 export function additionsOf(sqls: Readonly<Record<keyof typeof lastAdded, string>>): readonly Addition[] {
   const files = Object.keys(lastAdded) as (keyof typeof lastAdded)[];
   return files.map((file) => ({ ...lastAdded[file], file, sql: sqls[file] }));
 }
 
-/** The refusal of a database whose tables have version `found`, when `known` is the latest that this program knows. */
+/** Returns the error for a database with schema version `found`, if `known` is the latest schema version that this program knows. */
 export function madeByNewer(found: number, known: number): Refusal {
   return new Refusal(
     "unavailable",

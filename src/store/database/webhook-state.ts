@@ -1,5 +1,5 @@
-// What the engines share about webhooks: their rows, and when a change of a state is made. Both read the state, decide here, and store it,
-// in one transaction that has locked it.
+// The rows of webhooks, and the rules for changes of their states, shared by the engines. An engine reads a state, decides with these functions,
+// and stores the new state, in one transaction that has locked the row.
 
 import type { DumpedRow } from "../../model/engine.ts";
 import type {
@@ -36,7 +36,7 @@ const stateColumns = {
 
 const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
 
-/** A statement for every engine: the random name of this database, which no dump has. */
+/** A statement for every engine that reads the random ID of this database. Dumps do not contain it. */
 export const selectThisDatabase = "select name from this_database where id = 1";
 
 export function toStateRow(state: WebhookState): Row {
@@ -47,7 +47,7 @@ export function fromStateRow(row: Row): WebhookState {
   const state = Object.fromEntries(
     stateEntries.map(([name, column]) => [name, row[column]]),
   ) as unknown as WebhookState;
-  // The row of an older program has none.
+  // An older program version has not stored `resumes`.
   return { ...state, resumes: state.resumes ?? 0 };
 }
 
@@ -59,7 +59,7 @@ export function toSecretRow(key: WebhookKey, { secret, createdAt, until }: Webho
   return { ...toKeyRow(key), created_at: createdAt, secret, until };
 }
 
-/** The secrets of a webhook. @param rows the latest first */
+/** Converts rows to the secrets of a webhook, in the same order. */
 export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   return rows.map(
     ({ secret, created_at: createdAt, until }) => ({ secret, createdAt, until }) as unknown as WebhookSecret,
@@ -71,8 +71,10 @@ export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAt
 }
 
 /**
- * The state with the lease. A lease that ends later than any that is taken now was stored before the clock was set back, and does not count.
- * @returns undefined if another process has it. @param now on the clock of the database
+ * Returns the state with the lease of `holder`; undefined if another process has the lease. A lease that ends more than two lease times from now was
+ * stored before the clock was set back, and is ignored.
+ * @param milliseconds the lease time
+ * @param now on the clock of the database, in milliseconds since 1970
  */
 export function claimed(
   state: WebhookState,
@@ -85,7 +87,7 @@ export function claimed(
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
-/** The state after the changes. @returns undefined if it is not as expected. @param now on the clock of the database */
+/** Returns the state after the changes; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
 export function updated(
   state: WebhookState,
   { holder, cursor, rewinds, resumes }: ExpectedWebhook,
@@ -97,7 +99,11 @@ export function updated(
   return isHeld && isSame ? { ...state, ...changes } : undefined;
 }
 
-/** The secrets after a new one. @param secrets the latest first */
+/**
+ * Returns the secrets after a rotation: the new secret, and the present secret, which then ends at `until`. Earlier secrets end at once. The times
+ * are in milliseconds since 1970.
+ * @param secrets the latest first
+ */
 export function withSecret(
   [present]: readonly WebhookSecret[],
   secret: string,

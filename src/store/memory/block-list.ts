@@ -1,27 +1,27 @@
-// The records of a collection in ID order, in blocks. There are never many small blocks, even if IDs are far apart.
+// The records of a collection in ID order, in blocks. Small neighbouring blocks are joined, so that there are never many small blocks.
 
 import type { Steps } from "../../lib/event-loop.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
-/** Maximum records of a block. Two neighbours have more than half of that together. */
+/** Maximum records of a block. Two neighbouring blocks together have more than half of that. */
 export const mostRecords = 128;
 
-/** Records after changes, by ID: undefined for a deleted one. */
+/** Records after changes, by ID; undefined for a deleted record. */
 export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
 
 export function findRecord(blocks: readonly Block[], id: number): BlockRecord | undefined {
   return blocks[placeOf(blocks, id)]?.find(id);
 }
 
-/** `blocks` after changes: new blocks for those that `changed` touches, the same ones for the rest. */
+/** Returns `blocks` after changes: new blocks for the changed records, and the same blocks for all others. */
 export function* withChanges(resource: Resource, blocks: readonly Block[], changed: Changed): Steps<readonly Block[]> {
   const ids = [...changed.keys()].sort((a, b) => a - b);
   const result: Block[] = [];
   let next = 0;
   for (let place = 0; next < ids.length; place++) {
-    // Consecutive blocks without a change are copied together.
+    // Reuse the blocks before the block with the next change.
     const touched = placeOf(blocks, ids[next] as number);
     while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
     const end = blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
@@ -34,7 +34,10 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
   return ids.length === 0 ? blocks : result;
 }
 
-/** Appends `records` in blocks. At the end, where new IDs are added, blocks are filled; elsewhere they have free space. */
+/**
+ * Appends `records` in blocks. New IDs are added at the end of the list, so there each block is filled. Elsewhere the records are spread evenly,
+ * so that each block has free space.
+ */
 function* appendRecords(
   resource: Resource,
   to: Block[],
@@ -49,7 +52,7 @@ function* appendRecords(
   }
 }
 
-/** Appends `block`, joined with the one before if both are small. */
+/** Appends `block`. If it is small, and the block before it too, joins both. */
 function appendBlock(resource: Resource, to: Block[], block: Block): void {
   const last = to.at(-1);
   if (last && last.size + block.size <= mostRecords / 2) {
@@ -57,7 +60,7 @@ function appendBlock(resource: Resource, to: Block[], block: Block): void {
   } else to.push(block);
 }
 
-/** The index of the block that has `id` or would have it, by binary search. */
+/** Returns the index of the block that has `id`, or would have it. Binary search. */
 function placeOf(blocks: readonly Block[], id: number): number {
   let low = 0;
   let high = blocks.length;
@@ -69,7 +72,7 @@ function placeOf(blocks: readonly Block[], id: number): number {
   return low;
 }
 
-/** `before` after the changes of the records `ids`, in ID order. */
+/** Returns the records `before` after the changes of the records `ids`, in ID order. */
 function merge(before: readonly BlockRecord[], ids: readonly number[], changed: Changed): MemoryRecord[] {
   const merged: MemoryRecord[] = [];
   let next = 0;

@@ -5,7 +5,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Facet } from "./order.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
-/** Maximum columns that a block keeps. */
+/** Maximum columns that a block caches. A column has the text of one `TextSource` for each record of the block. */
 const maxColumns = 4;
 
 /** A record in a block. */
@@ -32,8 +32,8 @@ export class BlockRecord implements MemoryRecord {
 }
 
 /**
- * Neighbouring records of a collection: their bytes in a JSON list, and derived data (other encodings, texts of fields). The
- * records of a block never change; a change replaces the block.
+ * Neighbouring records of a collection: their bytes in a JSON list, and data derived from them (other encodings, texts of fields).
+ * The records of a block never change; a change replaces the block.
  */
 export class Block {
   /** In ascending order; at least one. */
@@ -42,9 +42,9 @@ export class Block {
   readonly #resource: Resource;
   readonly #json: EncodedItems;
   readonly #derived = new Map<string, EncodedItems>();
-  /** Texts of fields, by the name of the facet. The least recently used first. */
+  /** Cached columns, by the name of the text source. The least recently used first. */
   readonly #columns = new Map<string, readonly string[]>();
-  /** Their approximate size in bytes, counted once, since the memory budget reads it ten times a second. */
+  /** Approximate bytes of all columns. Counted when a column changes, because the memory budget reads the number ten times a second. */
   #columnsUse = 0;
 
   /** @param records in ID order; records of other blocks are copied as bytes */
@@ -67,7 +67,7 @@ export class Block {
     return this.ids.length;
   }
 
-  /** Its records, in ID order. */
+  /** Returns its records, in ID order. */
   records(): BlockRecord[] {
     return this.ids.map((_, index) => new BlockRecord(this, index));
   }
@@ -79,12 +79,12 @@ export class Block {
     return index === -1 ? undefined : new BlockRecord(this, index);
   }
 
-  /** A record as JSON text. */
+  /** Returns a record as JSON text. */
   text(index: number): string {
     return this.#json.text(index);
   }
 
-  /** All records in `encoding`; made on the first call, and kept. */
+  /** Returns all records in `encoding`. They are encoded on the first call, and stored in the block. */
   encoded(encoding: Encoding): EncodedItems {
     if (encoding.name === storedEncoding.name) return this.#json;
     let items = this.#derived.get(encoding.name);
@@ -104,7 +104,7 @@ export class Block {
     else to.write(encoding.item(this.#resource, this.text(index)));
   }
 
-  /** The texts of every record, facet by facet. Texts that are not kept are collected in one pass over the records. */
+  /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
   columns(facets: readonly Facet[]): readonly (readonly string[])[] {
     const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
     const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
@@ -113,7 +113,7 @@ export class Block {
     return columns;
   }
 
-  /** The texts of one record, facet by facet. */
+  /** Returns the texts of one record, one for each text source. */
   texts(index: number, facets: readonly Facet[]): readonly string[] {
     let record: StorefrontRecord | undefined;
     return facets.map((facet) => {
@@ -124,14 +124,14 @@ export class Block {
     });
   }
 
-  /** About how many bytes it takes. */
+  /** Estimates its memory, in bytes. */
   memoryUse(): number {
     let use = 1000 + 16 * this.size + this.#json.memoryUse() + this.#columnsUse;
     for (const items of this.#derived.values()) use += items.memoryUse();
     return use;
   }
 
-  /** The texts of all records, by the names of the facets. */
+  /** Makes columns in one pass over the records. Returns them by the names of the text sources. */
   #gather(facets: readonly Facet[]): ReadonlyMap<string, readonly string[]> {
     const columns = new Map(facets.map((facet) => [facet.name, { facet, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
@@ -141,7 +141,7 @@ export class Block {
     return new Map([...columns].map(([name, { texts }]) => [name, texts]));
   }
 
-  /** Keeps `used` as the most recently used columns. */
+  /** Caches `used` as the most recently used columns, and evicts others. */
   #keepColumns(used: ReadonlyMap<string, readonly string[]>): void {
     for (const [name, texts] of used) {
       if (!this.#columns.delete(name)) this.#columnsUse += bytesOf(texts);
@@ -155,12 +155,12 @@ export class Block {
   }
 }
 
-/** About how many bytes a column takes. */
+/** Estimates the memory of a column, in bytes. */
 function bytesOf(texts: readonly string[]): number {
   return texts.reduce((use, text) => use + 48 + text.length, 100);
 }
 
-/** A piece of a list. Its bytes never change, since a slow client may still receive them. */
+/** A part of a list. Its bytes never change, because they may still be on their way to a slow client. */
 export class ListPart {
   readonly bytes: Buffer;
   readonly #compressed = new Map<string, Uint8Array>();
@@ -169,7 +169,7 @@ export class ListPart {
     this.bytes = bytes;
   }
 
-  /** The bytes in a content coding, made on the first call. */
+  /** Returns the bytes in a content coding. They are compressed on the first call. */
   compressed(coding: string, compress: (bytes: Uint8Array) => Uint8Array): Uint8Array {
     let made = this.#compressed.get(coding);
     if (!made) {
@@ -179,7 +179,7 @@ export class ListPart {
     return made;
   }
 
-  /** Its approximate size in bytes, besides `bytes`. */
+  /** Estimates the memory of the compressed bytes, in bytes. */
   compressedUse(): number {
     let use = 0;
     for (const bytes of this.#compressed.values()) use += 100 + bytes.length;
@@ -187,19 +187,19 @@ export class ListPart {
   }
 }
 
-// One builder for all: items are collected in it and removed before the next ones begin.
+// One builder for all `EncodedItems`: each constructor collects its items in the builder, and takes them out before it ends.
 const builder = new ByteBuilder();
 
-/** The items of neighbouring records in one encoding, one after another, each after a separator. */
+/** The items of neighbouring records in one encoding, each after a separator. */
 class EncodedItems {
   readonly #part: ListPart;
-  /** The same without the first separator, for the beginning of a list; made on the first call. */
+  /** The same without the first separator, for the beginning of a list; made on first use. */
   #firstPart: ListPart | undefined;
-  /** Where each item ends. */
+  /** The offset in bytes at the end of each item. */
   readonly #ends: Uint32Array;
   readonly #separatorLength: number;
 
-  /** @param append appends item number `index`; it may copy the item from other items of this encoding */
+  /** @param append appends the item `index`; it may copy the item from other items of this encoding */
   constructor({ separator }: Encoding, count: number, append: (index: number, to: ItemBuilder) => void) {
     this.#ends = new Uint32Array(count);
     this.#separatorLength = Buffer.byteLength(separator);
@@ -216,7 +216,7 @@ class EncodedItems {
     return this.#part.bytes.toString("utf8", this.#start(index), this.#ends[index]);
   }
 
-  /** The bytes of one item. */
+  /** Returns the bytes of one item, without its separator. */
   range(index: number): ByteRange {
     return { source: this.#part.bytes, start: this.#start(index), end: this.#ends[index] as number };
   }
@@ -226,16 +226,16 @@ class EncodedItems {
     to.copy(this.#part.bytes, this.#start(index), this.#ends[index] as number);
   }
 
-  /** All items as a part of a list. */
+  /** Returns all items as a part of a list. @param isFirst whether the list begins with this part */
   part(isFirst: boolean): ListPart {
     if (!isFirst) return this.#part;
     this.#firstPart ??= new ListPart(this.#part.bytes.subarray(this.#separatorLength));
     return this.#firstPart;
   }
 
-  /** About how many bytes it takes. */
+  /** Estimates its memory, in bytes. */
   memoryUse(): number {
-    // An allocation is rounded up, by an eighth at most.
+    // The allocator rounds up, by at most an eighth.
     const bytes = 500 + this.#part.bytes.length * 1.125 + 4 * this.#ends.length;
     return bytes + this.#part.compressedUse() + (this.#firstPart?.compressedUse() ?? 0);
   }

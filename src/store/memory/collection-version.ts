@@ -9,29 +9,31 @@ import { type Block, BlockRecord, ListPart } from "./block.ts";
 import { findRecord } from "./block-list.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
-/** A part of a list as it is sent. */
+/** A page of a list. */
 export interface Page {
+  /** The encoded page, as it is sent. */
   readonly body: Uint8Array;
-  /** The number of records on all pages. */
+  /** Number of records on all pages. */
   readonly total: number;
 }
 
-/** Limits of the kept pages of a version: their number, their bytes together, and the length of a name. */
+/** Limits of the cached pages of a version: their number, their bytes together, and the length of a name in characters. */
 const maxPages = 64;
 const maxPageBytes = 4 * 1024 * 1024;
 const maxPageName = 512;
 
-/** Builders to reuse. Each page that is being made uses one. */
+/** Unused builders. Each page that is being made takes a builder, and puts it back afterwards. */
 const builders: ByteBuilder[] = [];
 const maxBuilders = 4;
 
-/** The records of a collection at one moment, and the lists and pages made from them. */
+/** The records of a collection as of one moment, and the lists and pages that were made from them. */
 export class Version {
   readonly blocks: readonly Block[];
-  /** The site's revision at the last change to any of these records. */
+  /** The revision of the last change to any record of the resource. */
   readonly revision: number;
-  /** The number of this version of the collection. */
+  /** The number of this version, counted from 0 per collection. */
   readonly number: number;
+  /** Number of records. */
   readonly size: number;
   readonly #lists = new Map<string, MaybePromise<EncodedList>>();
   readonly #pages = new Map<string, Page>();
@@ -48,12 +50,15 @@ export class Version {
     return findRecord(this.blocks, id);
   }
 
-  /** The whole list in `encoding`; concurrent calls share the work. */
+  /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
   list(encoding: Encoding): MaybePromise<EncodedList> {
     return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
   }
 
-  /** A list of the records `ids`, each as `encode` makes it of the record, or as it is in `encoding` without it. */
+  /**
+   * Makes a list of the records `ids` in `encoding`.
+   * @param encode returns a record as an item of the list, for example with fewer fields; if undefined, items are complete records
+   */
   *pageOf(
     ids: readonly number[],
     encoding: Encoding,
@@ -77,13 +82,13 @@ export class Version {
     }
   }
 
-  /** The kept page `name`, or a new one of `make`: clients request the same pages repeatedly. */
+  /** Returns the cached page `name`. If none exists, makes the page and caches it, because clients request the same pages repeatedly. */
   page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
     return known ?? after(make(), (page) => this.#keepPage(name, page));
   }
 
-  /** About how many bytes it takes. */
+  /** Estimates its memory, in bytes. */
   memoryUse(): number {
     let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
     for (const block of this.blocks) use += block.memoryUse();
@@ -115,10 +120,10 @@ export class Version {
   }
 }
 
-/** Maximum size of a list to join, in bytes. The system accepts only a part of a longer one at a time. */
+/** Maximum size of a list to join, in bytes. The kernel accepts only a part of a longer list at a time. */
 const maxJoinedBytes = 16 * 1024 * 1024;
 
-/** The whole list in one encoding, for one version of its records. It shares parts with the lists before and after it. */
+/** The whole list in one encoding, for one version of its records. It shares parts with the lists of earlier and later versions. */
 export class EncodedList {
   readonly parts: readonly ListPart[];
   /** Bytes of all parts together. */
@@ -132,7 +137,7 @@ export class EncodedList {
     this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
   }
 
-  /** The bytes to send: in parts for the first request, then in one piece, which is sent in one write. */
+  /** Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
   take(): readonly Uint8Array[] | BufferWithHeadroom {
     const parts = this.parts.map(({ bytes }) => bytes);
     if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
@@ -140,12 +145,12 @@ export class EncodedList {
     return this.#joined;
   }
 
-  /** The whole list in a content coding, made on the first call; concurrent calls share the work. */
+  /** Returns the whole list in a content coding. `make` makes it on the first call; concurrent calls share the work. */
   compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
     return shared(this.#compressed, coding, make);
   }
 
-  /** About how many bytes it takes, without its parts. */
+  /** Estimates its memory without its parts, in bytes. */
   memoryUse(): number {
     let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
     for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
@@ -153,7 +158,7 @@ export class EncodedList {
   }
 }
 
-/** A record as a document in `encoding`: as bytes if it is in a block, otherwise as text. */
+/** Returns a record as a document in `encoding`: as bytes if the record is in a block, otherwise as text. */
 export function toDocument(
   record: MemoryRecord,
   resource: Resource,

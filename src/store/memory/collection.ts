@@ -10,42 +10,42 @@ import { Version } from "./collection-version.ts";
 import { Selections } from "./selections.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
-/** Changes that may wait for the next list: this many, and a share of the records. With more, blocks are made without being asked for. */
+/** Maximum pending changes: this number, or this share of the records if that is more. With more, new blocks are made without a request. */
 const mostWaiting = 1024;
 const waitingShare = 1 / 4;
 
 /** The records of one resource of one site. */
 export class Collection {
   readonly resource: Resource;
-  /** For long work on the records. */
+  /** Limits long computations on the records. */
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
-  /** The blocks, as of some changes ago. */
+  /** The blocks, without the changes in `#applying` and `#pendingChanges`. */
   #version: Version;
-  /** What has changed since `#version`, as far as blocks are being made of it. */
+  /** The changes after `#version` that are being put into blocks, by ID; undefined for a deleted record. */
   #applying: Changed = new Map();
-  /** What has changed since then. */
+  /** The changes after those in `#applying`, by ID; undefined for a deleted record. */
   #waiting = new Map<number, MemoryRecord | undefined>();
   #waitingBytes = 0;
-  /** The version that is being made. */
+  /** The next version, while it is being made in slices. */
   #next: Promise<Version> | undefined;
   #revision: number;
 
-  /** @param revision the site's at the last change to any of the records in `blocks` */
+  /** @param revision the revision of the last change to any record of the resource */
   constructor(resource: Resource, blocks: readonly Block[] = [], revision = 0) {
     this.resource = resource;
     this.#version = new Version(blocks, revision, 0);
     this.#revision = revision;
   }
 
-  /** The record with this ID, with every change so far. */
+  /** Returns the record with this ID after all changes so far; undefined if none exists. */
   get(id: number): MemoryRecord | undefined {
     if (this.#waiting.has(id)) return this.#waiting.get(id);
     if (this.#applying.has(id)) return this.#applying.get(id);
     return this.#version.get(id);
   }
 
-  /** Every record with every change so far, in no order. */
+  /** Yields all records after all changes so far, in no particular order. */
   *[Symbol.iterator](): Generator<MemoryRecord> {
     const changed = new Map([...this.#applying, ...this.#waiting]);
     for (const block of this.#version.blocks) {
@@ -54,20 +54,20 @@ export class Collection {
     for (const record of changed.values()) if (record) yield record;
   }
 
-  /** Stores the row of a change, whichever version of the program wrote it. */
+  /** Adds a change, as the row of the record after it. Any program version may have written the row. */
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
     if (this.#waiting.size > Math.max(mostWaiting, this.#version.size * waitingShare)) this.#catchUp();
   }
 
-  /** The records with every change so far. Long lists of changes are applied in slices. */
+  /** Returns the records with all changes so far. If many changes are pending, applies them in slices. */
   version(): MaybePromise<Version> {
     if (this.#waiting.size === 0) return this.#next ?? this.#version;
-    // The version that is being made may lack the latest changes.
+    // The version in progress may lack the latest changes: ask again after it.
     return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
   }
 
-  /** A collection with the same records, which changes by itself. Copies every change that is not part of the present version. */
+  /** Returns an independent collection with the same records. It shares the blocks; changes that are not in blocks yet are copied. */
   copy(): Collection {
     const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
     copy.#waiting = new Map([...this.#applying, ...this.#waiting]);
@@ -76,7 +76,7 @@ export class Collection {
     return copy;
   }
 
-  /** About how many bytes it takes. */
+  /** Estimates its memory, in bytes. */
   memoryUse(): number {
     return 1500 + this.#version.memoryUse() + this.#waitingBytes + this.selections.memoryUse();
   }
@@ -90,7 +90,7 @@ export class Collection {
 
   #catchUp(): void {
     if (this.#next) return;
-    // No request waits for it. The next list tries again and reports the failure.
+    // No request waits for the blocks, so a failure is ignored. The next list tries again and reports it.
     try {
       Promise.resolve(this.#applyAll()).catch(() => {});
     } catch {}
@@ -112,7 +112,7 @@ export class Collection {
     try {
       blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
     } catch (error) {
-      // As when memory is exhausted: the next request tries again.
+      // For example, memory is exhausted. The changes become pending again, so that the next request tries again.
       this.#waiting = new Map([...changed, ...this.#waiting]);
       this.#applying = new Map();
       throw error;

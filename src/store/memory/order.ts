@@ -1,4 +1,4 @@
-// The texts that records are filtered and sorted by.
+// The filters and orders of a list, and the texts of records that they compare.
 
 import type { Steps } from "../../lib/event-loop.ts";
 import { foldCase } from "../../lib/text.ts";
@@ -6,17 +6,20 @@ import { type StorefrontRecord, type Values, valueAt } from "../../model/record.
 import type { Leaf } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
 
-/** A text of a record: that of a field, or of the ID. */
+/** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
 export interface Facet {
-  /** Unique among the facets of a resource. */
+  /** Unique among the text sources of a resource. */
   readonly name: string;
   of(record: StorefrontRecord): string;
 }
 
-/** The texts of all fields and the ID together, a line each. */
+/** Stands for the texts of all fields and the ID together, one line each. */
 export const anyField = "any";
 
-/** The text in a field, in all of them, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
+/**
+ * Returns the text source for a field, for all fields (`anyField`), or for the ID if `leaf` is undefined.
+ * @param folded whether texts that differ only in upper and lower case become equal
+ */
 function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false): Facet {
   const of = (record: StorefrontRecord) => {
     if (leaf === anyField) return allTexts(record);
@@ -32,22 +35,22 @@ export interface Order {
   readonly descending: boolean;
 }
 
-// The root collation of Unicode: names sort as people expect, in any language of the server.
+// The root collation of Unicode. Names are sorted as people expect, whichever locale the server has.
 const collator = new Intl.Collator("und");
 
 /** The sort key of a record. */
 export interface SortKey {
   readonly id: number;
-  /** One for each facet of the order. */
+  /** One for each text source of the order (`facetsOf`). */
   readonly texts: readonly string[];
 }
 
-/** The facets of a sort key: the fields of the order, without the ID. */
+/** Returns the text sources of an order: its fields, without the ID. */
 export function facetsOf(sort: readonly Order[]): readonly Facet[] {
   return sort.flatMap(({ leaf }) => (leaf ? [toFacet(leaf)] : []));
 }
 
-/** Below 0 where `a` comes before `b`; 0 for the same record only. */
+/** Returns a number below 0 if `a` comes before `b`, and above 0 if it comes after `b`. Only the same record gives 0. */
 export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): number {
   let field = 0;
   for (const { leaf, descending } of sort) {
@@ -57,7 +60,7 @@ export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): num
   return a.id - b.id;
 }
 
-/** The number of records of `ordered` that come before `key`, by binary search. */
+/** Returns the number of records in `ordered` that come before `key`. Binary search. */
 export function placeFor(
   key: SortKey,
   ordered: readonly number[],
@@ -74,12 +77,12 @@ export function placeFor(
   return low;
 }
 
-/** A name that is unique among the orders of a resource. */
+/** Returns a name that is unique among the orders of a resource. */
 export function nameOfOrder({ leaf, descending }: Order): string {
   return `${descending ? "-" : ""}${facetName(leaf)}`;
 }
 
-/** A name that is unique among the texts of a record. */
+/** Returns a name for the text of a field, of all fields, or of the ID. */
 export function facetName(leaf: Leaf | typeof anyField | undefined): string {
   return leaf === anyField ? "*" : (leaf?.path ?? "ID");
 }
@@ -90,20 +93,20 @@ function allTexts(values: StorefrontRecord | Values): string {
     .join("\n");
 }
 
-/** Equal texts are common, and need no collation. */
+/** Compares two texts. Equal texts are common, and need no collation. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : collator.compare(a, b);
 }
 
 export interface RecordFilter {
-  /** `any` for all of them together, with `contains`; undefined for the ID. */
+  /** `any` for all fields and the ID together, only with `contains`; undefined for the ID. */
   readonly leaf: Leaf | typeof anyField | undefined;
   readonly operator: "equals" | "contains" | "in";
-  /** One text; for `in`, any number of them. */
+  /** One text; for `in`, any number of texts. */
   readonly values: readonly string[];
 }
 
-/** The IDs of the records that pass every filter, in ID order, in one pass over the records. */
+/** Returns the IDs of the records that pass every filter, in ID order. One pass over the records. */
 export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
   const byField = filters.filter(({ leaf }) => leaf).map(toTest);
@@ -122,7 +125,7 @@ export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]
   return picked;
 }
 
-/** Whether a record passes every filter. */
+/** Returns a function that tells whether a record passes every filter. */
 export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRecord) => boolean {
   const tests = filters.map(toTest);
   const facets = tests.map(({ facet }) => facet);
@@ -132,7 +135,7 @@ export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRec
   };
 }
 
-/** A filter on a facet. */
+/** A filter, as a test of a text. */
 interface Test {
   readonly facet: Facet;
   passes(text: string): boolean;
@@ -147,10 +150,10 @@ function toTest({ leaf, operator, values }: RecordFilter): Test {
   return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
 }
 
-/** Items sorted or merged between two pauses. */
+/** Items that are sorted or merged between two yields. */
 const itemsPerSortStep = 512;
 
-/** Sorts `items` into a new array: a stable merge sort that can pause. */
+/** Sorts `items` into a new array, with a stable merge sort in steps. */
 export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += itemsPerSortStep) {
@@ -179,10 +182,10 @@ function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: 
   return all;
 }
 
-/** Items between two pauses: some tens of microseconds. */
+/** Items that are filtered between two yields, in some tens of microseconds. */
 const itemsPerFilterStep = 4096;
 
-/** The items that pass, in their order. */
+/** Returns the items that pass, in their order. */
 export function* filtered<T>(items: readonly T[], passes: (item: T) => boolean): Steps<T[]> {
   const passing: T[] = [];
   for (let from = 0; from < items.length; from += itemsPerFilterStep) {

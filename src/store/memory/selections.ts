@@ -1,5 +1,5 @@
-// Selections: the IDs of the records that a list with `filter` or `sort` contains, in its order. They are kept. After a few changes,
-// only the changed records are moved.
+// A selection has the IDs of the records of a list with `filter` or `sort`, in the order of the list. Selections are cached. After a few
+// changes, a selection is patched: only the changed records are moved.
 
 import type { Steps } from "../../lib/event-loop.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
@@ -23,32 +23,36 @@ import {
 
 interface Selection {
   readonly ids: readonly number[];
-  /** The number of the version that it was made from. */
+  /** The number of the collection version from which it was made. */
   readonly version: number;
 }
 
-/** Limits of the kept selections of a collection: their number, and their bytes together. */
+/** Limits of the cached selections of a collection: their number, and their bytes together. */
 const maxSelections = 64;
 const maxBytes = 16 * 1024 * 1024;
-/** Maximum changes after which a selection is patched. After more, a new one is made. */
+/** Maximum changed records for a patch. After more changes, a new selection is made. */
 const maxRecent = 256;
 
-/** IDs that are gathered between two pauses. */
+/** IDs that are collected between two yields. */
 const idsPerStep = 4096;
 
 export class Selections {
-  /** The least recently used first. */
+  /** By name, the least recently used first. */
   readonly #kept = new Map<string, Selection>();
   readonly #limiter: WorkLimiter;
   #bytes = 0;
-  /** The IDs of the records that changed between each of the latest versions and the next one. */
+  /** For each of the latest collection versions, the IDs of the records that changed between this version and the next. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
   constructor(limiter: WorkLimiter) {
     this.#limiter = limiter;
   }
 
-  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws AbandonedWork */
+  /**
+   * Returns the IDs of the records of `version` that pass every filter, in the order of `sort`; ties are in ID order.
+   * @param isWanted whether the client still waits
+   * @throws AbandonedWorkError if no client waits for the selection any more
+   */
   select(
     version: Version,
     filters: readonly RecordFilter[],
@@ -64,7 +68,7 @@ export class Selections {
     );
   }
 
-  /** Stores the IDs of the records that changed between `version` and the next one. */
+  /** Remembers the IDs of the records that changed between `version` and the next version. */
   noteChanged(version: number, ids: ReadonlySet<number>): void {
     if (ids.size > maxRecent) this.#recent = [];
     else this.#recent.push({ version, ids: [...ids] });
@@ -72,7 +76,7 @@ export class Selections {
     while (count > maxRecent) count -= this.#recent.shift()?.ids.length ?? 0;
   }
 
-  /** About how many bytes the selections take. */
+  /** Estimates the memory of the selections, in bytes. */
   memoryUse(): number {
     return this.#bytes;
   }
@@ -88,13 +92,13 @@ export class Selections {
     if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
     const ids = yield* pick(version.blocks, filters);
     if (sort.length === 0) return ids;
-    // An order of all records serves every filter, so it is made and kept.
+    // Sort all records and cache this order, because it serves every filter.
     const ordered = yield* this.#ordered(version, sort);
     const passing = yield* setOf(ids);
     return yield* filtered(ordered, (id) => passing.has(id));
   }
 
-  /** All records in the order of `sort`. */
+  /** Returns the IDs of all records in the order of `sort`. */
   *#ordered(version: Version, sort: readonly Order[]): Steps<readonly number[]> {
     const name = JSON.stringify([[], sort.map(nameOfOrder)]);
     const kept = this.#kept.get(name);
@@ -102,7 +106,7 @@ export class Selections {
     return this.#keep(name, { ids, version: version.number });
   }
 
-  /** The IDs of the records that differ between two versions; undefined if they are no longer known. */
+  /** Returns the IDs of the records that differ between two versions; undefined if they are not known any more. */
   #changedBetween(from: number, to: number): ReadonlySet<number> | undefined {
     const changes = this.#recent.filter(({ version }) => version >= from && version < to);
     return from < to && changes.length === to - from ? new Set(changes.flatMap(({ ids }) => ids)) : undefined;
@@ -127,7 +131,7 @@ export class Selections {
   }
 }
 
-/** The IDs of all records, sorted. */
+/** Returns the IDs of all records in the order of `sort`. */
 function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<number[]> {
   const facets = facetsOf(sort);
   const keys: SortKey[] = [];
@@ -154,7 +158,7 @@ function* setOf(ids: readonly number[]): Steps<Set<number>> {
   return set;
 }
 
-/** The IDs of all records. */
+/** Returns the IDs of all records, in ID order. */
 function* idsOf(blocks: readonly Block[]): Steps<number[]> {
   const ids: number[] = [];
   for (const block of blocks) {
@@ -168,17 +172,17 @@ function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string
   return [facetName(leaf), operator, ...values];
 }
 
-/** About how many bytes a selection takes. */
+/** Estimates the memory of a selection, in bytes. */
 function bytesOf(name: string, { ids }: Selection): number {
   return 200 + 2 * name.length + 8 * ids.length;
 }
 
-/** Records that are put in their places between two pauses. */
+/** Changed records for which an index is searched between two yields. */
 const placesPerStep = 16;
-/** IDs that are merged between two pauses. */
+/** IDs that are merged between two yields. */
 const mergeSize = 4096;
 
-/** `before` without the records `changed`, and with those of them that belong to the selection of `version`, in their places. */
+/** Removes the `changed` records from the selection `before`. Inserts each changed record that passes the filters in `version` at its new index. */
 function* patched(
   before: readonly number[],
   changed: ReadonlySet<number>,
@@ -207,7 +211,7 @@ function* patched(
   return yield* merged(still, places);
 }
 
-/** `ids` with each key in front of the ID that is at its place. @param places in ascending order */
+/** Inserts the ID of each key into `ids`, before the ID that has the index `at`. @param places ascending by `at` */
 function* merged(
   ids: readonly number[],
   places: readonly { readonly key: SortKey; readonly at: number }[],

@@ -8,7 +8,7 @@ import { mostRecords } from "./block-list.ts";
 import { Collection } from "./collection.ts";
 import { type MemoryRecord, Snapshot } from "./snapshot.ts";
 
-/** The snapshot of a site that is read from the store, made in slices, and how many records it has. */
+/** Builds the snapshot of a site from the rows in the database, in slices. Returns it with the number of records of each resource. */
 export function makeSnapshot(
   site: number,
   { head, last, portions }: SiteContents,
@@ -33,18 +33,18 @@ async function takeAsync(loader: SiteLoader, portions: AsyncIterable<readonly Re
   for await (const portion of portions) await inSlices(loader.take(portion));
 }
 
-/** A resource whose rows are being taken in. */
+/** The rows of a resource that were added so far. */
 interface Loading {
-  /** Undefined for one that only another version of the program knows. */
+  /** Undefined for a resource that only another program version has. */
   readonly resource: Resource | undefined;
   readonly blocks: Block[];
-  /** Those that do not fill a block yet. */
+  /** Records for the next block. */
   records: MemoryRecord[];
   count: number;
   revision: number;
 }
 
-/** Makes the collections of a site from its rows, which come in portions: no more of them is in memory at once than a portion. */
+/** Builds the collections of a site from its rows. The rows come in chunks; only one chunk of rows is in memory at a time. */
 class SiteLoader {
   readonly #resources: readonly Resource[];
   readonly #loading = new Map<string, Loading>();
@@ -53,7 +53,7 @@ class SiteLoader {
     this.#resources = resources;
   }
 
-  /** Takes in the next rows, those of a resource in ID order. */
+  /** Adds the next rows. The rows of a resource must come in ID order. */
   *take(rows: readonly RecordRow[]): Steps<void> {
     for (const { resource, id, revision, body } of rows) {
       const loading = this.#of(resource);
@@ -68,7 +68,7 @@ class SiteLoader {
     }
   }
 
-  /** The collections of the resources that have rows, by name. */
+  /** Returns the collections of the resources that have rows, by name. Called once, after the last row. */
   collections(): Map<string, Collection> {
     const collections = new Map<string, Collection>();
     for (const [name, loading] of this.#loading) {
@@ -79,7 +79,7 @@ class SiteLoader {
     return collections;
   }
 
-  /** How many records came, those of unknown resources too. */
+  /** Returns the number of records by resource, unknown resources included. */
   counts(): RecordCounts {
     const counts: Record<string, RecordCount> = {};
     for (const [name, { count, revision }] of this.#loading) counts[name] = { count, revision };

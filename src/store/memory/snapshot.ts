@@ -1,24 +1,29 @@
-// How a site's records are kept in memory. A site is a `Snapshot`: the fold of its journal up to a revision, with a `Collection` of
-// records for each resource. A collection keeps its records in blocks of up to 128 neighbours, as the bytes that they have in
-// a JSON list; other encodings and the texts of fields are derived from a block when they are first asked for, and kept with it.
-// Blocks never change. A change waits in the collection until a list, a page or a selection is asked for; then the blocks that it
-// touches are replaced, which makes a new `Version` of the collection: the blocks at one moment, and the lists and pages made of
-// them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
-// with the number of records runs in slices (`lib/event-loop.ts`) on a version that stays as it is, while changes go on.
+// How the records of a site are stored in memory.
+//
+// A `Snapshot` has the records of a site as of a revision: all entries of the journal up to that revision, applied in order. For each resource
+// it has a `Collection`. A collection stores its records in blocks of up to 128 records with neighbouring IDs. A block holds the bytes of its
+// part of the JSON list. Other encodings and the texts of fields are derived from a block on first use, and stored in the block.
+//
+// Blocks never change. A change is pending in the collection until a request needs a list, a page or a selection. Then new blocks replace the
+// blocks with changed records. The result is a new `CollectionVersion`: the blocks of one moment, with the lists and pages that were made from
+// them. A list consists of the bytes of its blocks. So after a write, the new list shares all parts but one with the list before.
+//
+// Work that grows with the number of records runs in slices (`lib/event-loop.ts`). It reads one version, which stays unchanged while the
+// collection receives further changes.
 
 import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Collection } from "./collection.ts";
 
-/** A site in memory: the fold of its journal up to `revision`. */
+/** The records of a site in memory, as of `revision`. */
 export class Snapshot {
   readonly site: number;
   readonly epoch: string;
   revision: number;
-  /** The timeline on which this was found to be what is stored (`Head.timeline`). */
+  /** The last timeline on which this snapshot was found equal to the database (`Head.timeline`). */
   timeline: number | undefined;
-  /** The value of the generation of `Snapshots` when this was last found to be as new as the store. */
+  /** The commit generation of `SiteViews` when this snapshot was last found up to date; -1 before. */
   checked = -1;
   readonly #resources: readonly Resource[];
   readonly #collections: Map<string, Collection>;
@@ -26,7 +31,7 @@ export class Snapshot {
 
   /**
    * @param collections of the resources that have records, by name
-   * @param last the change `revision`, if it is known
+   * @param last the change with the number `revision`, if it is known
    */
   constructor(
     site: number,
@@ -48,17 +53,17 @@ export class Snapshot {
     return this.#named(resource.name) as Collection;
   }
 
-  /** The last change that it has, if that is known. */
+  /** The change with the number `revision`; undefined if unknown. */
   get last(): RecordChange | undefined {
     return this.#last;
   }
 
-  /** Whether this is the state at `head`. */
+  /** Whether this snapshot has the revision, epoch and timeline of `head`. */
   isAt(head: Head): boolean {
     return this.revision === head.revision && this.epoch === head.epoch && this.timeline === head.timeline;
   }
 
-  /** Applies the next change. One that is known already is skipped; false when others are missing before it. */
+  /** Applies the next change, and skips a change that was applied before. Returns false if changes before it are missing. */
   apply(change: RecordChange): boolean {
     if (change.revision <= this.revision) return true;
     if (change.revision !== this.revision + 1) return false;
@@ -70,15 +75,15 @@ export class Snapshot {
     return true;
   }
 
-  /** A snapshot of the same state, which changes by itself. */
+  /** Returns a snapshot with the same records. Later changes of one of the two do not affect the other. */
   async copy(): Promise<Snapshot> {
-    // What is not part of a version then is little.
+    // Put the pending changes into blocks, which the copy shares. `Collection.copy` copies changes that are still pending one by one.
     for (const collection of this.#collections.values()) await collection.version();
     const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
     return new Snapshot(this.site, this, this.#resources, collections, this.#last);
   }
 
-  /** About how many bytes it takes. */
+  /** Estimates its memory, in bytes. */
   memoryUse(): number {
     let use = 1500 + (this.#last?.body.length ?? 0);
     for (const collection of this.#collections.values()) use += collection.memoryUse();
@@ -89,7 +94,7 @@ export class Snapshot {
     return this.#collections.get(resource) ?? this.#make(resource);
   }
 
-  /** Collections are made when they are first needed: most sites have records of few resources. */
+  /** Creates a collection on first use, because most sites have records of few resources. Returns undefined for an unknown resource. */
   #make(name: string): Collection | undefined {
     const resource = this.#resources.find((one) => one.name === name);
     if (!resource) return undefined;
@@ -102,8 +107,8 @@ export class Snapshot {
 /** A record in memory. */
 export interface MemoryRecord {
   readonly id: number;
-  /** The site's revision at its last change. */
+  /** The revision of its last change. */
   readonly revision: number;
-  /** The record as it is declared, as JSON text. */
+  /** The record as JSON text, with the fields that this program version declares (`toDeclaredJson`). */
   readonly json: string;
 }

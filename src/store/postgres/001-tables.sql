@@ -1,5 +1,5 @@
--- Every key leads with the site, so that an engine that spreads tables over machines can spread the sites. A record that
--- was deleted keeps its row without a body: its ID is never used again.
+-- The primary key of each table with rows of a site begins with the site, so that a database on several machines can distribute the sites.
+-- A deleted record keeps its row, with null as its body, so that its ID is never used again.
 
 create table sites (
   id bigint primary key,

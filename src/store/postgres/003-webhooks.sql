@@ -1,7 +1,7 @@
--- Only adds tables, so older programs work on this database too.
--- webhook_state: where each webhook is. Its home is the name of the database in which it may deliver (table this_database).
--- webhook_attempts: the last ones, numbered per webhook.
--- this_database: a random name that is in no dump. A copy of this database elsewhere has another one.
+-- This migration only adds tables, so that older programs can use this database too.
+-- webhook_state: the cursor, the lease and the failures of each webhook. home is the name of the database that may deliver it (table this_database).
+-- webhook_attempts: the last delivery attempts, numbered per webhook.
+-- this_database: the random name of this database. No dump contains it, so a database that was filled from a dump has another name.
 
 create table webhook_state (
   site_id bigint not null,

@@ -12,16 +12,16 @@ export interface Host {
 
 export interface DatabaseAddress {
   readonly hosts: readonly Host[];
-  /** Undefined for the value of PGDATABASE, PGUSER or PGPASSWORD, as with other PostgreSQL clients. */
+  /** Undefined to use PGDATABASE, as other PostgreSQL clients do. The same holds for `user` (PGUSER) and `password` (PGPASSWORD). */
   readonly database: string | undefined;
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly tls: Tls;
-  /** Connections to one host at most. */
+  /** Maximum connections to one host. */
   readonly poolSize: number;
-  /** Milliseconds that the database has for one call. */
+  /** Time limit of one call, in milliseconds. */
   readonly timeout: number;
-  /** Whether statements are prepared. A pooler that gives each transaction another connection does not support it. */
+  /** Whether statements are prepared. A pooler that gives each transaction another connection does not support prepared statements. */
   readonly prepare: boolean;
 }
 
@@ -38,8 +38,8 @@ interface TlsOptions {
 const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", "prepare"];
 
 /**
- * Reads `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
- * @throws Refusal `bad-request` with the fault
+ * Parses `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
+ * @throws ProblemError `bad-request` that says what is invalid
  */
 export function readAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
@@ -60,7 +60,7 @@ export function readAddress(url: string): DatabaseAddress {
   };
 }
 
-/** The name of a host in messages. */
+/** Formats host and port for messages. */
 export function nameOf({ host, port }: Host): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,6 +1,7 @@
-// Tells the other processes which sites have changed, by NOTIFY (https://www.postgresql.org/docs/current/sql-notify.html).
+// Tells the other processes which sites have changed, by NOTIFY (https://www.postgresql.org/docs/current/sql-notify.html), and listens to them.
 //
-// Never in the transaction of the change: PostgreSQL commits transactions with notifications one at a time, in the whole database.
+// A notification is sent after the commit of the change, not in its transaction, because PostgreSQL commits transactions with notifications one at a
+// time, in the whole database. So a notification can be lost. Subscribers must also check for changes from time to time (`mayMissCommits`).
 
 import { randomized, sleep, startBackground } from "../../lib/background.ts";
 import type { CommitWatch, OnCommit } from "../../model/engine.ts";
@@ -10,36 +11,36 @@ import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 
-/** Milliseconds between two notifications at least. */
+/** Minimum milliseconds between two notifications. */
 const interval = 10;
-/** Milliseconds without notifications after one that failed, and after one that the database does not support. */
+/** Pause in milliseconds after a notification has failed; the second one if the database does not support notifications. */
 const pauseAfterFailure = 1000;
 const pauseWithoutNotify = 60_000;
-/** Sites that one notification names. PostgreSQL allows less than 8000 bytes. */
+/** Maximum sites that one notification names. PostgreSQL allows less than 8000 bytes. */
 const maxSites = 400;
-/** Milliseconds that `close` waits for the last notification. Listeners look by themselves as often as that. */
+/** Maximum milliseconds that `close` waits for the last notification. The checks of subscribers find the change after about the same time. */
 const closeTime = 250;
 
 export class CommitNotices {
   readonly #pool: Pool;
   readonly #followers = new Set<OnCommit>();
-  /** The sites that have changed since the last notification; undefined for any. */
+  /** The sites that have changed since the last notification; undefined if any site may have changed. */
   #changed: Set<number> | undefined = new Set();
   #sending: Promise<void> | undefined;
   readonly #closed = Promise.withResolvers<void>();
 
-  /** @param pool of one connection, for nothing else */
+  /** @param pool a pool of one connection, which nothing else uses */
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  /** Calls `onCommit` after each commit of this process, without the database. Returns a function that ends this. */
+  /** Calls `onCommit` after each commit of this process, without a message through the database. Returns a function that unsubscribes. */
   follow(onCommit: OnCommit): () => void {
     this.#followers.add(onCommit);
     return () => void this.#followers.delete(onCommit);
   }
 
-  /** To be called after each commit. @param sites that it changed; undefined for any */
+  /** Call this after each commit. @param sites the sites that the commit has changed; undefined if it may have changed any site */
   note(sites: readonly number[] | undefined): void {
     for (const follower of this.#followers) follower(sites);
     if (!sites) this.#changed = undefined;
@@ -48,14 +49,14 @@ export class CommitNotices {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Waits for `work`, which may change any site, and notes that. */
+  /** Waits for `work`, and then notifies that any site may have changed. */
   async noting<T>(work: Promise<T>): Promise<T> {
     const result = await work;
     this.note(undefined);
     return result;
   }
 
-  /** Sends what is left, if that does not take long, and closes the connection. */
+  /** Waits a short time until the last notification is sent, and closes the connection. */
   async close(): Promise<void> {
     this.#closed.resolve();
     if (this.#sending) await sleep(closeTime, this.#sending);
@@ -71,7 +72,7 @@ export class CommitNotices {
     this.#sending = undefined;
   }
 
-  /** Returns how long to pause. What is lost is noticed when the listeners look by themselves. */
+  /** Sends a notification. Returns the milliseconds to pause. If sending fails, subscribers find the changes when they check the next time. */
   async #send(sites: readonly number[]): Promise<number> {
     try {
       // Its commit waits for neither the disk nor a standby.
@@ -83,18 +84,18 @@ export class CommitNotices {
   }
 }
 
-/** The sites that a notification names; undefined for any. Other programs may send anything. */
+/** Returns the sites that a notification names; undefined for any other text, because other programs can send notifications too. */
 function sitesIn(payload: string): readonly number[] | undefined {
   return /^[0-9]{1,15}(, [0-9]{1,15}){0,399}$/.test(payload) ? payload.split(", ").map(Number) : undefined;
 }
 
-// Hears of the commits of other processes by LISTEN (https://www.postgresql.org/docs/current/sql-listen.html).
+// Listens to the commits of other processes by LISTEN (https://www.postgresql.org/docs/current/sql-listen.html).
 
-/** Milliseconds before another attempt, when the connection was lost, and when the database has no LISTEN. */
+/** Pause in milliseconds before the next attempt to listen: after the connection was lost, and if the database does not support LISTEN. */
 const pauseAfterLoss = 500;
 const pauseWithoutListen = 60_000;
 
-/** See `Engine.watchCommits`. */
+/** Implements `Engine.subscribeToCommits`. */
 export class CommitWatches {
   readonly #primary: Primary;
   readonly #notices: CommitNotices;
@@ -124,9 +125,9 @@ export class CommitWatches {
     for (const watch of this.#watches) watch.stop();
   }
 
-  /** Returns a function that ends it. */
+  /** Starts to listen in the background. Returns a function that stops this. */
   #listen(onCommit: OnCommit): () => void {
-    // A pooler that gives each transaction another connection has no LISTEN: the notifications would go to any client, or none.
+    // LISTEN does not work through a pooler that gives each transaction another connection: any client could get the notifications.
     if (!this.#primary.address.prepare) return () => {};
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     const listening = startBackground(
@@ -147,7 +148,7 @@ export class CommitWatches {
   }
 }
 
-/** Listens until `stopped`, on a connection of its own. @throws when it is lost */
+/** Listens on a separate connection until `stopped` resolves. @throws if the connection is lost */
 async function listenUntil(
   stopped: Promise<void>,
   isStopped: () => boolean,
@@ -159,12 +160,12 @@ async function listenUntil(
     await pool.use(async (connection, lease) => {
       connection.onNotify((payload) => onCommit(sitesIn(payload)));
       await connection.script(sql.listen);
-      // Notifications were missed until now.
+      // Earlier commits may have been missed.
       onCommit(undefined);
       while (!isStopped()) {
         lease.more();
         await sleep(primary.address.timeout / 2, stopped);
-        // A host that is gone without a word is noticed.
+        // This detects that the host has disappeared without closing the connection.
         await connection.script(sql.nothing);
       }
     });

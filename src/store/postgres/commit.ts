@@ -1,5 +1,5 @@
-// Writes: one transaction per batch, in two round trips. The first locks the sites and fetches what the batch may
-// change; the second writes what was decided and commits.
+// Commits batches: one transaction per batch, in two round trips. The first round trip locks the sites, and reads the rows that the batch may change.
+// Then `decideBatch` decides the outcomes. The second round trip stores the results and commits.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
@@ -31,10 +31,10 @@ import type { Lease, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction, together } from "./transaction-end.ts";
 
-/** How often a transaction that conflicts with another one is tried, the first time included. */
+/** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
 const maxAttempts = 5;
 
-/** See `Engine.commit`. `timeout` is the pool's, in milliseconds. */
+/** Implements `Engine.commit`. @param timeout the time limit of the pool, in milliseconds */
 export async function commitBatch(
   pool: Pool,
   timeout: number,
@@ -50,7 +50,7 @@ export async function commitBatch(
   }
 }
 
-/** See `Engine.commitTogether`. A transaction that conflicts with another one is not tried again. */
+/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeout as for `commitBatch` */
 export function commitTogether(
   pool: Pool,
   timeout: number,
@@ -70,8 +70,8 @@ export function commitTogether(
 }
 
 /**
- * Decides an atomic batch and stores the results, in a transaction that has begun.
- * @param onOutcomes gets the outcomes before anything is stored
+ * Decides an atomic batch and stores the results, in a transaction that the caller has begun.
+ * @param onOutcomes called with the outcomes before anything is stored
  */
 export async function decideAndWrite(
   connection: PostgresConnection,
@@ -86,7 +86,7 @@ export async function decideAndWrite(
   return written.outcomes;
 }
 
-/** See `Engine.tryWrite`. */
+/** Implements `Engine.probeWrite`. @param timeout as for `commitBatch` */
 export function tryCommit(pool: Pool, timeout: number): Promise<void> {
   return pool.commit(async (connection, lease) => {
     await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${sql.tryWrite}`);
@@ -102,7 +102,8 @@ async function transact(
 ) {
   const stored = await fetch(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
-  // What was stored before may be on this machine alone: a commit whose wait was cut short. The commit of a lock waits for all before it.
+  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. That write may be on this host only, if
+  // the wait of its commit for the standby was cancelled. The commit of a transaction that holds a lock waits for all earlier commits.
   const { outcomes } = written;
   const isRefused = outcomes.every(({ kind }) => kind === "refused") || (atomic && isStopped(outcomes, intents));
   if (isRefused) await connection.script("rollback");
@@ -110,7 +111,7 @@ async function transact(
   return outcomes;
 }
 
-/** @param begin the statements that begin the transaction, unless it has begun */
+/** Locks the sites of a batch, and reads the rows that it may change. @param begin statements that begin the transaction, if it has not begun */
 async function fetch(
   connection: PostgresConnection,
   intents: readonly Intent[],
@@ -124,7 +125,7 @@ async function fetch(
   const keyed = intents.flatMap(({ site, idempotency }) =>
     idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
   );
-  // Sent together and executed in this order: what is fetched is as of the lock.
+  // Sent together and executed in this order, so that the rows are read after the sites are locked.
   const admitting = admittingRows(intents);
   const fetchAdmitting = admitting.length === 0 ? "" : `; ${sql.fetchRevisions(admitting)}`;
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
@@ -135,7 +136,7 @@ async function fetch(
   const sites = await toStates(connection, locked[0] ?? []);
   const missing = numbers.filter((site) => !sites.has(site));
   const added = await addSites(connection, missing);
-  // Another process has just made one and written to it: what was fetched is outdated, and what is fetched now is as of the lock.
+  // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
   if (added.some(([, { revision }]) => revision > 0)) return fetch(connection, intents, found);
   for (const [site, state] of added) sites.set(site, state);
   await addEntries(connection, intents, found, sites);
@@ -162,7 +163,7 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/** Reads what has changed since writers found their records. Usually nothing has, which the rows of the sites say. */
+/** Reads the changes since writers found their records (`ifFound`). Usually the revision of the site shows that nothing has changed. */
 async function addEntries(
   connection: PostgresConnection,
   intents: readonly Intent[],
@@ -177,7 +178,7 @@ async function addEntries(
   }
 }
 
-/** Makes the rows of sites that are written to for the first time, and locks them. */
+/** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */
 async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => toSiteRow(id, newSite()));
@@ -186,7 +187,7 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   return [...(await toStates(connection, locked))];
 }
 
-/** Sends the rows of a batch. */
+/** Sends the statements that store the rows of a batch. Returns their promises. */
 function rowsOf(connection: PostgresConnection, stored: Stored, written: Written) {
   const { changes, rows, responses, newSites, sites } = written;
   const added = newSites.map((id) => toSiteRow(id, newSite()));
@@ -204,9 +205,9 @@ function rowsOf(connection: PostgresConnection, stored: Stored, written: Written
   ];
 }
 
-// What the rows of `sites` mean for a batch of writes.
+// Converts between rows of `sites` and the states of sites in a batch.
 
-/** The states of the rows of sites. The time of the last entry is queried where an older program may have written it. */
+/** Converts rows of `sites` to states, by ID. If an older program may have written the last journal entry of a site, reads the time of this entry. */
 async function toStates(connection: PostgresConnection, rows: readonly ResultRow[]): Promise<Map<number, SiteState>> {
   const last = rows.filter((row) => lastAt(row as StoredSite) === undefined);
   const keys = last.map(({ id, revision }) => ({ site_id: id, revision }));
@@ -230,7 +231,7 @@ function toState(row: StoredSite, lastEntryAt: number): SiteState {
   return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
 }
 
-/** A row of `sites`. */
+/** Converts a state to a row of `sites`. */
 export function toSiteRow(id: number, { counters, counts, ...state }: SiteState): object {
   return { id, ...state, counters: JSON.stringify(counters), ...writeCounts(state.revision, counts) };
 }

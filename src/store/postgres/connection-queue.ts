@@ -1,12 +1,14 @@
+// The connections of one pool: which caller gets a connection, and how many connections each host may have.
+
 import { type Host, nameOf } from "./address.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { unavailable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 export interface PoolUsage {
-  /** Connections that callers have, those under way to them included. */
+  /** Number of connections that callers use, including connections that are being opened for a caller. */
   readonly inUse: number;
-  /** Callers that wait. */
+  /** Number of callers that wait for a connection. */
   readonly waiting: number;
 }
 
@@ -16,19 +18,19 @@ interface Waiting {
   readonly hasEnded: () => boolean;
 }
 
-/** How long a connection is used, in milliseconds, so that load moves on to a database that was added or is back. */
+/** Maximum age of a connection in milliseconds, so that new connections spread the load to hosts that were added or have recovered. */
 const lifetime = 30 * 60 * 1000;
 
 /**
- * The connections of a pool: at most `size` to any one host, one for each caller, in the order of the calls. A connection
- * is opened when a caller needs it.
+ * The connections of a pool, at most `size` to each host. Each caller gets one connection, in the order of the calls. A connection is opened when a
+ * caller needs it.
  */
 export class ConnectionQueue {
   readonly #primary: Primary;
   readonly #size: number;
   readonly #idle: PostgresConnection[] = [];
   #waiting: Waiting[] = [];
-  /** The number of commits whose callers timed out and that still run in the database, by host. */
+  /** Number of abandoned commits by host: their callers timed out, but they still run in the database. */
   readonly #abandoned = new Map<string, number>();
   #taken = 0;
   #isClosed = false;
@@ -47,8 +49,8 @@ export class ConnectionQueue {
   }
 
   /**
-   * Waits for a connection. Each one is given back, also after a failure to connect (`giveBack(undefined)`).
-   * @param hasEnded whether the caller no longer waits; then nothing is connected for it
+   * Waits for a connection. The caller must give it back; if connecting fails, it must call `giveBack(undefined)`.
+   * @param hasEnded whether the caller no longer waits; then no connection is opened for it
    */
   take(hasEnded: () => boolean): Promise<PostgresConnection> {
     const { promise, resolve } = Promise.withResolvers<PostgresConnection>();
@@ -57,15 +59,15 @@ export class ConnectionQueue {
     return promise;
   }
 
-  /** Returns a connection to the queue, or undefined in the place of one that is closed. */
+  /** Gives a connection back to the queue. @param connection undefined if the connection was closed, or never opened */
   giveBack(connection: PostgresConnection | undefined): void {
     this.#taken--;
     this.#add(connection);
   }
 
   /**
-   * Counts a connection on which a commit may still run, until the database has ended it: so a host never has more than
-   * `size` of them. The connection is given back as well.
+   * Counts a commit that may still run on the connection, until the database has closed the connection. So at each host, connections in use and
+   * abandoned commits are never more than `size` together. The caller must also call `giveBack(undefined)`.
    */
   abandon({ host, ended }: PostgresConnection): void {
     this.#abandoned.set(host, (this.#abandoned.get(host) ?? 0) + 1);
@@ -76,9 +78,9 @@ export class ConnectionQueue {
   }
 
   /**
-   * Makes sure that another commit may run: one connection is left to other work where the pool has several. Where the primary
-   * has too many abandoned commits, only another host that has become the primary may run further ones.
-   * @throws Refusal `unavailable`
+   * Checks that another commit may start. Abandoned commits must leave one connection for other work, if the pool has several. If the current primary
+   * has too many of them, the commit may start only if another host has become the primary.
+   * @throws ProblemError `unavailable` if the commit may not start
    */
   async requireCommit(): Promise<void> {
     const limit = Math.max(1, this.#size - 1);
@@ -93,7 +95,7 @@ export class ConnectionQueue {
     }
   }
 
-  /** Closes the idle connections; the others are closed when they are given back. */
+  /** Closes the idle connections. The other connections are closed when they are given back. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
@@ -115,7 +117,7 @@ export class ConnectionQueue {
     }
   }
 
-  /** An idle connection, or a new one; undefined when the pool has as many as it may have. */
+  /** Returns an idle connection, or opens one. Returns undefined if the pool has reached its limit at all hosts. */
   #next(): PostgresConnection | Promise<PostgresConnection> | undefined {
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
       if (this.#isUsable(connection)) return connection;

@@ -1,3 +1,5 @@
+// One connection to a database server, which never reconnects. Also the time limit of a call.
+
 import postgres from "postgres";
 import { outdated } from "../database/site-state.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
@@ -6,19 +8,19 @@ import { codeOf, unavailable } from "./errors.ts";
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type ResultRow = Record<string, any>;
 
-/** Milliseconds that a host has at most to accept a connection. A command may give a call more time than that, but a host that is down stays down. */
+/** Maximum milliseconds until a host accepts a connection. A command may allow more time for a call, but waiting longer for a host does not help. */
 const maxConnectTime = 10_000;
 
 interface ConnectionOptions {
   /** Whether the host may be a standby. */
   readonly mayBeStandby?: boolean;
-  /** Called whenever someone begins to use the connection. */
+  /** Called when a caller starts to use the connection. */
   readonly onUse?: () => void;
 }
 
 /**
- * Connects to a host that is a primary, unless `mayBeStandby`.
- * @throws what went wrong, or Refusal `unavailable` when it is no primary or does not respond in time
+ * Connects to a host. The host must be a primary, unless `mayBeStandby`.
+ * @throws ProblemError `unavailable` if the host is not a primary or does not respond in time; for other failures, the error of postgres.js
  */
 export async function connect(
   host: Host,
@@ -31,22 +33,22 @@ export async function connect(
 }
 
 /**
- * One connection to the database, used by one caller at a time. It is never opened again once it is lost: what belongs to one
- * transaction must not continue in another session, as it would with a pool that reconnects by itself.
+ * One connection to the database, used by one caller at a time. A lost connection is never opened again, because a transaction must not continue in
+ * another session. That could happen with the pool of postgres.js, which reconnects automatically.
  */
 export class PostgresConnection {
   /** The host's name and port. */
   readonly host: string;
   /** When connecting began, in milliseconds as of `performance.now()`. */
   readonly openedAt = performance.now();
-  /** Resolves when the database has closed it too: then nothing that was sent over it is still under way there. */
+  /** Resolves when the database has closed the connection too. Then the database does not execute anything any more that was sent over it. */
   readonly ended: Promise<void>;
   readonly #prepare: boolean;
   readonly #driver: postgres.Sql;
   #session: postgres.ReservedSql | undefined;
   #timeline = 0;
   #isOpen = true;
-  /** Whether it was closed because its host was replaced, also before anyone used it. */
+  /** Whether the connection was closed because another host has replaced its host as the primary. */
   #isReplaced = false;
   #warning: string | undefined;
   #onLost: ((error: Error) => void) | undefined;
@@ -63,7 +65,7 @@ export class PostgresConnection {
     this.#driver = postgres({
       ...driverOptions(host, address),
       ...(mayBeStandby ? {} : { target_session_attrs: "primary" as const }),
-      // The types of postgres.js have this option only in its own `listen`, which opens another connection and reconnects by itself.
+      // In the types of postgres.js, only its `listen` has this option. But `listen` opens another connection, and reconnects automatically.
       ...{ onnotify: (_channel: string, payload: string) => this.#onNotify?.(payload) },
       onnotice: ({ severity, message }) => {
         if (severity === "WARNING") this.#warning = message;
@@ -79,7 +81,7 @@ export class PostgresConnection {
   /** Connects. `timeout` is in milliseconds. @throws as `connect` does */
   async begin(timeout: number): Promise<void> {
     let isLate = false;
-    // The limit of postgres.js ends with the handshake; the host may hang right after it.
+    // The time limit of postgres.js ends with the handshake, but the host may hang right after it.
     const limit = setTimeout(() => {
       isLate = true;
       void this.close();
@@ -101,36 +103,36 @@ export class PostgresConnection {
     return this.#isOpen;
   }
 
-  /** Whether someone uses it, and is to be told when it is lost. */
+  /** Whether a caller uses the connection. */
   get isUsed(): boolean {
     return this.#onLost !== undefined && this.#isOpen;
   }
 
-  /** The number of promotions in the host's history, counted from 1, when it was last read; 0 for a standby, and for an engine that does not report it. */
+  /** The timeline that was last read of the host, from 1 (timelines.ts); 0 for a standby, and for a database that does not report timelines. */
   get timeline(): number {
     return this.#timeline;
   }
 
-  /** Reads it again: that of a standby changes when it is promoted. */
+  /** Reads the timeline again, because a standby has another one after it is promoted. */
   async readTimeline(): Promise<number> {
     this.#timeline = await readTimeline(this.#openSession());
     return this.#timeline;
   }
 
-  /** Sends statements without parameters in one message. Returns the rows of each that returns rows. */
+  /** Sends statements without parameters in one message. Returns the rows of each statement that returns rows. */
   async script(text: string): Promise<ResultRow[][]> {
     return rowSets(await this.#openSession().unsafe(text).simple());
   }
 
-  /** Sends one statement, `parameters` being its `$1` and so on; one that is a JSON value is for `$1::json`. */
+  /** Sends one statement with `parameters` for its `$1`, `$2` and so on. A list of objects is sent as JSON, for `$1::json`. */
   async query(text: string, ...parameters: (string | number | readonly object[])[]): Promise<ResultRow[]> {
-    // The driver's type has no array of objects: the database asks for JSON, and the driver sends JSON.
+    // The type of the driver does not allow a list of objects. But the database asks for JSON, and the driver then sends JSON.
     return this.#openSession().unsafe(text, parameters as unknown as string[], { prepare: this.#prepare });
   }
 
-  /** The rows of one statement, `size` at a time; only in a transaction. */
+  /** Reads the rows of one statement, at most `size` at a time. Call this only in a transaction. */
   async *pages(text: string, size: number): AsyncGenerator<ResultRow[]> {
-    // Not by the cursor of postgres.js, whose `next()` is no promise at the end, and which takes a lost connection for the end.
+    // Do not use the cursor of postgres.js: its `next()` does not return a promise at the end, and it takes a lost connection for the end.
     await this.script(`declare pages no scroll cursor for ${text}`);
     for (let isLast = false; !isLast; ) {
       const [page = []] = await this.script(`fetch ${size} from pages`);
@@ -140,26 +142,26 @@ export class PostgresConnection {
     await this.script("close pages");
   }
 
-  /** Returns what the database warned of since the last call, and forgets it. */
+  /** Returns the last warning of the database since the last call of this method, if any. */
   takeWarning(): string | undefined {
     const warning = this.#warning;
     this.#warning = undefined;
     return warning;
   }
 
-  /** Calls `listener`, in place of the one before, when the connection is lost; undefined to call none. */
+  /** Sets or removes the function that is called when the connection is lost. If it is lost already, calls `listener` at once. */
   onLost(listener: ((error: Error) => void) | undefined): void {
     this.#onLost = listener;
     if (listener) this.#onUse?.();
     if (!this.#isOpen) listener?.(this.#lostError());
   }
 
-  /** Calls `listener`, in place of the one before, with each notification that the session listens for; undefined to call none. */
+  /** Sets or removes the function that is called with each notification that the session listens to. */
   onNotify(listener: ((payload: string) => void) | undefined): void {
     this.#onNotify = listener;
   }
 
-  /** Closes it at once, also while it is used: its host was replaced. */
+  /** Closes the connection at once, even if a caller uses it, because another host has replaced its host as the primary. */
   leave(): void {
     this.#isReplaced = true;
     const listener = this.#onLost;
@@ -167,7 +169,7 @@ export class PostgresConnection {
     listener?.(this.#lostError());
   }
 
-  /** Resolves at once, also when the database hangs. */
+  /** Closes the connection. Resolves at once, even if the database hangs. */
   close(): Promise<void> {
     this.#isOpen = false;
     return this.#driver.end({ timeout: 0 });
@@ -195,7 +197,7 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
     prepare,
     fetch_types: false,
     connect_timeout: Math.min(timeout, maxConnectTime) / 1000,
-    // Only for a connection that was never reserved: one in use is not idle in this sense.
+    // This closes only a connection that was never reserved: for postgres.js, a reserved connection is not idle.
     idle_timeout: 60,
     max_lifetime: null,
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -203,15 +205,15 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
   };
 }
 
-/** The rows of each statement. postgres.js returns one result for one statement and a list of results for several, those without rows among them. */
+/** Returns the rows of each statement that returns rows. postgres.js returns one result for one statement, but a list of all results for several. */
 function rowSets(results: ResultRow): ResultRow[][] {
   const all = ("command" in results ? [results] : results) as (ResultRow[] & { columns?: unknown })[];
   return all.filter((result) => Boolean(result.columns)).map((result) => [...result]);
 }
 
 /**
- * The timeline that the host writes to, the first statement on a connection: the first 8 digits of a WAL file's name, in
- * hexadecimal; 0 for a standby. Engines without WAL files do not have the functions.
+ * Reads the timeline that the host writes to: the first 8 digits of the name of a WAL file, in hexadecimal. Returns 0 for a standby, and for a
+ * database without WAL files, which lacks these functions. This is the first statement on a connection.
  */
 async function readTimeline(driver: Pick<postgres.Sql, "unsafe">): Promise<number> {
   try {
@@ -220,7 +222,7 @@ async function readTimeline(driver: Pick<postgres.Sql, "unsafe">): Promise<numbe
     );
     return Number.parseInt(String(row?.name).slice(0, 8), 16) || 0;
   } catch (error) {
-    // The other severities are those of a connection that was refused.
+    // Any other severity means that the host does not accept the connection.
     if ((error as { severity?: string }).severity === "ERROR") return 0;
     throw error;
   }
@@ -235,7 +237,7 @@ interface TimeLimit {
   readonly stop: () => void;
 }
 
-/** Starts a limit for what the database is asked; at the end, `passed` rejects with Refusal `unavailable`. */
+/** Starts a time limit for calls of the database. When the time is over, `passed` rejects with ProblemError `unavailable`. */
 export function createTimeLimit(milliseconds: number): TimeLimit {
   const { promise: passed, reject: fail } = Promise.withResolvers<never>();
   passed.catch(() => {});

@@ -11,7 +11,7 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction } from "./transaction-end.ts";
 
-/** @param timeout that of the pool, in milliseconds */
+/** Creates the calls that read and write credentials. @param timeout the time limit of the pool, in milliseconds */
 export function createCredentialStore(pool: Pool, timeout: number): CredentialStore {
   const first = (rows: unknown[] | undefined) => toCredential(rows?.[0] as CredentialRow | undefined);
   const change = (...statements: string[]) =>

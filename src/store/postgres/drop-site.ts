@@ -4,7 +4,7 @@ import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** See `Engine.dropSite`. */
+/** Implements `Engine.dropSite`. */
 export async function dropSite(primary: Primary, site: number): Promise<void> {
   const connection = await openConnection(primary);
   const run = (text: string) => step(connection, connection.script(text));

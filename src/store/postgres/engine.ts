@@ -1,3 +1,5 @@
+// The engine for many processes on many machines: its pools of connections, and its calls.
+
 import type { Engine, EngineMaintenance, Head, RecordCounts } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../database/consistency-check.ts";
@@ -25,10 +27,10 @@ import { commitWithoutWait } from "./transaction-end.ts";
 import { createWebhookStore } from "./webhooks.ts";
 
 /**
- * The engine for many processes on many machines.
- * @param url as in `readAddress`
- * @param minTimeout milliseconds that the database has for one call, unless the address has more
- * @throws Refusal `bad-request` for a bad address, `unavailable` when no primary responds or a newer program made the tables
+ * Opens a PostgreSQL database, and creates or upgrades its tables.
+ * @param url as for `readAddress`
+ * @param minTimeout minimum time limit of one call in milliseconds; the address may allow more
+ * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds or a newer program made the tables
  */
 export async function openPostgres(url: string, resources: readonly Resource[], minTimeout = 0): Promise<Engine> {
   const given = readAddress(url);
@@ -71,27 +73,27 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   };
 }
 
-/** Sites that are loaded at once, at most: each is in memory before it counts for `--memory`. */
+/** Maximum sites that are loaded at once: `--memory` counts the memory of a site only after its load. */
 const mostLoads = 4;
 
-/** The pools; `used` are those that share the address's `pool_size`. */
+/** Creates the pools. The pools in `used` share the `pool_size` of the address; `trials` has one more connection. */
 function createPools(primary: Primary) {
   const { poolSize } = primary.address;
-  // Every request reads heads, so they have a separate connection that no long work can delay.
+  // Every request reads heads, so this has a separate connection, which no long work can delay.
   const headsPool = new Pool(primary, 1);
-  // Many clients may read pages of sites that are not in memory. Without their own connections, all writes would wait for them.
+  // Many clients may read pages of uncached sites. Without separate connections for these reads, all writes would wait for them.
   const pageConnections = Math.floor((poolSize - 1) / 3);
   const connections = poolSize - 1 - pageConnections;
   const pool = new Pool(primary, connections);
   const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
-  // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
+  // Commits of `probeWrite` may wait for a standby that is down, and must not use the connections that reads and writes need.
   const trials = new Pool(primary, 1);
-  // A load has its connection for seconds. Two are left to look-ups and writes, if there are so many.
+  // A load uses its connection for seconds. Two connections are left for look-ups and writes, if the pool has at least three.
   const maxLoads = Math.max(1, Math.min(mostLoads, connections - 2));
   return { headsPool, pool, pagePool, maxLoads, trials, used: [...new Set([headsPool, pool, pagePool])] };
 }
 
-/** Opens a connection of each pool. */
+/** Opens one connection of each pool. */
 async function openFirst(pools: readonly Pool[]): Promise<void> {
   await Promise.all(pools.map((pool) => pool.use(async () => {})));
 }
@@ -101,7 +103,7 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
   return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
 }
 
-/** The commits of requests and commands. Other processes are told of them. */
+/** Creates the commits of requests and commands. After each, other processes are notified. */
 function createCommits(pool: Pool, timeout: number, notices: CommitNotices): Pick<Engine, "commit" | "commitTogether"> {
   return {
     async commit(intents, atomic) {

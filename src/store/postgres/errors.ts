@@ -1,15 +1,15 @@
-// Errors of PostgreSQL and of the connection to it, as refusals.
+// Converts errors of PostgreSQL, and of the connection to it, to ProblemErrors.
 
 import { messageOf } from "../../lib/errors-for-log.ts";
 import { Refusal } from "../../model/errors.ts";
 
-/** The SQLSTATE of a database error, or the system's code of a broken connection; empty for anything else. */
+/** Returns the SQLSTATE of a database error, or the code that the kernel or postgres.js gives a broken connection; empty for any other error. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
-/** Whether the database itself returned the error: then it is up, and the transaction was rolled back. */
+/** Whether the database itself returned the error. Then the database is running, and it has rolled back the transaction. */
 export function isDatabaseError(error: unknown): boolean {
   const code = codeOf((error instanceof Refusal && error.cause) || error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
@@ -20,17 +20,20 @@ export function isTimeout(error: unknown): boolean {
   return ["55P03", "57014"].includes(codeOf((error instanceof Refusal && error.cause) || error));
 }
 
-/** Whether the transaction conflicted with another one, so that it may succeed when it is repeated. */
+/** Whether the transaction conflicted with other transactions. It may succeed if it is repeated. */
 export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";
 }
 
-/** Whether the database does not have what was asked for: classes 0A and 42, an unsupported feature, syntax or function. */
+/** Whether the database does not support a feature, syntax or function (SQLSTATE classes 0A and 42). */
 export function isUnsupported(error: unknown): boolean {
   return /^(0A|42)[0-9A-Z]{3}$/.test(codeOf(error));
 }
 
-/** Errors that the database, the network or the operator causes are `unavailable`; any other is a fault of this program. */
+/**
+ * Converts an error that the database, the network or the operator has caused to a ProblemError `unavailable`. Returns any other error unchanged,
+ * because it is a bug of this program.
+ */
 export function fromPostgres(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = codeOf(error);
@@ -44,7 +47,7 @@ export function unavailable(detail: string, cause?: unknown): Refusal {
   return new Refusal("unavailable", detail, { retryAfter: 1, cause });
 }
 
-/** The refusal of a write of which it is not known whether it was done. */
+/** Returns the ProblemError for a write with an unknown outcome. */
 export function unknownOutcome(error: unknown): Refusal {
   return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
 }
@@ -61,7 +64,7 @@ const explanations: Record<string, string> = {
   "42P05": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
 };
 
-// Classes 08 connection, 40 rollback, 53 resources, 55 object not in prerequisite state, 57 operator intervention,
-// 58 and XX0 the system; the rest are codes of sockets and of postgres.js. https://www.postgresql.org/docs/current/errcodes-appendix.html
+// Classes of SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html): 08 connection, 40 rollback, 53 resources, 55 object not in
+// prerequisite state, 57 operator intervention, 58 system error, XX internal error. The other codes are those of sockets and of postgres.js.
 const outside =
   /^(08|40|53|55|57|58|XX)[0-9A-Z]{3}$|^25P03$|^(E[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+|ERR_[A-Z_]+|SASL_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;

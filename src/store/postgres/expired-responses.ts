@@ -2,22 +2,23 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 
-/** Sites that one statement searches, and sites that one transaction deletes from, at most. */
+/** Maximum sites that one statement searches. And maximum sites in one transaction that deletes responses. */
 const maxSitesPerSearch = 1000;
 const maxSitesPerPortion = 50;
 
 /**
- * See `Engine.deleteExpiredResponses`. Goes through the sites in rounds: every index leads with the site, so none finds the
- * oldest responses of all sites. `timeout` is the pool's, in milliseconds.
+ * Creates `Engine.deleteExpiredResponses`. It searches all sites in rounds, a limited number with each call, because every index begins with the site
+ * and cannot find the oldest responses of all sites.
+ * @param timeout the time limit of the pool, in milliseconds
  */
 export function createExpirySweep(pool: Pool, timeout: number) {
-  /** The last site that this round searched, and the sites with expired responses. */
+  /** ID of the last site that this round has searched, -1 before the first; and the IDs of sites with expired responses to delete. */
   let last = -1;
   let due: number[] = [];
-  /** Whether this round has found nothing so far. If it finds something, another round follows: another process may have locked some. */
+  /** Whether this round has found no expired response so far. Otherwise another round follows, because another process may have locked some. */
   let isClean = true;
 
-  /** Searches the next sites. Returns whether there is more to do. */
+  /** Searches the next sites for expired responses. Returns whether there is more to do. */
   async function search(before: number): Promise<boolean> {
     const [sites = []] = await pool.read((connection) =>
       connection.script(sql.oldestResponses(last, maxSitesPerSearch)),

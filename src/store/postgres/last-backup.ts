@@ -7,7 +7,7 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 
-/** The calls of an engine about its backups. @param timeout that of the pool, in milliseconds */
+/** Creates the calls that save and read the time of the last backup. @param timeout the time limit of the pool, in milliseconds */
 export function createBackupTimes(pool: Pool, timeout: number): Pick<Engine, "noteBackup" | "lastBackup"> {
   return {
     noteBackup: (at) =>
@@ -32,7 +32,7 @@ async function hasTable(connection: PostgresConnection): Promise<boolean> {
 
 async function createTable(connection: PostgresConnection): Promise<void> {
   try {
-    // What is then written is committed later, so with that the table is durable too.
+    // This commit need not wait: the time is committed after it, and that commit makes the table durable too.
     await commitWithoutWait(connection, `begin; ${createLastBackup}`);
   } catch (error) {
     if (!madeByAnother.includes(codeOf(error))) throw error;

@@ -1,4 +1,4 @@
-// Work that takes longer the larger the database is: each on a separate connection, with a long time limit.
+// Work that takes longer the larger the database is, such as a dump. It uses a separate connection, and has a long time limit for each step.
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { type TableName, tablesWith } from "../database/tables.ts";
@@ -8,21 +8,22 @@ import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction } from "./transaction-end.ts";
 
+/** Rows that one step of a dump reads. */
 const pageSize = 1000;
 
-/** Milliseconds for one step of such work. */
+/** Time limit of one step, in milliseconds. */
 const timeout = 15 * 60_000;
 
 interface DumpOptions {
-  /** The name of the table that has the rows, if it is another one. */
+  /** Returns the name under which the database has a table; by default, the name of the table itself. */
   readonly nameOf?: (table: TableName) => string;
-  /** The tables that there are, if some may be missing. */
+  /** The tables that exist; by default, all of them. */
   readonly present?: readonly TableName[];
-  /** Only the rows of this site. */
+  /** The site to read; by default, all sites. */
   readonly site?: number | undefined;
 }
 
-/** Every row of every table as of one moment, read on a separate connection. */
+/** Reads every row of every table as of one moment, on a separate connection. */
 export async function* dumpRows(
   primary: Primary,
   { nameOf = (table) => table, present, site }: DumpOptions = {},
@@ -44,7 +45,7 @@ export async function* dumpRows(
   }
 }
 
-/** Opens a connection outside the pools. @throws Refusal `unavailable` */
+/** Opens a connection outside the pools. @throws ProblemError `unavailable` */
 export async function openConnection(primary: Primary): Promise<PostgresConnection> {
   try {
     return await primary.connect();
@@ -53,7 +54,7 @@ export async function openConnection(primary: Primary): Promise<PostgresConnecti
   }
 }
 
-/** Waits for one step of `work`, until the connection is lost or the time is over. */
+/** Waits for `work`, which is one step. @throws ProblemError `unavailable` if the connection is lost or the time limit passes */
 export async function step<T>(connection: PostgresConnection, work: Promise<T>): Promise<T> {
   const limit = createTimeLimit(timeout);
   work.catch(() => {});
@@ -69,7 +70,7 @@ export async function step<T>(connection: PostgresConnection, work: Promise<T>):
 }
 
 /**
- * Commits, as one step. The connection is closed when the outcome is unknown: nothing else may follow then.
+ * Commits, as one step. If the outcome is unknown, closes the connection, because nothing may be sent after that.
  * @param last as for `commitTransaction`
  */
 export async function commitStep(connection: PostgresConnection, last?: string): Promise<ResultRow[][]> {

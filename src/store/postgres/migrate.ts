@@ -1,4 +1,5 @@
-// The tables and reporting views, brought up to this program's version by whichever process comes first.
+// Creates the tables and the reporting views, or upgrades them to the version of this program. If several processes start at the same time, one
+// process migrates the database, and the other processes wait.
 
 import type { Resource } from "../../model/resource.ts";
 import { type Addition, additionsOf, madeByNewer, type View, viewNameOf, viewOf } from "../database/tables.ts";
@@ -13,10 +14,10 @@ import { type Lease, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 
-/** Migrations that raise the version: older programs then refuse the database. */
+/** Migrations that raise the schema version. A program that does not know the version rejects the database. */
 const migrations: readonly string[] = [first];
 
-/** Migrations that do not raise it. */
+/** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
   "002-added-columns.sql": addedColumns,
   "003-webhooks.sql": webhooks,
@@ -28,18 +29,19 @@ const knownAdditions = additionsOf({
 interface Schema {
   /** The number of migrations that were applied. */
   readonly version: number;
-  /** The definitions of the reporting views, a line each. */
+  /** The definitions of the reporting views, one per line. */
   readonly views: string;
+  /** The additions that the database lacks. */
   readonly missing: readonly Addition[];
 }
 
-/** What this program makes of a database. */
+/** The additions and the views that this program needs. */
 interface Latest {
   readonly additions: readonly Addition[];
   readonly resources: readonly Resource[];
 }
 
-/** How long a process waits for another one that is migrating, in milliseconds. */
+/** Maximum milliseconds that a process waits for another process that is migrating. */
 const timeout = 60_000;
 
 const selectSchema = (additions: readonly Addition[]) =>
@@ -55,13 +57,16 @@ insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
 const lockSchema = "select id from storefront_schema where id = 1 for update";
 
 /**
- * Changing a table waits for those who read it, such as a backup, and makes all others wait. So an attempt waits for
- * `lockTimeout` milliseconds, and the next one begins `pause` later.
+ * A change of a table waits for transactions that read it, such as a backup, and blocks all later transactions meanwhile. So an attempt waits at most
+ * `lockTimeoutMs` milliseconds, and the next attempt follows `pause` milliseconds later.
  */
 const lockTimeout = 500;
 const pause = 1500;
 
-/** Makes the tables, or brings them up to date. Returns whether it made them. @throws Refusal `unavailable`, also when a newer program made them */
+/**
+ * Creates or upgrades the tables and views. Returns whether this process has created them.
+ * @throws ProblemError `unavailable`, also if a newer program made the tables
+ */
 export async function migrate(
   pool: Pool,
   primary: Primary,
@@ -89,8 +94,9 @@ async function readSchema(connection: PostgresConnection, { additions }: Latest)
 }
 
 /**
- * In any other encoding, one character that it does not have would make a whole batch fail, with the writes of other clients. SQL_ASCII
- * keeps the bytes as they are.
+ * Requires the encoding UTF8, or SQL_ASCII, which stores the bytes unchanged. In any other encoding, one character that the encoding lacks would make
+ * a whole batch fail, with the writes of other clients.
+ * @throws ProblemError `unavailable` for another encoding
  */
 function requireEncoding(encoding: string | null | undefined): void {
   if (encoding == null || ["UTF8", "SQL_ASCII"].includes(encoding)) return;
@@ -122,12 +128,12 @@ async function upgradeBetweenOthers(connection: PostgresConnection, lease: Lease
 }
 
 /**
- * The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. Returns whether this one made
- * the tables.
+ * Upgrades the tables and views in one transaction, which locks the row of `storefront_schema`. So one process migrates, and the other processes then
+ * find nothing to do. Returns whether this process has created the tables.
  */
 async function upgrade(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
   await makeLock(connection);
-  // In a second statement: the one that waits for the lock reads what was there before the wait.
+  // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
   const schema = toSchema(rows?.[0] as ResultRow, latest.additions);
   if (!isCurrent(schema, latest)) {
@@ -143,14 +149,14 @@ async function upgrade(connection: PostgresConnection, lease: Lease, latest: Lat
   return schema.version === 0;
 }
 
-/** The errors of PostgreSQL when another session makes the same table at the same moment. */
+/** The SQLSTATEs that PostgreSQL returns if another session creates the same table at the same moment. */
 export const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
-/** Makes the table with the lock, and tries again when another process makes it at the same moment. */
+/** Creates the table with the lock. Tries again if another process creates it at the same moment. */
 async function makeLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
-      // What the upgrade commits comes later, so with that this is durable too.
+      // This commit need not wait: the upgrade is committed after it, and that commit makes the table durable too.
       await commitWithoutWait(connection, `begin; ${makeSchema}`);
       return;
     } catch (error) {
@@ -163,15 +169,15 @@ async function makeLock(connection: PostgresConnection): Promise<void> {
 /** The definitions of views by name. */
 type Definitions = ReadonlyMap<string, string>;
 
-/** Whether `views`, the definitions of the views that exist, has every view and column that this program declares. */
+/** Whether the existing views have every column that this program declares. @param views the definitions of the existing views, one per line */
 function areViewsCurrent(views: string, resources: readonly Resource[]): boolean {
   return outdatedViews(readDefinitions(views), resources).length === 0;
 }
 
 /**
- * Makes the reporting view of each resource, or adds columns at its end, so that views of others that read it stay.
- * @param views the definitions of the views that exist, a line each
- * @returns the same for those that now exist
+ * Creates the reporting view of each resource, or adds columns at its end, so that views of other programs that read it stay valid.
+ * @param views the definitions of the existing views, one per line
+ * @returns the definitions of all views after this, one per line
  */
 async function makeViews(
   connection: PostgresConnection,
@@ -180,7 +186,7 @@ async function makeViews(
 ): Promise<string> {
   const definitions = new Map(readDefinitions(views));
   for (const { name, text } of outdatedViews(definitions, resources)) {
-    // A view without a known definition cannot be replaced: its columns may be others.
+    // A view with an unknown definition is dropped, because it may have other columns, and then it could not be replaced.
     if (!definitions.has(name)) await connection.script(`drop view if exists "${name}"`);
     await connection.script(text);
     definitions.set(name, text);

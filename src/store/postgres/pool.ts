@@ -1,4 +1,14 @@
-// The connections of one process, each used by one caller at a time and for a limited time.
+// The pools of a process: each call gets one connection and a time limit, and ends with a known or an unknown outcome.
+//
+// Unknown outcomes: a caller reports `committing` before it sends its commit. If the call fails after the report, its outcome is unknown, unless the
+// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that may be lost are not reported.
+//
+// Abandoned commits: a commit that waits for a synchronous standby continues in the database, even if its caller times out and its connection is
+// closed. Until the database has ended it, this abandoned commit counts as a connection. Abandoned commits leave one connection of a pool for other
+// work, if the pool has several (connection-queue.ts).
+//
+// Repeated reads: work that only reads is repeated if its connection was lost or its host is outdated. It is not repeated if the database is slow,
+// cannot be reached or returns another error.
 
 import { outdated } from "../database/site-state.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
@@ -6,17 +16,17 @@ import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailable, unknownOutcome } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-/** What a caller reports while it has a connection. */
+/** How a caller reports its progress while it uses a connection. */
 export interface Lease {
-  /** The database has responded: the caller's time starts again. */
+  /** Restarts the time limit. To be called after the database has responded, if more work follows. */
   more(): void;
-  /** From now on it is unknown, unless the database returns an error, whether the work was done. */
+  /** To be called before a commit is sent. If the call fails from now on, its outcome is unknown, unless the database itself returns the error. */
   committing(): void;
 }
 
 export type Work<T> = (connection: PostgresConnection, lease: Lease) => Promise<T>;
 
-/** What a caller has of the pool. */
+/** The state of one call. */
 interface Loan {
   connection: PostgresConnection | undefined;
   isCommitting: boolean;
@@ -24,18 +34,18 @@ interface Loan {
   hasEnded: boolean;
 }
 
-/** How often something is read, the first time included. */
+/** Maximum attempts of a read, including the first. */
 const maxReads = 3;
 
-/** A pool of connections to the primary. Nothing is connected before it is needed. */
+/** A pool of connections to the primary. A connection is opened when a call needs it. */
 export class Pool {
   readonly #primary: Primary;
   readonly #timeout: number;
   readonly #connections: ConnectionQueue;
 
   /**
-   * @param size connections to any one host at most
-   * @param timeout milliseconds that the database has for one call
+   * @param size maximum connections to each host
+   * @param timeout time limit of one call, in milliseconds
    */
   constructor(primary: Primary, size: number, timeout = primary.address.timeout) {
     this.#primary = primary;
@@ -44,8 +54,8 @@ export class Pool {
   }
 
   /**
-   * Runs `work` with a connection, which is closed unless `work` succeeds in time.
-   * @throws Refusal `unavailable`
+   * Runs `work` with a connection. If `work` fails or does not end in time, the connection is closed.
+   * @throws ProblemError `unavailable`, or the error of `work`
    */
   async use<T>(work: Work<T>): Promise<T> {
     if (this.#connections.isClosed) throw unavailable("the database was closed");
@@ -54,7 +64,7 @@ export class Pool {
     const borrowing = this.#borrow(loan);
     try {
       const connection = await Promise.race([borrowing, limit.passed]);
-      // Not a promise that belongs to the connection: it would retain the result of every caller as long as it lives.
+      // This is a callback, because a promise of the connection would keep the result of every caller in memory as long as the connection lives.
       connection.onLost(limit.fail);
       const lease: Lease = {
         more: limit.restart,
@@ -75,7 +85,7 @@ export class Pool {
     }
   }
 
-  /** The same for work that changes nothing: repeated when a connection turns out to be dead or the host outdated. */
+  /** Runs `work`, which must not change anything, as `use` does. Repeats it if the connection was lost or its host is outdated. */
   async read<T>(work: Work<T>): Promise<T> {
     const started = performance.now();
     for (let attempt = 1; ; attempt++) {
@@ -89,9 +99,8 @@ export class Pool {
   }
 
   /**
-   * The same for work that commits. A commit that waits for a standby continues when its caller has timed out and the
-   * connection was closed, so it counts as a connection until the database has ended it. One connection is left to other
-   * work, if there are several.
+   * Runs `work`, which commits, as `use` does.
+   * @throws ProblemError `unavailable`, also if too many abandoned commits still run, or if the outcome is unknown
    */
   async commit<T>(work: Work<T>): Promise<T> {
     await this.#connections.requireCommit();
@@ -106,7 +115,7 @@ export class Pool {
     return this.#connections.close();
   }
 
-  /** Takes a connection for `loan`; one that comes when the loan has ended is given back. */
+  /** Waits for a connection for `loan`. If the loan has ended before, gives the connection back at once. */
   async #borrow(loan: Loan): Promise<PostgresConnection> {
     try {
       const connection = await this.#connections.take(() => loan.hasEnded);
@@ -124,7 +133,7 @@ export class Pool {
     throw unavailable(`${connection.host} is no longer the primary`, { code: outdated });
   }
 
-  /** Closes the connection on which something went wrong. Returns what to throw. */
+  /** Ends a loan that has failed, and closes its connection. Returns the error to throw. */
   #end(loan: Loan, error: unknown): unknown {
     loan.hasEnded = true;
     const { connection, isCommitting } = loan;
@@ -132,7 +141,7 @@ export class Pool {
     if (connection) {
       const isLost = !isDatabaseError(error);
       if (isLost) this.#primary.distrust(connection);
-      // Locks that are never released, too, are those of a host on which commits wait for a standby in vain.
+      // A timeout can also mean that the host was replaced. Its commits then wait for a standby in vain, and never release their locks.
       if (isLost || isTimeout(error)) this.#primary.compare();
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
@@ -142,7 +151,7 @@ export class Pool {
   }
 }
 
-/** Whether the connection was lost or the host outdated, rather than the database being slow, absent or unwilling. */
+/** Whether to repeat a read after `error`: its connection was lost, or its host is outdated. */
 function isWorthAnother(error: unknown): boolean {
   const code = codeOf((error as Error).cause ?? {});
   return code === outdated || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);

@@ -1,4 +1,10 @@
-// Finds the primary among the hosts, and decides which connections still lead to it.
+// Finds the primary among the hosts, and decides which connections may still be used.
+//
+// Grace: all hosts are tried at the same time. After the first primary has responded, the other hosts have 200 ms more (`grace`), because a replaced
+// primary may respond first. If several hosts act as primary, the host on the highest timeline is used: it has replaced the others (timelines.ts).
+//
+// Trust: a connection is trusted if its host is the newest primary that this process has seen. After any connection to a host has failed, older
+// connections to this host are not trusted any more, because the host may hang or have been replaced.
 
 import { messageOf } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
@@ -6,9 +12,9 @@ import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
 import { Timelines, TimelineWatch } from "./timelines.ts";
 
-/** How long the other hosts have to respond after the first primary was found, in milliseconds. */
+/** Milliseconds in which the other hosts must respond after the first primary was found. */
 const grace = 200;
-/** The pause before a host that is no primary is tried again, while another has not responded yet, in milliseconds. */
+/** Pause in milliseconds before a host that is not the primary is tried again, while another host has not responded yet. */
 const pause = 200;
 
 export interface Primary {
@@ -16,18 +22,18 @@ export interface Primary {
   /** The host that was last found to be the primary, as in `PostgresConnection.host`. */
   readonly current: string | undefined;
   /**
-   * Connects to the primary among `hosts` (all of them when not given). All are tried at once, so that a dead one causes no
-   * delay; of several primaries, the one on the highest timeline is used.
-   * @throws what went wrong, or Refusal `unavailable` with every host's reason
+   * Connects to the primary among `hosts`, by default all hosts. All are tried at the same time, so that a dead host causes no delay.
+   * @throws the error that a database has returned, if any; otherwise the error of the only host, or ProblemError `unavailable` with the reason of
+   *   each host
    */
   connect(hosts?: readonly Host[]): Promise<PostgresConnection>;
   /** Whether a connection is to the newest primary that this process has seen. */
   isNewest(connection: PostgresConnection): boolean;
-  /** Whether it is, and no connection to its host has failed since it was opened. */
+  /** Whether a connection is to the newest primary, and no connection to its host has failed since this one was opened. */
   trusts(connection: PostgresConnection): boolean;
-  /** Stops trusting all connections to the same host that are open now: the host hangs, is gone, or was replaced. */
+  /** Stops trusting all connections to the same host that are open now, because the host hangs, has disappeared, or was replaced. */
   distrust(connection: PostgresConnection): void;
-  /** Looks now whether another host has replaced the one in use. */
+  /** Starts to check whether another host has replaced the one in use. */
   compare(): void;
   close(): void;
 }
@@ -36,7 +42,7 @@ export function createPrimary(address: DatabaseAddress): Primary {
   let current: string | undefined;
   const timelines = new Timelines();
   const watch = new TimelineWatch(address, timelines, () => current);
-  /** By host, the time after which its connections were opened that are trusted (`performance.now()`). */
+  /** A time for each host (`performance.now()`): connections to the host are trusted if they were opened after it. */
   const trustedSince = new Map<string, number>();
 
   async function tryHost(host: Host): Promise<PostgresConnection> {
@@ -86,7 +92,7 @@ async function searchAll(hosts: readonly Host[], tryHost: TryHost): Promise<Post
   return choose(searches);
 }
 
-/** Tries a host, repeatedly while another does not respond: a standby may be promoted in its place meanwhile. */
+/** Tries a host, and repeats that while another host has not responded: the other host may be a dead primary, which this standby will replace. */
 async function search(
   attempt: () => Promise<PostgresConnection>,
   isAnyPending: () => boolean,
@@ -103,7 +109,7 @@ async function search(
   }
 }
 
-/** Returns the connection on the highest timeline, of those that are open in time. Closes the others, also those that come later. */
+/** Returns the connection on the highest timeline among those opened in time. Closes all other connections, also if they are opened later. */
 async function choose(searches: readonly Promise<PostgresConnection>[]): Promise<PostgresConnection> {
   const found: PostgresConnection[] = [];
   let chosen: PostgresConnection | undefined;
@@ -122,7 +128,7 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
   return chosen;
 }
 
-/** Why no host can be used: an error of a database, which an operator can act on, or the errors of all hosts. */
+/** Returns the error to throw if no host can be used: the error of a database, because the operator can act on it, or the errors of all hosts. */
 function mostUseful(errors: readonly unknown[], hosts: readonly Host[]): unknown {
   const returned = errors.find(isDatabaseError);
   if (returned || errors.length === 1) return returned ?? errors[0];

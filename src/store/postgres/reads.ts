@@ -1,4 +1,4 @@
-// What is read of one site: a record, a page, or all of it.
+// Reads of one site: one record, a page of records, or all rows. And reads of its journal.
 
 import { Slots } from "../../lib/concurrency.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -12,12 +12,12 @@ import { lookUp, sql } from "./statements.ts";
 
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 
-/** Rows that are fetched at once: what comes of them delays others by about a millisecond. */
+/** Rows per chunk. Processing a chunk blocks other requests for about a millisecond. */
 const portionSize = 500;
 
 /**
- * @param pagePool for pages, which other reads and writes do not wait for
- * @param maxLoads whole sites that are read at once: fewer than `pool` has connections, since a load has one for seconds
+ * @param pagePool the pool for pages, so that other reads and writes do not wait for pages
+ * @param maxLoads maximum sites that are read as a whole at once: fewer than the connections of `pool`, because a load uses a connection for seconds
  */
 export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
   const slots = new Slots(maxLoads);
@@ -48,7 +48,7 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       }),
     readSite: (site, use, minHead) => {
       const read = () => readSite(site, use, minHead);
-      // The system site is needed for everything else.
+      // The system site does not wait, because all requests need it.
       return site === systemSite ? read() : slots.run(read);
     },
   };
@@ -65,14 +65,17 @@ async function* portionsOf(
   }
 }
 
-/** The record in a row of a site and a record; undefined where there is none. */
+/** Returns the record in a row that joins a site and a record; undefined without a record. */
 function toRecord(row: ResultRow | undefined): RecordRow | undefined {
   if (row?.id === undefined || row.id === null) return undefined;
   const { resource, id, record_revision: revision, body } = row;
   return { resource, id, revision, body };
 }
 
-/** A site that was never written to has no row. */
+/**
+ * Converts a row of `sites`. @param row undefined for a site that was never written to
+ * @throws ProblemError `unavailable` if the site is behind `minHead`
+ */
 function toState(
   connection: PostgresConnection,
   row: ResultRow | undefined,
@@ -84,14 +87,14 @@ function toState(
   return { head, counts: readCounts({ revision: head.revision, live, live_revision }) };
 }
 
-// What is read of the journal of one site.
+// Reads of the journal of one site.
 
 type JournalReads = Pick<Engine, "since" | "journal">;
 
-/** More than a journal has. */
+/** The limit for reading all changes: more than any journal has. */
 const maxChanges = 1_000_000_000;
 
-/** @param pagePool for the pages of a journal, which many clients may read */
+/** @param pagePool the pool for pages of a journal, which many clients may read at once */
 export function createJournalReads(pool: Pool, pagePool: Pool): JournalReads {
   return {
     since: (site, revision, options = {}) =>
@@ -124,7 +127,7 @@ async function readJournal(
   return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }
 
-/** The head in a row of `sites`. A site that was never written to has no row. */
+/** Returns the head in a row of `sites`. @param row undefined for a site that was never written to */
 export function toHead(
   row: { revision?: number; epoch?: string } | undefined,
   { timeline }: Pick<PostgresConnection, "timeline">,

@@ -9,7 +9,7 @@ import { toHead } from "./reads.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 
-/** See `Engine.renew`. */
+/** Implements `Engine.renewEpochs`. */
 export async function renewHistories(primary: Primary): Promise<number> {
   const connection = await openConnection(primary);
   try {
@@ -23,7 +23,7 @@ export async function renewHistories(primary: Primary): Promise<number> {
   }
 }
 
-/** See `Engine.renewSite`. `timeout` is the pool's, in milliseconds. */
+/** Implements `Engine.renewSite`. @param timeout the time limit of the pool, in milliseconds */
 export function renewSite(pool: Pool, timeout: number, site: number, epoch: string): Promise<Head> {
   return pool.use(async (connection) => {
     const rows = await connection.script(`${sql.begin(timeout)}; ${sql.lockSite(site)}`);
@@ -34,7 +34,7 @@ export function renewSite(pool: Pool, timeout: number, site: number, epoch: stri
     }
     const renewed = { ...head, epoch: randomText(8) };
     await connection.query(sql.putEpoch, site, renewed.epoch);
-    // Reads wait for this, and they go on without a standby. The next write makes it durable with itself.
+    // Reads wait for this commit, and must work without a standby, so it does not wait for one. The next write makes it durable too.
     await commitWithoutWait(connection);
     return renewed;
   });

@@ -1,4 +1,4 @@
-// Fills a new site, see store/database/site-state.ts.
+// Imports the rows of a new site in chunks; store/database/site-state.ts explains how.
 
 import type { DumpedRow, Head } from "../../model/engine.ts";
 import { mayFill, newFillingEpoch, newSite, notFilling, unfitRow } from "../database/site-state.ts";
@@ -10,7 +10,7 @@ import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** See `Engine.fillSite`. */
+/** Implements `Engine.importSiteRows`. */
 export async function fillSite(primary: Primary, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
   const epoch = newFillingEpoch();
   const first: Portion = { table: "sites", rows: [toSiteRow(site, { ...newSite(), epoch }) as DumpedRow["row"]] };
@@ -26,14 +26,14 @@ export async function fillSite(primary: Primary, site: number, rows: AsyncIterab
   }
 }
 
-/** @param isFit whether the row of the site is the one that it must have */
+/** Stores one chunk in one transaction. @param isFit whether the site may be imported, given its row, which is locked */
 async function store(
   connection: PostgresConnection,
   site: number,
   isFit: (found: Head | undefined) => boolean,
   { table, rows }: Portion,
 ): Promise<void> {
-  // The lock prevents that a restore replaces the tables, or `dropSite` removes rows, before the commit.
+  // The lock prevents that a restore replaces the tables, or that `dropSite` deletes rows, before the commit.
   const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
   if (!isFit(found as Head | undefined)) throw notFilling();
   await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));

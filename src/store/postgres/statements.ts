@@ -1,8 +1,19 @@
-// Every statement of the engine, its columns from the declaration of the tables. Numbers are written into a statement; text
-// is always a parameter. Rows are one parameter: a JSON array of objects, whose members are the columns.
+// The statements of the engine. Their columns come from the declaration of the tables (store/database/tables.ts). Whole numbers are written into a
+// statement, texts are always parameters. Rows are one parameter: a JSON array of objects that have the columns as members.
 //
-// They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no sequences, and every statement that touches a
-// site names it. LISTEN and NOTIFY are the exception: where they fail, changes are noticed a little later.
+// The statements use only features that Citus, CockroachDB and YugabyteDB have too: no advisory locks, no sequences, and every statement about a
+// site names the site. LISTEN and NOTIFY are the exception: if they do not work, other processes find changes a little later.
+//
+// A plan must not depend on the statistics of the tables. They may be old, because PostgreSQL analyzes a table only from time to time, and keeps the
+// plan of a prepared statement. So the statements use the following tricks. Tests are in test/postgres-plans.test.ts and postgres-kept-plans.test.ts.
+//
+//   `set local enable_seqscan = off` in `byKeys`: A look-up by keys does not read the whole table.
+//   `cross join lateral (... limit 1)` in `fetch`: The rows of a site are not all read for a join.
+//   `between x and x ... order by x` in `fetch`: Keys are not looked up in another index, which also begins with the site.
+//   `declare ... cursor` in `entries`: For one page of a journal, the entries after the page are not sorted.
+//   `where (key) in (select key ...)` in `deleteSome`: The rows of a site are not all compared with each row to delete.
+//   `union all` in `fetchRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
+//   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
 import { systemSite } from "../../model/limits.ts";
 import {
@@ -18,22 +29,22 @@ import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from ".
 import type { SystemRow } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
-/** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
+/** Minimum milliseconds after which the database ends an idle transaction: its process may not respond any more, and its locks block others. */
 const minIdleTimeout = 10_000;
 
 /** The channel of the notifications of commits. Channels belong to a database. */
 const channel = "storefront_commits";
 
 /**
- * For a transaction whose statements look up by keys. The plan of a prepared statement is kept, and one that was made while a table had few
- * rows may read the whole table: also when it has a million, until PostgreSQL analyzes it. CockroachDB accepts the setting and ignores it.
+ * The setting for a transaction that looks rows up by keys. PostgreSQL keeps the plan of a prepared statement. A plan that was made while a table had
+ * few rows may read the whole table, even when the table has a million rows, until PostgreSQL analyzes it. CockroachDB ignores the setting.
  */
 const byKeys = "set local enable_seqscan = off";
 
-/** Rows of a removed site that one transaction deletes at most. */
+/** Maximum rows of a removed site that one transaction deletes. */
 const maxDropped = 2000;
 
-/** The row of a site `$1`, with each row of records that `which` leaves of resource `$2` beside it, and alone where there is none. */
+/** Selects the row of site `$1`, joined with each record of resource `$2` that `which` selects; without such a record, the row of the site alone. */
 const siteWith = (which: string, more = "") =>
   `select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body${more} from sites left join lateral (
   select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 ${which}
@@ -68,7 +79,7 @@ export const sql = {
     `select ${changeColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
-  /** Of the changes after a revision the last ones, in reverse order. */
+  /** Selects the last `limit` changes after a revision, the latest first. */
   lastChanges: ({ site, revision, limit }: Readonly<Record<"site" | "revision" | "limit", number>>) =>
     `select revision, resource, id, ${operationColumn}, body from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision desc limit ${list([limit])}`,
@@ -81,28 +92,31 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   setFloor: (site: number, floor: number) => `update sites set floor = ${list([floor])} where id = ${list([site])}`,
 
   /**
-   * A page of a journal, in a transaction. The plan for a cursor begins with the first rows at once: before the table is first analyzed,
-   * PostgreSQL would otherwise sort all entries that follow, which it takes to be few.
+   * Reads a page of a journal, only in a transaction. PostgreSQL plans a cursor so that it returns the first rows soon. Without the cursor, it would
+   * sort all later entries, because it assumes that they are few until the table is analyzed for the first time.
    */
   entries: (site: number, revision: number, limit: number) =>
     `declare pages no scroll cursor for select ${entryColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])};
 fetch ${list([limit])} from pages; close pages`,
 
-  /** Every row of a table, or of one like it that is named `from`; only those of `site` if there is one. */
+  /** Selects the rows of a table, or of one site in it. @param from the name of the table, or of a table with the same columns */
   dump: (table: TableName, from: string, site?: number) => {
     const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${list([site])} `;
     return `select ${columnsOf(table).join(", ")} from ${from} ${where}order by ${primaryKeyOf(table).join(", ")}`;
   },
 
-  /** Begins a transaction whose wait for others ends a little before this program's wait for it. */
+  /**
+   * Begins a transaction. The database ends its wait for locks a little before this program would stop waiting for the database.
+   * @param timeout the time limit of the pool, in milliseconds
+   */
   begin: (timeout: number) =>
     `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeout, timeout)])}`,
 
-  /** The same for a transaction whose statements look up by keys. */
+  /** Begins a transaction that looks rows up by keys. @param timeout as for `begin` */
   beginByKeys: (timeout: number) => `${sql.begin(timeout)}; ${byKeys}`,
 
-  /** Begins a transaction of one statement that looks up by keys. */
+  /** Begins a transaction of one statement that looks rows up by keys. */
   beginLookUp: `begin; ${byKeys}`,
 
   lockSites: (sites: readonly number[]) =>
@@ -118,7 +132,7 @@ fetch ${list([limit])} from pages; close pages`,
 
   fetchRows: fetch("records"),
 
-  /** The rows of the system site, without their bodies. In a joined statement, they would be looked for among all records while those are few. */
+  /** Selects rows of the system site, without their record JSON. With a join, PostgreSQL would search all records while the table has few rows. */
   fetchRevisions: (rows: readonly SystemRow[]) =>
     [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
 
@@ -138,7 +152,7 @@ fetch ${list([limit])} from pages; close pages`,
 
   insert,
 
-  // A statement that looks for any expired response of these sites would sometimes be planned as a scan of the whole table.
+  // One look-up per site. For a statement that selects any expired response of these sites, PostgreSQL sometimes plans a scan of the whole table.
   oldestResponses: (after: number, limit: number) =>
     `select id, (select at from idempotency where site_id = sites.id order by at limit 1) as oldest
 from sites where id > ${list([after])} order by id limit ${list([limit])}`,
@@ -146,13 +160,12 @@ from sites where id > ${list([after])} order by id limit ${list([limit])}`,
   deleteExpiredResponses: (site: number, before: number, limit: number) =>
     deleteSome("idempotency", site, `and at <= ${list([before])} order by at limit ${list([limit])}`),
 
-  // An entry of the journal, as every write adds one, of no site and deleted in the same transaction. It is as long as an
-  // entry that is not compressed may be, so that it needs space on the disk as others do.
+  // Adds an entry to the journal, as every write does, and deletes it in the same transaction. The entry does not belong to a site. It is as long as
+  // an entry can be without being compressed, so that it needs space on the disk as other entries do.
   tryWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
 delete from journal where site_id = -1`,
 
-  // PostgreSQL itself does not apply a statement's time limit to the end of a transaction. CockroachDB does, and would then
-  // report an error for a commit that may have been done.
+  // PostgreSQL does not apply `statement_timeout` to a commit. CockroachDB does, and would then report an error for a commit that may have been done.
   commit: "set local statement_timeout = 0; commit",
 
   commitWithoutWait: "set local synchronous_commit = off; commit",
@@ -172,11 +185,14 @@ delete from journal where site_id = -1`,
 
   dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
 
-  /** While statistics know one site only, PostgreSQL would look for the rows of each removed one among all rows. */
+  /** Selects the sites to drop. Without `byKeys`, while the statistics have only one site, PostgreSQL would search all rows for each removed site. */
   undroppedSites: `begin; ${byKeys}; ${selectUndropped}; commit`,
 } as const;
 
-/** One resource in each: for a list of pairs, PostgreSQL would compare all rows of a system site whose rows the statistics do not know. */
+/**
+ * Returns a statement that selects rows of one resource. For pairs of resource and ID, PostgreSQL would compare all rows of the system site with each
+ * pair, if its statistics do not have these rows yet.
+ */
 function selectRevisions([resource, rows]: readonly [string, readonly SystemRow[]]): string {
   return `select site_id, resource, id, revision, null as body from records
 where site_id = ${systemSite} and resource = '${resource}' and id in (${list(rows.map(({ id }) => id))})`;
@@ -191,14 +207,14 @@ function trialEntry(): string[] {
   return columnsOf("journal").map((column) => values[column] ?? (isText("journal", column) ? "''" : "0"));
 }
 
-// What the statements of every table have in common.
+// Statements for any table.
 
 function insert(table: TableName, into: string = table): string {
   const columns = columnsOf(table).join(", ");
   return `insert into ${into} (${columns}) select ${columns} from ${given(table)}`;
 }
 
-/** Inserts rows, or replaces those that are there. */
+/** Returns a statement that inserts the rows in `$1`, and replaces existing rows with the same keys. */
 export function put(table: TableName): string {
   const key = primaryKeyOf(table);
   const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
@@ -206,9 +222,10 @@ export function put(table: TableName): string {
 }
 
 /**
- * The rows with the given keys. Together with `byKeys`, no plan but a look-up of each in the primary key is possible: rows cannot be
- * joined before a limit, and the order, which means nothing for one row, is that of no other index. With few rows, or rows of which the
- * statistics do not know, PostgreSQL estimates another index that begins with the site to be as good.
+ * Returns a statement that selects the rows with the keys in `$1`. Together with `byKeys`, the only possible plan is to look each key up in the
+ * primary key. Because of the limit, PostgreSQL cannot join the tables first. The order means nothing for one row, but only the primary key has it,
+ * and because of `between`, PostgreSQL cannot ignore it. Otherwise, with few rows, or rows that the statistics do not have, PostgreSQL may choose
+ * another index that begins with the site.
  */
 export function fetch(table: TableName, columns = columnsOf(table)): string {
   const key = primaryKeyOf(table);
@@ -221,8 +238,9 @@ export function fetch(table: TableName, columns = columnsOf(table)): string {
 }
 
 /**
- * The site is part of the key in the list and no condition beside it: of a site with more rows than the statistics know, PostgreSQL would
- * compare all rows with each that is to go. It may also look them up in the index of the times of responses, so the time is in the list.
+ * Returns a statement that deletes the rows of a site that `which` selects. The rows are compared by their whole key, without a separate condition
+ * for the site. With this condition, if the site has more rows than the statistics say, PostgreSQL would compare all of them with each row to delete.
+ * For `idempotency`, the list also has the time, because PostgreSQL may look the rows up in the index of times.
  */
 function deleteSome(table: TableName, site: number, which: string): string {
   const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");
@@ -230,7 +248,7 @@ function deleteSome(table: TableName, site: number, which: string): string {
   return `delete from ${table} where (${key}) in (${chosen}) returning 1`;
 }
 
-/** The rows in `$1`. Members that are no columns are ignored. */
+/** Returns the table expression for the rows in `$1`. Members that are not columns are ignored. */
 function given(table: TableName, columns: readonly string[] = columnsOf(table)): string {
   const typed = columns.map((column) => `${column} ${isText(table, column) ? "text" : "bigint"}`);
   return `json_to_recordset($1::json) as given (${typed.join(", ")})`;
@@ -246,13 +264,13 @@ function keyInSite(table: TableName): string {
     .join(", ");
 }
 
-/** Whole numbers as SQL writes them; anything else must not get into a statement. */
+/** Formats whole numbers for a statement. @throws Error for any other value, because it must not get into a statement */
 export function list(numbers: readonly number[]): string {
   for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`);
   return numbers.join(", ");
 }
 
-/** Runs one statement whose plan must be a look-up by keys, whatever the number of rows, in a transaction of its own and one round trip. */
+/** Executes one statement in a separate transaction with the setting `byKeys`, in one round trip. Returns its rows. */
 export async function lookUp(
   connection: PostgresConnection,
   ...statement: Parameters<PostgresConnection["query"]>

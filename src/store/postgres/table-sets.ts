@@ -1,4 +1,4 @@
-// Replaces everything that is stored, while others write; see store/database/table-swap.ts.
+// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
 
 import type { Amend, StoredSystem } from "../../model/amend.ts";
 import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
@@ -26,14 +26,14 @@ import { sql } from "./statements.ts";
 import { commitWithoutWait, together } from "./transaction-end.ts";
 import { setWebhookSecrets } from "./webhooks.ts";
 
-/** While the tables cannot be renamed yet, an attempt delays other reads and writes at most so long, and a pause follows, in milliseconds. */
+/** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */
 const lockTimeout = 500;
 const pause = 1500;
 
-/** Attempts for about an hour, so that a backup under way can end first. */
+/** Maximum attempts to rename the tables. They take about an hour, so that a backup in progress can end first. */
 const maxAttempts = 1800;
 
-/** See `Engine.refill`. */
+/** Implements `Engine.replaceAllData`. */
 export async function refillTables(
   primary: Primary,
   rows: AsyncIterable<DumpedRow>,
@@ -53,7 +53,7 @@ export async function refillTables(
     const replaced = await replace(connection, rows, amend);
     const heads = await headsIn(connection, replaced);
     await save?.(dumpTableSet(replaced, tableNames));
-    // Tables that cannot be dropped only take space: the refill is done, `check` reports them, and the next refill drops them.
+    // The data is replaced. If old tables cannot be dropped, they only take space: `check` reports them, and the next restore drops them.
     await dropTables(connection, replaced).catch(() => {});
     return heads;
   } finally {
@@ -61,7 +61,7 @@ export async function refillTables(
   }
 }
 
-/** Puts tables with `rows` in the place of those in use. Returns the replaced ones. */
+/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
 async function replace(
   connection: PostgresConnection,
   rows: AsyncIterable<DumpedRow>,
@@ -79,18 +79,18 @@ async function replace(
     await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
     return replaced;
   } catch (error) {
-    // If the connection is lost, the next refill drops the tables.
+    // If the connection is lost, the next restore drops the new tables.
     if (!connection.isOpen) throw error;
     await run(connection, "rollback");
     const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
     if (!isThere) throw replacedByAnother(error);
-    // The error is what matters: tables that cannot be dropped are dropped by the next refill.
+    // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
     await dropTables(connection, filling).catch(() => {});
     throw error;
   }
 }
 
-/** What is lost of this is lost together with the swap, whose commit is the one that waits. */
+/** Inserts a chunk. Does not wait until it is durable, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
 function insert(connection: PostgresConnection, set: TableSet, { table, rows }: Portion): Promise<unknown> {
   return together([
     connection.script("begin"),
@@ -99,7 +99,7 @@ function insert(connection: PostgresConnection, set: TableSet, { table, rows }: 
   ]);
 }
 
-/** A long read, such as a backup, must end first. Meanwhile, an attempt delays others no longer than `lockTimeout`. */
+/** Tries to swap until no long read, such as a backup, is in the way. Each attempt blocks others for at most `lockTimeoutMs` milliseconds. */
 async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
@@ -117,8 +117,8 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
 }
 
 /**
- * Renaming a table waits for transactions that have read or written it, and makes all others wait. Every transaction begins with
- * `sites`, so none sees tables of both sets.
+ * Renames the tables of both sets in one transaction. This waits for transactions that have read or written these tables, and blocks all later
+ * transactions. Every transaction reads `sites` first, so it sees either all old tables or all new tables.
  */
 async function swap(
   connection: PostgresConnection,
@@ -154,7 +154,7 @@ async function tableSets(connection: PostgresConnection, kind: TableSetKind): Pr
   return tableSetsIn(await readTableNames(connection), kind);
 }
 
-/** The names of all tables. */
+/** Returns the names of all tables. */
 export async function readTableNames(connection: PostgresConnection): Promise<string[]> {
   const rows = await run(connection, "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)");
   return rows.map(({ relname }) => relname);
@@ -165,16 +165,16 @@ async function versionOf(connection: PostgresConnection, lock = ""): Promise<num
   return row?.version;
 }
 
-/** Runs statements and returns the rows of the first one that has any. */
+/** Executes statements. Returns the rows of the first statement that returns rows. */
 async function run(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
   const [rows = []] = await step(connection, connection.script(text));
   return rows;
 }
 
-// Views and permissions that depend on the tables. Both stay with a table that is renamed, so when other tables replace those in
-// use, they are made again for the new ones.
+// Views and permissions that depend on the tables. They belong to a table, not to its name. So after the tables were renamed, they are created again
+// for the new tables.
 
-/** Statements that make the views and permissions again, for the tables that then have these names. */
+/** Statements that create the views and permissions again. They name the tables, so they apply to the tables that have these names at the time. */
 type Dependents = readonly string[];
 
 const ours = tableNames.map((table) => `'${table}'::regclass`).join(", ");
@@ -184,7 +184,7 @@ from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid =
 where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in (${ours})
 order by v.oid`;
 
-// Not with the definitions: `pg_get_viewdef` fails when another refill drops tables that it has just replaced.
+// This query does not read the definitions, because `pg_get_viewdef` fails if another restore drops its old tables at the same time.
 const owners = selectViews("v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own");
 
 const definitions = selectViews("pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options");
@@ -193,7 +193,7 @@ const grants = `select c.relname as name, a.privilege_type as privilege, a.is_gr
   case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role
 from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <> c.relowner`;
 
-/** @throws Refusal `conflict` when a view depends on the tables that this user cannot replace */
+/** @throws ProblemError `conflict` if a view depends on the tables, but this user cannot replace the view */
 async function requireOwnViews(connection: PostgresConnection): Promise<void> {
   const other = (await rowsOf(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
   if (!other) return;
@@ -225,7 +225,7 @@ async function rowsOf(connection: PostgresConnection, text: string): Promise<Res
   return rows;
 }
 
-/** Amends the restored system site, in the transaction that has put it in use. @param set the replaced tables */
+/** Amends the restored system site, in the transaction that has swapped the tables. @param set the replaced tables */
 async function amendSystem(connection: PostgresConnection, set: TableSet, amend: Amend): Promise<void> {
   const nameOf = (table: TableName) => tableNameIn(set, table);
   const replaced = await readStored(connection, nameOf);

@@ -1,12 +1,12 @@
-// Which hosts were replaced. A timeline is the number of promotions in a database's history: a standby that is promoted begins the next one
-// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both act as
-// primary, the one on the lower timeline was replaced by the other, perhaps without noticing.
+// Detects hosts that were replaced. The timelines of a database are numbered from 1: a standby that is promoted begins the next timeline
+// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). If two hosts act as primary, the host on the higher timeline
+// has replaced the other host, which may not know it.
 
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
 
-/** The highest timeline that this process has seen of any host, and the connections that it has. */
+/** The highest timeline that this process has seen of any host, and the open connections of this process. */
 export class Timelines {
   #newest = 0;
   readonly #connections = new Set<PostgresConnection>();
@@ -16,7 +16,7 @@ export class Timelines {
     return timeline >= this.#newest;
   }
 
-  /** Whether the database has timelines: some engines do not. */
+  /** Whether the database has timelines. Some databases do not have them. */
   get areKnown(): boolean {
     return this.#newest > 0;
   }
@@ -26,7 +26,7 @@ export class Timelines {
     return this.#connections.values().some(({ isUsed }) => isUsed);
   }
 
-  /** @throws Refusal `unavailable` when the host of a new connection was replaced */
+  /** Adds a new connection. If its host was replaced, closes the connection. @throws ProblemError `unavailable` if its host was replaced */
   add(connection: PostgresConnection): void {
     for (const one of this.#connections) if (!one.isOpen) this.#connections.delete(one);
     const { timeline } = connection;
@@ -38,7 +38,7 @@ export class Timelines {
     );
   }
 
-  /** Notes the timeline of a primary. All connections to hosts that it has replaced are left at once, also those on which a commit waits. */
+  /** Records the timeline of a primary. Closes all connections to hosts that this primary has replaced, even while a commit waits on them. */
   note(timeline: number): void {
     if (timeline <= this.#newest) return;
     this.#newest = timeline;
@@ -46,12 +46,12 @@ export class Timelines {
   }
 }
 
-// Looks for a primary that has replaced the one in use, which may live on without knowing it: then it returns what is old, and its commits wait
-// for a standby that follows another. As long as a process uses the database, it compares the timelines of all hosts.
+// Detects that another host has replaced the primary in use. The replaced host may still run, without knowing it: then it returns old data, and its
+// commits wait for a standby that follows the new primary. So as long as a process uses the database, it compares the timelines of all hosts.
 
-/** Milliseconds between two comparisons: together with one, less than a second. */
+/** Milliseconds between two comparisons. Together with the comparison itself, this is usually less than a second. */
 const interval = 750;
-/** Milliseconds before a host is asked again that responds, and refuses this user or more connections. */
+/** Pause in milliseconds before a host is asked again after it has responded with an error, for example because it rejects this user. */
 const pauseAfterRefusal = 10_000;
 
 export class TimelineWatch {
@@ -64,31 +64,31 @@ export class TimelineWatch {
   #wasUsed = false;
   #isClosed = false;
 
-  /** @param current the name of the host in use */
+  /** @param current returns the name of the host in use */
   constructor(address: DatabaseAddress, timelines: Timelines, current: () => string | undefined) {
     this.#timelines = timelines;
     this.#current = current;
     this.#probes = address.hosts.map((host) => new TimelineProbe(host, address));
   }
 
-  /** To be called when the database is used. */
+  /** Call this when the database is used. Starts the periodic comparison. */
   noteUse(): void {
     this.#wasUsed = true;
     if (this.#timer || this.#isClosed || this.#probes.length === 1 || !this.#timelines.areKnown) return;
     this.#plan(Math.max(0, this.#comparedAt + interval - performance.now()));
   }
 
-  /** To be called when all hosts were compared otherwise. */
+  /** Call this after the timelines of all hosts were read elsewhere. The next comparison follows after the interval. */
   noteCompared(): void {
     this.#comparedAt = performance.now();
   }
 
-  /** Compares now: something went wrong that also goes wrong where the primary was replaced. */
+  /** Compares now. Call this after an error that can mean that the primary was replaced. */
   compare(): void {
     if (this.#isClosed || !this.#timelines.areKnown) return;
     this.noteCompared();
     const others = this.#probes.filter(({ host }) => host !== this.#current());
-    // Behind a single name there may be another machine by now, which only a new connection reaches.
+    // A single host name may lead to another machine by now. Only a new connection reaches that machine.
     const isSingle = others.length === 0;
     for (const probe of isSingle ? this.#probes : others) void this.#ask(probe, isSingle);
   }
@@ -133,8 +133,9 @@ class TimelineProbe {
   }
 
   /**
-   * The timeline of the host, 0 for a standby. Undefined when it does not respond in time, or is being asked.
-   * @param isAnew whether to connect for this alone
+   * Returns the timeline of the host; 0 for a standby. Returns undefined if the host does not respond in time, if another read is in flight, or
+   * during the pause after an error.
+   * @param isAnew whether to open a new connection for this read, and to close it after that
    */
   async read(isAnew: boolean): Promise<number | undefined> {
     if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;

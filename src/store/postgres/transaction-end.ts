@@ -1,14 +1,15 @@
-// How transactions end that change something. Nothing else commits, but statements that make or drop tables of which nothing is used yet.
+// Commits transactions that have changed something. No other file does that; only statements that drop or analyze unused tables run without it.
 
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { Lease } from "./pool.ts";
 import { sql } from "./statements.ts";
 
 /**
- * Commits. When this returns, everything is on durable storage, and on the synchronous standby if there is one. From the call on, it is
- * unknown whether it was done, unless the database returns an error.
- * @param last statements that are sent with the commit; `sent`, those before them that are under way
- * @returns the rows of each of `last` that returns rows
+ * Commits. When this returns, all changes are on durable storage, and on the synchronous standby, if any. If this fails, the outcome is unknown,
+ * unless the database itself has returned the error.
+ * @param last statements to send together with the commit
+ * @param sent the results of earlier statements that are still in flight
+ * @returns the rows of each statement in `last` that returns rows
  */
 export async function commitTransaction(
   connection: PostgresConnection,
@@ -26,12 +27,12 @@ export async function commitTransaction(
   return results;
 }
 
-/** Commits what may be lost: this waits for neither the disk nor a standby. @param last as for `commitTransaction` */
+/** Commits changes that may be lost in a crash. Does not wait for the disk or a standby. @param last as for `commitTransaction` */
 export function commitWithoutWait(connection: PostgresConnection, last = ""): Promise<ResultRow[][]> {
   return connection.script(last === "" ? sql.commitWithoutWait : `${last}; ${sql.commitWithoutWait}`);
 }
 
-/** Waits for all promises, also when one rejects. Throws the error of the first in the list that rejected. */
+/** Waits for all promises, even if one rejects. Then throws the error of the first rejected promise in the list. */
 export async function together<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
   const settled = await Promise.allSettled(all);
   for (const result of settled) if (result.status === "rejected") throw result.reason;

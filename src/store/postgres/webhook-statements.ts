@@ -1,4 +1,4 @@
-// The statements about webhooks; see statements.ts.
+// The statements about webhooks, built as statements.ts explains.
 
 import type { WebhookKey } from "../../model/webhooks.ts";
 import { columnsOf, primaryKeyOf } from "../database/tables.ts";
@@ -31,7 +31,7 @@ export const webhookSql = {
 
   lastAttempt: (key: WebhookKey) => `select coalesce(max(number), 0) as number from webhook_attempts ${ofWebhook(key)}`,
 
-  /** @param through the number of the last attempt that is removed; by default all are */
+  /** @param through the number of the last attempt to delete; by default, all attempts are deleted */
   removeAttempts: (key: WebhookKey, through = Number.MAX_SAFE_INTEGER) =>
     `delete from webhook_attempts ${ofWebhook(key)} and number <= ${list([through])}`,
 } as const;

@@ -1,5 +1,5 @@
-// What is stored of webhooks. A write locks the state first, so that the writes of one webhook take turns, and a restore cannot replace
-// the tables in between.
+// Reads and writes webhook states, secrets and delivery attempts. A write locks the state of its webhook first. So the writes of one webhook are
+// executed one after the other, and a restore cannot replace the tables during a write.
 
 import {
   maxWebhookAttempts,
@@ -28,17 +28,17 @@ import { lookUp, sql } from "./statements.ts";
 import { commitTransaction } from "./transaction-end.ts";
 import { webhookSql } from "./webhook-statements.ts";
 
-/** A webhook in a transaction: its state, if there is one, and the time on the clock of the database. */
+/** A webhook in a transaction that has locked its state: the state, if any, and the time on the clock of the database in milliseconds since 1970. */
 interface Locked {
   readonly connection: PostgresConnection;
   readonly state: WebhookState | undefined;
   readonly now: number;
 }
 
-/** How often a transaction that conflicts with another one is tried, the first time included. */
+/** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
 const maxAttempts = 5;
 
-/** @param timeout that of the pool, in milliseconds */
+/** Creates the calls that read and write webhooks. @param timeout the time limit of the pool, in milliseconds */
 export function createWebhookStore(pool: Pool, timeout: number): WebhookStore {
   return { ...createReads(pool), ...createWrites((key, work) => changeWebhook(pool, timeout, key, work)) };
 }
@@ -86,7 +86,7 @@ function createWrites(
   };
 }
 
-/** Stores all secrets of a webhook, in a transaction that has begun. Without any, everything that is stored of the webhook is removed. */
+/** Replaces the secrets of a webhook, in a transaction that the caller has begun. If `secrets` is empty, deletes all rows of the webhook. */
 export async function setWebhookSecrets(
   connection: PostgresConnection,
   key: WebhookKey,
@@ -118,7 +118,7 @@ function readStates(pool: Pool, keys: readonly WebhookKey[]): Promise<ResultRow[
   return pool.read((connection) => lookUp(connection, webhookSql.statesOf, keys.map(toKeyRow)));
 }
 
-/** Runs `work` in a transaction that has locked the state, and commits. */
+/** Locks the state of a webhook, runs `work`, and commits, all in one transaction. Repeats this after a conflict with other transactions. */
 async function changeWebhook<T>(
   pool: Pool,
   timeout: number,
@@ -142,7 +142,7 @@ async function changeWebhook<T>(
   }
 }
 
-/** Stores what `change` returns, if it returns a state. Returns that state. */
+/** Saves the state that `change` returns, and returns it. Returns undefined if `change` does so, or if the webhook has no state. */
 async function putChanged(
   { connection, state }: Locked,
   change: (state: WebhookState) => WebhookState | undefined,

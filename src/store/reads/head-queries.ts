@@ -1,23 +1,27 @@
+// Asks a remote database for the heads of sites, with one query at a time for all requests that wait.
+//
+// A linearizable read must know the head as of its arrival. One query per request would cost a round trip each. So requests that arrive
+// while a query is in flight share the next query. That query starts a tick after the result of the first.
+//
+// Invariant: a request gets only results of queries that were sent after it arrived. If a query fails, the requests that wait for the next
+// one fail too, because they have already waited as long as a query may take.
+
 import { eventLoopTurn } from "../../lib/event-loop.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 
-/** One query for the heads of sites, shared by all requests that wait for it. */
+/** One query for the heads of sites, shared by all requests that wait for its result. */
 interface Query {
   readonly sites: Set<number>;
   readonly result: PromiseWithResolvers<QueriedHeads>;
 }
 
-/** The heads of the sites at a moment after all these requests arrived, and the work that they share because of it. */
+/** The result of one head query, and the catch-up that its requests share, by site. */
 export interface QueriedHeads {
   readonly heads: ReadonlyMap<number, Head>;
   readonly shared: Map<number, Promise<unknown>>;
 }
 
-/**
- * Queries the store for the heads of sites, one query at a time. A query serves all requests that arrived before it was
- * sent. Those that arrive while it runs share the next one, which is sent a turn of the event loop after its result came.
- */
 export class SharedHeads {
   readonly #engine: Engine;
   #next: Query | undefined;
@@ -27,7 +31,7 @@ export class SharedHeads {
     this.#engine = engine;
   }
 
-  /** The heads of `sites` and others, as of this call or later. @throws Refusal `unavailable` */
+  /** Returns the heads of `sites`, and perhaps of other sites, as of this call or later. @throws ProblemError `unavailable` */
   headsOf(sites: readonly number[]): Promise<QueriedHeads> {
     this.#next ??= { sites: new Set(), result: Promise.withResolvers() };
     for (const site of sites) this.#next.sites.add(site);
@@ -48,10 +52,10 @@ export class SharedHeads {
         });
       } catch (error) {
         query.result.reject(error);
-        // The requests that wait for the next query have already waited as long as a query may take.
+        // Reject the next query too, because its requests have already waited as long as a query may take.
         if (error instanceof Refusal) this.#take()?.result.reject(error);
       }
-      // All that arrived while these requests were answered shares the next query, and does not wait for one more.
+      // Yield, so that requests that arrive while these are answered can join the next query. Otherwise they would need another query.
       await eventLoopTurn();
     }
     this.#isRunning = false;

@@ -1,56 +1,59 @@
-// How much memory the snapshots take, and which of them are dropped when it is too much.
+// Estimates the memory of the snapshots, and selects which to evict when they exceed the budget.
 
 import { systemSite } from "../../model/limits.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
-/** Milliseconds between two weighings of the snapshots that were used meanwhile. */
+/** After a measurement, uses of snapshots start no other one for this time, in milliseconds. */
 const interval = 100;
-/** A snapshot that was not used for so long, in milliseconds, is idle: it makes room for a site that is read again and again. */
+/** A snapshot that was not used for this time, in milliseconds, is idle: it may be evicted for a site that is read again and again. */
 const idleTime = 10_000;
-/** After dropping snapshots, the rest takes at most this share of the budget, so that dropping is rare. */
+/** Maximum share of the budget that the snapshots take after an eviction, so that evictions are rare. */
 const goal = 0.9;
 
 const none: readonly Snapshot[] = [];
 
 export interface MemorySize {
-  /** Sites in memory. */
+  /** Number of cached sites. */
   readonly sites: number;
-  /** Their estimated memory. */
+  /** Their estimated memory, in bytes. */
   readonly bytes: number;
-  /** How many sites were loaded so far, and how many were dropped to stay within the budget. */
+  /** Number of loads so far, and of evictions to stay in the budget. */
   readonly loads: number;
   readonly evictions: number;
 }
 
 interface Weight {
-  /** About how many, when it was last weighed. */
+  /** Estimated memory. */
   readonly bytes: number;
-  /** As of `performance.now()`. */
+  /** When the snapshot was measured after its last use: milliseconds of `performance.now()`. */
   readonly usedAt: number;
 }
 
 export class MemoryBudget {
   readonly #budget: number;
-  /** About how many bytes each snapshot took when it was last weighed; the least recently used first. */
+  /** The last measurement of each snapshot, the least recently used first. */
   readonly #weights = new Map<Snapshot, Weight>();
-  /** Those used since the last weighing: they may have grown, by changes or by what was asked for. */
+  /** Snapshots that were used since the last measurement. They may have grown: changes add records, and requests add derived data. */
   #used = new Set<Snapshot>();
-  /** Set by a timer: a read of the clock at each use would take longer than all the rest. */
+  /** Whether the next use measures. A timer sets it, because reading the clock at each use would take longer than all the rest. */
   #isDue = true;
   #use = 0;
 
-  /** @param budget most bytes to keep */
+  /** @param budget maximum memory of all snapshots together, in bytes */
   constructor(budget: number) {
     this.#budget = budget;
   }
 
-  /** About how many bytes all snapshots take. */
+  /** Measures, and returns the estimated memory of all snapshots in bytes. */
   get use(): number {
     this.#weigh();
     return this.#use;
   }
 
-  /** Notes that `snapshot` is used now. Returns the snapshots to drop: never this one nor the system site's, and for the system site only idle ones. */
+  /**
+   * Marks `snapshot` as used now. Returns the snapshots to evict: never `snapshot` itself or that of the system site; and if `snapshot` is that of
+   * the system site, only idle ones.
+   */
   noteUse(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
@@ -60,7 +63,7 @@ export class MemoryBudget {
     return this.#use > this.#budget ? this.#excess(snapshot) : none;
   }
 
-  /** Whether so many bytes fit beside the snapshots that are in use. */
+  /** Whether the budget has room for `bytes`, in addition to the snapshots that are not idle. */
   hasRoomFor(bytes: number): boolean {
     this.#weigh();
     const recent = performance.now() - idleTime;
@@ -82,7 +85,7 @@ export class MemoryBudget {
     setTimeout(() => (this.#isDue = true), interval).unref();
   }
 
-  /** Weighs what was used, in the order of use. */
+  /** Measures the snapshots that were used, in the order of use. */
   #weigh(): void {
     const usedAt = performance.now();
     for (const snapshot of this.#used) {
@@ -97,7 +100,8 @@ export class MemoryBudget {
 
   #excess(spared: Snapshot): readonly Snapshot[] {
     const dropped: Snapshot[] = [];
-    // Every process reads the system site every few seconds. That must not drop a site that is larger than the budget while it is in use.
+    // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
+    // budget.
     const usedBefore = spared.site === systemSite ? performance.now() - idleTime : Number.POSITIVE_INFINITY;
     let left = this.#use;
     for (const [snapshot, { bytes, usedAt }] of this.#weights) {

@@ -1,4 +1,18 @@
-// The sites as clients read them, each as new as the store when the request arrived: from memory, or record by record from the store.
+// Gives each request a view of its site that is up to date: it has at least the head that the database had when the request arrived.
+//
+// A view is the site's snapshot, if it is cached, or an `UncachedSite`, which reads single records from the database. The embedded engine
+// tells cheaply whether anything was committed (`isUnchanged`), so most requests need no query. If a request finds that any process has
+// committed anything, it increments the commit generation. A view that was checked in the current generation is up to date. For a remote
+// engine, the requests that wait share one head query (head-queries.ts).
+//
+// A database server can lose its last changes in a failover. If another machine became the primary, the timeline in the heads differs, and all
+// snapshots are verified. Without timelines, a revision that is lower than before shows the loss, and the snapshot is evicted.
+//
+// Invariants:
+// - The system site catches up first. So the keys that authorize a request are never older than the records that it reads.
+// - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `EpochChangedError`, and the request is repeated.
+// - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
+//   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
 
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
@@ -12,30 +26,30 @@ import type { MemorySize } from "./memory-budget.ts";
 import { type Follower, LoadedSites, type OnLostCommits } from "./snapshot-cache.ts";
 import { type ColdRead, ColdReads, ColdSite, type ColdSiteOptions } from "./uncached-site.ts";
 
-/** How often one request queries a remote database at most, when that reports one history of a site and returns another. */
+/** Maximum head queries per request. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
 const maxAttempts = 3;
 
-/** How many sites that are not in memory are known to be checked. */
+/** Maximum number of uncached sites in `#checkedUncachedSites`. */
 const maxColdSites = 1000;
 
-/** A site as new as the store: its snapshot if it is in memory, otherwise what reads it from the store. */
+/** An up-to-date view of a site: its snapshot if it is cached, otherwise an `UncachedSite`. */
 export type FreshSite = Snapshot | ColdSite;
 
 export class Snapshots {
   readonly #engine: Engine;
   readonly #loaded: LoadedSites;
-  /** For an engine without `unchanged`. */
+  /** Defined only for an engine without `isUnchanged`. */
   readonly #sharedHeads: SharedHeads | undefined;
   readonly #coldReads = new ColdReads();
   readonly #coldOptions: ColdSiteOptions;
-  /** That of the heads that were read last. */
+  /** The timeline of the heads that were read last. */
   #timeline: number | undefined;
-  /** Counts the commits that were noticed; `Snapshot.checked` holds the value at the last check. */
+  /** Number of times that a request found new commits. `Snapshot.checked` is its value when the snapshot was last found up to date. */
   #generation = 0;
-  /** Sites that are not in memory, checked since the last commit that was noticed. */
+  /** Uncached sites that were found up to date in the current commit generation, by ID. */
   readonly #coldSites = new Map<number, ColdSite>();
 
-  /** @param budget bytes that the sites in memory may take together */
+  /** @param budget maximum memory of all snapshots together, in bytes */
   constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
     this.#loaded = new LoadedSites(engine, resources, budget, onLost);
@@ -53,8 +67,8 @@ export class Snapshots {
   }
 
   /**
-   * `site` as new as the store was when this was called. The snapshot of the system site is then in memory and as new.
-   * @throws Refusal `unavailable` when the store does not respond
+   * Returns a view of `site` that is up to date as of this call. The snapshot of the system site is then cached and up to date, too.
+   * @throws ProblemError `unavailable` if the database does not respond, or the site is restored again and again
    */
   fresh(site: number): MaybePromise<FreshSite> {
     if (this.#sharedHeads) return this.#freshRemote(this.#sharedHeads, site);
@@ -69,16 +83,16 @@ export class Snapshots {
   }
 
   /**
-   * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
-   * the history of `epoch`: another process may have restored the site meanwhile.
-   * @param timeline on which it was committed
+   * Applies a change that this process has just committed to the cached snapshot of its site. If the snapshot has another epoch than the
+   * change, another process has restored the site since: then this does nothing.
+   * @param timeline the timeline on which the change was committed; a snapshot of another timeline is not changed
    */
   apply(site: number, change: RecordChange, epoch: string, timeline?: number): void {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.fold(snapshot, change);
   }
 
-  /** The head of the system site as it is in memory; that of no history before it was loaded. `fresh` makes it as new as the store. */
+  /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. `getUpToDate` brings it up to date. */
   get system(): Head {
     const { revision = 0, epoch = "", timeline } = this.#loaded.get(systemSite) ?? {};
     return { revision, epoch, timeline };
@@ -100,18 +114,22 @@ export class Snapshots {
       const result = await sharedHeads.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
       this.#noteTimeline(result.heads.get(systemSite)?.timeline);
       const system = this.#bringToHead(systemSite, result, known[0] as number);
-      // First the keys, then the records: another request must not find records here that are newer than the keys by which it is checked.
+      // The system site (keys) must catch up before the site (records). Otherwise another request could be authorized by keys that are older
+      // than the records it reads.
       const freshSystem = system instanceof Promise ? await system : system;
       const wanted = site === systemSite ? freshSystem : this.#bringToHead(site, result, known[1] as number);
       const fresh = wanted instanceof Promise ? await wanted : wanted;
       if (isOfHistory(freshSystem, result) && isOfHistory(fresh, result)) return this.#use(fresh);
     }
-    throw new Refusal("unavailable", "the database reported one history of a site and returned another", {
+    throw new Refusal("unavailable", "the site was restored several times while it was read; try again", {
       retryAfter: 1,
     });
   }
 
-  /** When another machine has taken over, verifies all sites in memory, so that other processes, too, no longer accept what is lost. */
+  /**
+   * If another machine became the primary, verifies all snapshots in the background. A site that lost changes then gets a new epoch, so
+   * other processes do not accept the lost changes either.
+   */
   #noteTimeline(timeline: number | undefined): void {
     if (timeline === this.#timeline) return;
     const isFirst = this.#timeline === undefined;
@@ -119,18 +137,18 @@ export class Snapshots {
     if (!isFirst) this.#verifyAll(timeline).catch(() => {});
   }
 
-  /** One after the other. A site that fails is verified when it is used. */
+  /** Verifies one snapshot after the other, up to the first failure. The snapshots that remain are verified when requests use them. */
   async #verifyAll(timeline: number | undefined): Promise<void> {
     for (const site of this.#loaded.unverified(timeline)) {
       const snapshot = this.#loaded.get(site);
-      // Every request verifies the system site.
+      // The system site is left out, because every request verifies it.
       if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#loaded.verify(snapshot);
     }
   }
 
   /**
-   * `site` as the result has it or newer. All requests with the same result share the work.
-   * @param known the revision that this process knew before the query
+   * Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up.
+   * @param known the revision of the snapshot before the query; 0 if the site was not cached
    */
   #bringToHead(site: number, { heads, shared }: QueriedHeads, known: number): MaybePromise<FreshSite> {
     const head = heads.get(site) as Head;
@@ -138,7 +156,7 @@ export class Snapshots {
     if (snapshot?.isAt(head)) return snapshot;
     let loading = shared.get(site) as Promise<FreshSite> | undefined;
     if (!loading) {
-      // A store without timelines that has gone back lost its last changes, as at a failover to a standby that lagged.
+      // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
       if (head.revision < known && snapshot?.timeline === head.timeline) this.#loaded.drop(site);
       loading = Promise.resolve(this.#at(site, head));
       loading.catch(() => {});
@@ -168,8 +186,8 @@ export class Snapshots {
   }
 
   /**
-   * `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. While another site takes over many
-   * changes, or is loaded because they were pruned, its records come from the store.
+   * Returns a view of `site` at `head` or later, or of another epoch. Loads the system site if it is not cached. While any other site applies
+   * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
   #at(site: number, head: Head): MaybePromise<FreshSite> {
     const snapshot = this.#loaded.get(site);
@@ -192,7 +210,10 @@ export class Snapshots {
     return after(this.#loaded.load(site, head), (snapshot) => this.#use(snapshot));
   }
 
-  /** Loads the site when its reads have cost as much as that, if it fits beside the sites that are in use. No request waits for it. */
+  /**
+   * Counts the cost of a read. If the reads of the site have cost as much as a load, and the budget has room for the site in addition to the
+   * sites in use, loads it in the background.
+   */
   #noteColdRead(read: ColdRead): void {
     const { site } = read;
     const bytes = this.#coldReads.note(read);
@@ -203,7 +224,7 @@ export class Snapshots {
       const loaded = after(this.#engine.heads([site]), ([head]) => this.#load(site, head as Head));
       if (loaded instanceof Promise) loaded.catch(() => {});
     } catch {
-      // The reads go on without, and count again.
+      // Requests continue to read from the database, and their costs are counted from zero.
     }
   }
 

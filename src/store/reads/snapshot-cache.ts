@@ -1,3 +1,15 @@
+// The cache of snapshots: loads a site, applies new journal entries to it, and evicts the least recently used ones to stay in the budget.
+//
+// A snapshot that lacks few entries applies them while the request waits (`tryCatchUp`). If it lacks many, a copy catches up in the
+// background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
+// Entries after the required head are never read, because their transaction may have further entries that are not read yet.
+//
+// Invariants:
+// - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
+// - If a load started before the required head was read, its result may be too old. So the request waits for the load, and asks again.
+// - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
+// - Requests see all entries of a replacement or none. Listeners are notified of the cached snapshot of the system site only.
+
 import { nextTurn } from "../../lib/event-loop.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
@@ -10,21 +22,20 @@ import { makeSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 import { MemoryBudget, type MemorySize } from "./memory-budget.ts";
 
-/** Follows the system site: gets its snapshot when it is loaded anew, and each change after that. */
+/** A listener for the system site: gets its snapshot after each load, and then each change. */
 export interface Follower {
   reset(system: Snapshot): void;
   change(change: RecordChange): void;
 }
 
-/** Called when a site has lost commits that were in memory, and has a new history for that reason. */
+/** Called after the database lost commits of a site that were in memory, and the site got a new epoch for that reason. */
 export type OnLostCommits = (site: number) => void;
 
-/** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
 export class LoadedSites {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
   readonly #snapshots = new Map<number, Snapshot>();
-  /** The snapshots that are being made, by site. */
+  /** The loads and replacements in flight, by site. */
   readonly #loading = new OneAtATime<number, Snapshot>();
   readonly #followers: Follower[] = [];
   readonly #memory: MemoryBudget;
@@ -40,7 +51,7 @@ export class LoadedSites {
     this.#memory = new MemoryBudget(budget);
   }
 
-  /** The sites whose snapshots are not known to be what is stored on `timeline`. */
+  /** Returns the sites with a snapshot that was not verified on `timeline`: it may have changes that the database lost. */
   unverified(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
     return snapshots.map(({ site }) => site);
@@ -63,14 +74,14 @@ export class LoadedSites {
     return { sites, bytes: this.#memory.use, loads: this.#loads, evictions: this.#evictions };
   }
 
-  /** Whether a site of so many bytes fits beside the sites that are in use. */
+  /** Whether the budget has room for a site of `bytes`, in addition to the sites in use. */
   hasRoomFor(bytes: number): boolean {
     return this.#memory.hasRoomFor(bytes);
   }
 
   /**
-   * The snapshot of `site` at `head` or later, or of another history; loaded where it is not in memory.
-   * @param before how many loads had begun when `head` became known
+   * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
+   * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read
    */
   load(site: number, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
@@ -78,13 +89,14 @@ export class LoadedSites {
     if (snapshot.timeline !== head.timeline)
       return after(this.verify(snapshot), (now) => this.load(site, now, this.#loading.begun));
     if (snapshot.revision >= head.revision) return snapshot;
-    // What is being loaded may be needed because the changes cannot be had.
+    // The load in flight may have started because the journal entries were pruned.
     return this.isLoading(site) ? this.#loadAnew(site, head, before) : this.bringUp(snapshot, head, before);
   }
 
   /**
-   * Makes sure that a snapshot of another timeline has nothing that is lost, or drops it. Where something is lost, the site gets a new history,
-   * so that no version or cursor of what is lost is accepted. Returns the head of the site then.
+   * Verifies a snapshot of another timeline: the snapshot stays only if the database has its last change; otherwise it is evicted. If the
+   * database lost changes, gives the site a new epoch, so that their versions and cursors are not accepted. Returns the head of the site after
+   * that.
    */
   async verify(snapshot: Snapshot): Promise<Head> {
     const { site, epoch, revision } = snapshot;
@@ -95,7 +107,7 @@ export class LoadedSites {
     }
     let now = head;
     if (finding === "lost" && this.#engine.renewSite) {
-      // Before it is dropped: whoever comes later would not know that something is lost.
+      // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
       now = await this.#engine.renewSite(site, epoch);
       this.#onLost(site);
     }
@@ -103,7 +115,10 @@ export class LoadedSites {
     return now;
   }
 
-  /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. @param before as for `load` */
+  /**
+   * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. Reloads the site if entries were pruned.
+   * @param loadsStartedBefore as for `getOrLoad`
+   */
   bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head)) return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
@@ -111,8 +126,9 @@ export class LoadedSites {
   }
 
   /**
-   * `snapshot` with the changes up to `head` of its history. Undefined where they are many or cannot be had: then no request waits while they are
-   * taken over or the site is loaded. After a failure, the next request begins again.
+   * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. If there are many entries, or some were pruned,
+   * returns undefined: the site catches up or is reloaded in the background, and no request waits. After a failure, the next request starts
+   * again.
    */
   catchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
     const { site } = snapshot;
@@ -121,19 +137,19 @@ export class LoadedSites {
     return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#begin(site, loadLater));
   }
 
-  /** Folds a change into `snapshot`; false when others are missing before it. */
+  /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
   fold(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!snapshot.apply(change)) return false;
-    // A request may still bring up a snapshot whose place another one has taken. The followers follow that one.
+    // A request can still be updating a snapshot that was replaced in the cache. Listeners are notified only of the cached snapshot.
     if (isNew && snapshot === this.#snapshots.get(systemSite))
       for (const follower of this.#followers) follower.change(change);
     return true;
   }
 
-  /** Notes that `snapshot` is used now, and drops others where all together exceed the budget. */
+  /** Marks `snapshot` as used now, and evicts others if all together exceed the budget. */
   noteUse(snapshot: Snapshot): void {
-    // One that was dropped while a request waited would never be dropped again, and its bytes would count forever.
+    // Ignore a snapshot that was evicted while a request waited. Otherwise its bytes would be counted, and never be released.
     if (this.#snapshots.get(snapshot.site) !== snapshot) return;
     for (const { site } of this.#memory.noteUse(snapshot)) {
       this.#evictions++;
@@ -148,14 +164,14 @@ export class LoadedSites {
     this.#snapshots.delete(site);
   }
 
-  /** Begins `work` unless the site is already being replaced. */
+  /** Starts `work` in the background, unless a load or replacement of the site is in flight. If it rejects, the next request starts again. */
   #begin(site: number, work: () => MaybePromise<Snapshot>): undefined {
     if (this.isLoading(site)) return;
     const done = work();
     if (done instanceof Promise) done.catch(() => {});
   }
 
-  /** Undefined where changes cannot be had. */
+  /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
   #withFewChanges(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
     const { site, revision, epoch, timeline } = snapshot;
     if (revision >= head.revision) return snapshot;
@@ -167,7 +183,7 @@ export class LoadedSites {
     });
   }
 
-  /** Loads the site, unless another snapshot has replaced `snapshot` while its changes were read. */
+  /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
   #loadInstead(snapshot: Snapshot, head: Head, before: number): MaybePromise<Snapshot> {
     if (this.#snapshots.get(snapshot.site) !== snapshot) return this.load(snapshot.site, head, before);
     return this.#loadAnew(snapshot.site, head, before);
@@ -178,8 +194,9 @@ export class LoadedSites {
   }
 
   /**
-   * Puts what `make` makes in the place of what is in memory. What began before `head` was known may be older, so it is waited for only. A failure
-   * or another history of what began later is shared: otherwise each waiting request would try in turn, while a store hangs or is restored.
+   * Replaces the cached snapshot by the result of `make`, unless a load is in flight. A load that started before `head` was read may be too old:
+   * wait for it, then retry. A load that started later is shared, also if it fails or has another epoch. Otherwise a database that hangs or is
+   * being restored would be tried once per request.
    */
   #replace(site: number, head: Head, before: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
     const running = this.#loading.running(site);
@@ -189,7 +206,10 @@ export class LoadedSites {
     return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
   }
 
-  /** Many changes are folded into a copy, with turns of the event loop in between: requests see none of them, or all. */
+  /**
+   * Applies many entries to a copy, and yields to the event loop in between. Requests see none of the entries, or all. If entries were pruned,
+   * reads the site instead.
+   */
   async #withChanges(snapshot: Snapshot, head: Head): Promise<Snapshot> {
     const { site, epoch, timeline } = snapshot;
     const copy = await snapshot.copy();
@@ -209,13 +229,13 @@ export class LoadedSites {
 
   #make(site: number, contents: SiteContents): MaybePromise<Snapshot> {
     return after(makeSnapshot(site, contents, this.#resources), ({ snapshot, counts }) => {
-      // What is not stored now is stored when the site is next loaded.
+      // If saving the counts fails, the next load saves them.
       if (!contents.counts) this.#engine.noteCounts(site, contents.head, counts).catch(() => {});
       return snapshot;
     });
   }
 
-  /** Keeps what was loaded, unless changes have made what is in memory newer meanwhile. */
+  /** Caches `snapshot`, unless the cached snapshot has the same epoch and timeline, and at least the same revision. Returns the cached one. */
   #keep(snapshot: Snapshot): Snapshot {
     const { site } = snapshot;
     const current = this.#snapshots.get(site);
@@ -223,51 +243,51 @@ export class LoadedSites {
     if (isSameHistory && current.revision >= snapshot.revision) return current;
     this.drop(site);
     this.#snapshots.set(site, snapshot);
-    // It counts from now on, also if no request comes for it.
+    // Count its memory now, because no request may ever use it.
     this.noteUse(snapshot);
     if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
     return snapshot;
   }
 }
 
-/** The snapshot, as new as the store said that its site is; the engine made sure of the same. */
+/** Returns `snapshot` if it has reached `head`; the engine has checked the same for its rows. @throws ProblemError `unavailable` */
 function requireAt(snapshot: Snapshot, head: Head): Snapshot {
   requireReached(snapshot, head);
   return snapshot;
 }
 
-// In what steps a snapshot takes over the changes that it lacks.
+// The steps in which a snapshot catches up.
 
-/** Changes that are read and folded at once, at most: some milliseconds. */
+/** Maximum entries that are read and applied in one step, which takes some milliseconds. */
 const maxStep = 500;
 
-/** Whether so many changes are missing in `snapshot` that they take several turns of the event loop. */
+/** Whether `snapshot` lacks more entries than one step applies. Never true of the system site: its requests wait in every case. */
 function isFarBehind({ site, revision }: Snapshot, head: Head): boolean {
   return head.revision - revision > maxStep && site !== systemSite;
 }
 
-/** How many changes after `revision` to read at once. None after `head`: those may be a part of a transaction. */
+/** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
 function stepTo(head: Head, revision: number): number {
   return Math.min(maxStep, head.revision - revision);
 }
 
 interface Run<T> {
-  /** Counted from 1, in the order in which they began. */
+  /** Counted from 1 in this process, in the order of the starts. */
   readonly number: number;
   readonly promise: Promise<T>;
 }
 
-/** Work of which only one goes on at a time for each key. */
+/** Runs at most one function per key at a time. */
 class OneAtATime<Key, T> {
   readonly #running = new Map<Key, Run<T>>();
   #begun = 0;
 
-  /** The number of the last one that has begun. */
+  /** The number of runs that have started, of all keys. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** Runs `make`. Nothing else may be running for `key`. */
+  /** Runs `make`. No other run of `key` may be in flight. A run is in flight only if `make` returns a promise. */
   run(key: Key, make: () => MaybePromise<T>): MaybePromise<T> {
     const number = ++this.#begun;
     const made = make();
@@ -277,22 +297,26 @@ class OneAtATime<Key, T> {
     return promise;
   }
 
-  /** What is running for `key`. */
+  /** Returns the run of `key` that is in flight; undefined if none exists. */
   running(key: Key): Run<T> | undefined {
     return this.#running.get(key);
   }
 }
 
-// After a failover, a store may lack the last commits of a site and have others under the same numbers. Before a snapshot is used on a timeline
-// on which that was not checked, the last change that it has is compared with the one that is stored, by its mark in the feed.
+// After a failover, the database may lack the last commits of a site, and have other commits with the same revisions. Each promotion of a
+// standby starts a new timeline. Before a snapshot is used on a new timeline, its last change is compared with the stored entry of the same
+// revision, by the digests in their feed cursors.
 
 interface Comparison {
   readonly head: Head;
-  /** Whether the store has what the snapshot has, or lost some of it; `unknown` where it no longer has the entry, or has another history. */
+  /**
+   * `same`: the database has the snapshot's last change. `lost`: the database has another change of that revision, or none. `unknown`: the entry
+   * was pruned, the snapshot does not know its last change, or the epoch differs.
+   */
   readonly finding: "same" | "lost" | "unknown";
 }
 
-/** Compares a snapshot with what is stored now. */
+/** Compares the last change of a snapshot with the database. */
 async function compareWithStore(engine: Pick<Engine, "journal">, snapshot: Snapshot): Promise<Comparison> {
   const { site, revision, epoch, last } = snapshot;
   const { head, floor, entries } = await engine.journal(site, Math.max(0, revision - 1), 1);
@@ -301,7 +325,7 @@ async function compareWithStore(engine: Pick<Engine, "journal">, snapshot: Snaps
   if (revision === 0) return { head, finding: "same" };
   if (head.revision < revision) return { head, finding: "lost" };
   if (!last || floor >= revision || entry?.revision !== revision) return { head, finding: "unknown" };
-  // Time and author of a change of this process are known, too.
+  // `last` may have the time and the actor too; then they are also compared.
   const isSame = toCursor(epoch, entry) === toCursor(epoch, { ...entry, ...last });
   return { head, finding: isSame ? "same" : "lost" };
 }

@@ -6,43 +6,46 @@ import type { Resource } from "../../model/resource.ts";
 import { removedEpoch } from "../database/site-state.ts";
 import type { MemoryRecord, Snapshot } from "../memory/snapshot.ts";
 
-/** Records of a resource in ID order, as they were at one moment. */
+/** Records of a resource in ID order, as of one moment. */
 interface ColdPage {
   readonly records: readonly MemoryRecord[];
-  /** How many records the resource has. */
+  /** Number of records of the resource. */
   readonly total: number;
-  /** The site's revision at the last change to any of them. */
+  /** The revision of the last change to any record of the resource. */
   readonly revision: number;
 }
 
-/** What was read of a site that is not in memory. */
+/** One read of an uncached site. */
 export interface ColdRead {
   readonly site: number;
-  /** What it cost, as the number of records that could have been loaded instead. */
+  /** The cost of the read. Unit: records that a load would read in the same time. */
   readonly cost: number;
-  /** How many records the site has; undefined where that is not known. */
+  /** Number of records of the site; undefined if unknown. */
   readonly size: number | undefined;
-  /** The bytes of one of them; undefined where none was read. */
+  /** Characters of the JSON of one record; undefined if no record was read. */
   readonly recordBytes: number | undefined;
 }
 
 export interface ColdSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
-  /** Brings the system site in memory to `head` or later. @throws OtherHistory */
+  /** Catches the system site in memory up to `head` or later. @throws EpochChangedError if it has another epoch */
   readonly bringUpSystem: (head: Head) => MaybePromise<void>;
-  /** Loads the site as of `head` or later. */
+  /** Loads the site at `head` or later. */
   readonly load: (site: number, head: Head) => MaybePromise<Snapshot>;
   /** Called after each read. */
   readonly noteRead: (read: ColdRead) => void;
 }
 
-/** Most records to pass over: of more, a page holds up others for longer than loading the site in slices does. */
+/**
+ * Maximum `offset` of a page that is read from the database. With a larger offset, loading the site in slices blocks other requests for less
+ * time.
+ */
 const maxOffset = 5000;
 
-/** What a look-up costs more than it would in memory, as the number of records that are loaded in that time. */
+/** Additional cost of a look-up in the database, compared with one in memory. Unit: records that a load would read in the same time. */
 const recordCost = 10;
 
-/** A site that is not in memory, as it was or newer when a request asked: single records and pages are read from the store. */
+/** Reads single records and pages of a site from the database, at the head that the request requires or later. */
 export class ColdSite {
   readonly site: number;
   readonly #head: Head;
@@ -66,7 +69,11 @@ export class ColdSite {
     return this.#head.timeline;
   }
 
-  /** The record with this ID; undefined where there is none. The system site in memory is then as new as the record. @throws OtherHistory */
+  /**
+   * Returns the record with this ID; undefined if none exists. Before it returns a record, the system site in memory catches up to the moment
+   * of the read.
+   * @throws EpochChangedError if the site or the system site has another epoch by now
+   */
   record(resource: Resource, id: number): MaybePromise<MemoryRecord | undefined> {
     const read = this.#options.engine.readRecord(this.site, resource.name, id, this.#head);
     return after(read, ({ head, counts, row, system }) => {
@@ -77,7 +84,10 @@ export class ColdSite {
     });
   }
 
-  /** A page; undefined where the number of records is not known or the page lies too far back: then the site is to be loaded. @throws OtherHistory */
+  /**
+   * Returns a page; undefined if the number of records is unknown or the offset is too large. Then the caller loads the site.
+   * @throws EpochChangedError if the site has another epoch by now
+   */
   page(resource: Resource, page: { limit: number; offset: number }): MaybePromise<ColdPage | undefined> {
     if (page.offset > maxOffset) return undefined;
     const read = this.#options.engine.readPage(this.site, resource.name, page, this.#head);
@@ -91,7 +101,7 @@ export class ColdSite {
     });
   }
 
-  /** Its snapshot. @throws OtherHistory */
+  /** Loads the site and returns its snapshot. @throws EpochChangedError if the site has another epoch by now */
   load(): MaybePromise<Snapshot> {
     return after(this.#options.load(this.site, this.#head), (snapshot) => {
       this.#requireHistory(snapshot);
@@ -108,7 +118,7 @@ export class ColdSite {
     this.#options.noteRead({ site: this.site, cost, size, recordBytes: record?.json.length });
   }
 
-  /** Undefined for a row of a record that was deleted, or of a site that was removed and of which rows are left. */
+  /** Returns undefined for the row of a deleted record, and for a row of a removed site that is not deleted yet. */
   #toRecord(resource: Resource, { id, revision, body }: RecordRow): MemoryRecord | undefined {
     if (body === null || this.epoch === removedEpoch) return undefined;
     return { id, revision, json: toDeclared(resource, body) };
@@ -119,17 +129,17 @@ export class ColdSite {
 const maxSites = 10_000;
 /** The assumed number of records of a site for which the number is unknown. */
 const assumedSize = 10_000;
-/** A record takes its text times `textShare` in memory, and `recordOverhead` bytes. */
+/** A record in memory is estimated at `textMemoryFactor` bytes per character of its JSON, and `recordOverheadBytes`. */
 const recordOverhead = 30;
 const textShare = 1.2;
 
-/** Decides when to load a site that is read record by record: once its reads have cost as much as loading it. */
+/** Decides when to load an uncached site: when its reads have cost as much as a load. */
 export class ColdReads {
   readonly #costs = new Map<number, number>();
 
   /**
-   * Counts a read.
-   * @returns the bytes that the site would take in memory, if it is worth loading; otherwise undefined
+   * Adds the cost of a read.
+   * @returns the estimated memory of the site in bytes, if the site is worth loading; otherwise undefined
    */
   note({ site, cost, size = assumedSize, recordBytes }: ColdRead): number | undefined {
     const total = (this.#costs.get(site) ?? 0) + cost;
@@ -139,7 +149,7 @@ export class ColdReads {
     return size * (textShare * (recordBytes ?? 0) + recordOverhead);
   }
 
-  /** Starts from zero for a site that is in memory now, or does not fit. */
+  /** Resets the cost of a site to zero, because the site is being loaded, or the budget has no room for it. */
   forget(site: number): void {
     this.#costs.delete(site);
   }

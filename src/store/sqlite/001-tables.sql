@@ -1,4 +1,5 @@
--- Every key leads with the site. A record that was deleted keeps its row without a body: its ID is never used again.
+-- The primary key of each table with rows of a site begins with the site.
+-- A deleted record keeps its row, with null as its body, so that its ID is never used again.
 
 create table sites (
   id integer primary key,

@@ -1,8 +1,8 @@
--- Only adds columns, so older programs work on these tables too. `store/database/tables.ts` says what that means for the values.
--- floor: the revision before the first entry of the journal that was kept, where it is not what the journal begins with.
--- last_at: the latest time of an entry, unless the last entry has a later one.
--- live, live_revision: how many records of each resource there are and when they last changed, as of that revision of the site.
--- run, before: what an entry has in common with the others of the same command, and the record before the change, where known.
+-- This migration only adds columns, so that older programs can use these tables too. `store/database/tables.ts` says what that means for the values.
+-- floor: the journal is pruned through this revision; null if an older program wrote the row: then the first entry of the journal tells it.
+-- last_at: the latest time of a journal entry. If an older program wrote the last entry, the time of that entry counts.
+-- live, live_revision: the number of records of each resource and the revision of their last change, as JSON; valid only at that site revision.
+-- run, before: the run ID of the entry, and the record before the change; null if they are not known.
 
 alter table sites add column floor integer;
 alter table sites add column last_at integer;

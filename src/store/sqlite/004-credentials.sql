@@ -1,5 +1,5 @@
--- Only adds a table, so older programs work on this database too.
--- credentials: the links and sessions of operators, which are in no dump. Only digests of the secrets are stored.
+-- This migration only adds a table, so that older programs can use this database too.
+-- credentials: the links and sessions of operators. No dump contains them. Only digests of their secrets are stored.
 
 create table credentials (
   digest text not null primary key,

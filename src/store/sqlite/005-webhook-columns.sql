@@ -1,7 +1,8 @@
--- Only adds columns, so older programs work on this table too. They leave these columns as they are.
--- resumes: how often an operator resumed the webhook; null for never.
--- since: the cursor after the event that was delivered last; null where an older program delivered it, or none was.
--- gone_at: when it was found that changes are gone, while that has to be delivered; null where an older program found it.
+-- This migration only adds columns, so that older programs can use this table too. They do not change these columns.
+-- resumes: how often an operator has resumed the webhook; null for never.
+-- since: the cursor after the last event that was delivered; null if no event was delivered, or an older program delivered it.
+-- gone_at: the time when missing changes were found, in milliseconds since 1970; null after storefront.gone was delivered, or if an older program
+--   found them.
 
 alter table webhook_state add column resumes integer;
 alter table webhook_state add column since text;

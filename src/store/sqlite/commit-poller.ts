@@ -1,9 +1,14 @@
 // Detects commits to a SQLite database, for a hundredth of the cost of `pragma data_version`.
 //
-// In WAL mode, every commit of any process ends by rewriting the header of the wal-index: the first 48 bytes of the
-// file `-shm` (https://sqlite.org/walformat.html, section 2.1), which hold a counter of transactions, the last frame and
-// checksums. We read it in shared memory, as SQLite does. The first of its two copies is written last, before the commit
-// returns. So while these bytes are the same, no confirmed commit is missing. Torn bytes differ, and then we ask SQLite.
+// In WAL mode, every commit of any process ends by rewriting the header of the wal-index, which is at the beginning of the file `-shm`
+// (https://sqlite.org/walformat.html, section 2.1). The header contains a counter of transactions, the number of the last frame, and checksums.
+// This process reads it in shared memory, as SQLite does.
+//
+// The header has two copies of 48 bytes. SQLite writes the first copy last, before the commit returns. So while the first 48 bytes are the same,
+// no acknowledged commit was missed. A read during such a write sees torn bytes. They differ from the previous ones, so the check reports a change,
+// and the engine asks SQLite.
+//
+// The descriptor of the file stays open as long as the process runs (`openForever`), because closing it would drop SQLite's locks.
 
 import { type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
@@ -12,14 +17,15 @@ import { cFunctions } from "../../lib/operating-system.ts";
 import type { CommitWatch, OnCommit } from "../../model/engine.ts";
 import type { KnownFile } from "./files.ts";
 
+/** Bytes of the first copy of the header. */
 const headerLength = 48;
 
 /** Returns true only if there was certainly no commit since the last call. The first call returns false. */
 export type CommitCheck = () => boolean;
 
 /**
- * Returns a function that makes independent checks of `database`, which has `files` open: the file `-shm` is there as long as a
- * connection is.
+ * Returns a function that creates independent checks of `database`.
+ * @param files the files that `database` has open; `-shm` exists as long as a connection is open
  */
 export function commitChecks(database: Database, files: readonly KnownFile[]): () => CommitCheck {
   const index = files.find(({ path }) => path.endsWith("-shm"));
@@ -42,7 +48,7 @@ function checkHeader(header: Uint32Array): CommitCheck {
   };
 }
 
-/** The header in memory that is shared with all processes that have the database open; undefined if it is not available. */
+/** Maps the header as memory that this process shares with all processes that use the database. Returns undefined if that is not possible. */
 function mapHeader(path: string): Uint32Array | undefined {
   // `Bun.mmap` would open and close the file, which drops SQLite's locks (see below).
   const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
@@ -52,13 +58,13 @@ function mapHeader(path: string): Uint32Array | undefined {
   // A read beyond the end of the mapped file would end the process.
   if (fstatSync(file).size < headerLength) return undefined;
   const address: unknown = mmap(null, headerLength, readable, shared, file, 0);
-  // The result of a failure is the largest address, which is not a safe integer.
+  // If mmap fails, it returns the largest address. That is not a safe integer, so it does not arrive as a number.
   return typeof address === "number" ? new Uint32Array(toArrayBuffer(address as Pointer, 0, headerLength)) : undefined;
 }
 
 const [readable, shared] = [1, 1];
 
-/** The same on every system, for a call of SQLite. */
+/** Creates a check that works on every system, at the cost of a call of SQLite. */
 export function checkDataVersion(database: Database): CommitCheck {
   const query = database.query<{ data_version: number }, []>("pragma data_version");
   let last: number | undefined;
@@ -73,8 +79,8 @@ export function checkDataVersion(database: Database): CommitCheck {
 const opened = new Map<string, number>();
 
 /**
- * Opens a file once per process and never closes it: to close any descriptor of it would drop the locks that SQLite has
- * on it in this process (POSIX.1 fcntl, "all locks associated with a file for a given process shall be removed").
+ * Opens a file once per process, and never closes it. Closing any descriptor of the file would drop the locks of SQLite in this process
+ * (POSIX.1 fcntl, "all locks associated with a file for a given process shall be removed").
  */
 function openForever(path: string): number {
   const known = opened.get(path);
@@ -84,10 +90,10 @@ function openForever(path: string): number {
   return file;
 }
 
-/** Milliseconds between two looks. One takes less than a microsecond on Linux, and some microseconds elsewhere. */
+/** Milliseconds between two checks. A check takes less than a microsecond on Linux, and a few microseconds elsewhere. */
 const interval = 10;
 
-/** See `Engine.watchCommits`. None is missed: each watch compares what it saw last. */
+/** Implements `Engine.subscribeToCommits` by polling. No commit is missed, because each subscription compares with what it saw last. */
 export class CommitWatches {
   readonly #newCheck: () => CommitCheck;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -106,7 +112,7 @@ export class CommitWatches {
     return { mayMiss: false, stop: () => this.#stop(timer) };
   }
 
-  /** Ends all watches, since a check needs the open database. */
+  /** Ends all subscriptions, because a check needs the open database. */
   close(): void {
     for (const timer of this.#timers) this.#stop(timer);
   }
@@ -117,7 +123,7 @@ export class CommitWatches {
   }
 }
 
-/** A database that cannot be read is reported as changed: whoever then reads it gets the error. */
+/** Returns true also if the check fails. The subscriber then reads the database, and gets the error. */
 function mayHaveChanged(isUnchanged: CommitCheck): boolean {
   try {
     return !isUnchanged();

@@ -8,13 +8,13 @@ import {
   toCredential,
 } from "../database/credentials.ts";
 
-/** A call on its way to the thread of the writer. */
+/** A message to the writer thread: a call that writes credentials. */
 export type CredentialWrite =
   | { readonly kind: "put"; readonly credential: Credential; readonly now: number }
   | { readonly kind: "take"; readonly digest: string }
   | { readonly kind: "delete"; readonly operator: number };
 
-/** @param send returns what `writeCredential` returned */
+/** Creates the calls that write credentials. @param send sends a call to the writer thread, and returns the result of `writeCredential` there */
 export function createCredentialWrites(
   send: (write: CredentialWrite) => Promise<string>,
 ): Omit<CredentialStore, "credential"> {
@@ -25,7 +25,7 @@ export function createCredentialWrites(
   };
 }
 
-/** Carries out a call, in a transaction that has begun. Returns its result as JSON text. */
+/** Executes a call in the writer thread, in a transaction that the caller has begun. Returns the consumed credential as JSON, otherwise `null`. */
 export function writeCredential(database: Database, write: CredentialWrite): string {
   if (write.kind === "take") {
     const taken = database.query<CredentialRow, []>(takeCredential(write.digest)).get();

@@ -1,3 +1,5 @@
+// Opens and migrates a database file, runs transactions, and converts errors of SQLite.
+
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,10 +13,10 @@ import credentials from "./004-credentials.sql" with { type: "text" };
 import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
 import { diskFault, logSize } from "./files.ts";
 
-/** Migrations that raise the version: older programs then refuse the database. */
+/** Migrations that raise the schema version. A program that does not know the version rejects the database. */
 const migrations: readonly string[] = [first];
 
-/** Migrations that do not raise it. */
+/** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
   "002-added-columns.sql": addedColumns,
   "003-webhooks.sql": webhooks,
@@ -22,15 +24,16 @@ const knownAdditions = additionsOf({
   "005-webhook-columns.sql": webhookColumns,
 });
 
-/** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
+/** Maximum bytes of the log (`-wal`) after a checkpoint, when SQLite truncates the log. During a large transaction, the log may be larger. */
 export const logLimit = 16 * 1024 * 1024;
 
-/** Milliseconds that a server waits for transactions of other processes. */
+/** Maximum milliseconds that a server waits for a transaction of another process. */
 const serverBusyTimeout = 3000;
 
 /**
- * Opens the file. Creates it and its folder if they do not exist. A commit returns after it has reached the disk.
- * @param busyTimeout milliseconds to wait for transactions of other processes
+ * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
+ * @param busyTimeout maximum milliseconds to wait for a transaction of another process
+ * @throws ProblemError `unavailable` if the file cannot be used, or belongs to another program or a newer version of this one
  */
 export function openDatabase(path: string, busyTimeout = serverBusyTimeout): Database {
   return translated(() => open(path, busyTimeout), `the database ${path}`, path);
@@ -42,7 +45,7 @@ function open(path: string, busyTimeout: number): Database {
   const database = new Database(path, { create: true, strict: true });
   try {
     database.run(`pragma busy_timeout = ${busyTimeout}`);
-    // Before anything is written: WAL mode is stored in the file, and another program's file must stay as it is.
+    // Check the version before anything is written: WAL mode is stored in the file, and a file of another program must not be changed.
     knownVersion(database);
     database.run("pragma journal_mode = wal");
     database.run("pragma synchronous = full");
@@ -56,31 +59,36 @@ function open(path: string, busyTimeout: number): Database {
 }
 
 /**
- * Moves what a killed process left in the log (`-wal`) into the database file, if no other process has it open.
+ * Moves the commits that a killed process left in the log (`-wal`) to the database file, unless another process has the database open.
  *
- * When an fsync fails, the kernel takes the pages for clean, although they are not on the disk. SQLite rolls the commit back, and the next commit
- * writes over it. But if the process is killed first, SQLite finds that commit in the log, complete in the page cache, and would append
- * to it: after a power loss, a hole in the log would end it before commits that were flushed and acknowledged. When the last connection is closed, SQLite
- * writes all pages of the log to the database file, flushes that, and deletes the log. (`npm run check:fsync`)
+ * Otherwise, acknowledged commits could be lost after a failed fsync. When an fsync fails, the kernel marks the pages as clean, although they are
+ * not on the disk. SQLite rolls this commit back, and overwrites it in the log with the next commit. But if the process is killed before that, the
+ * next process finds the failed commit in the log, because it is complete in the page cache. SQLite would append the next commits after it. After a
+ * power loss, the log would have a hole at the failed commit. SQLite would read the log only up to the hole, and lose the commits after it,
+ * although they were flushed and acknowledged.
+ *
+ * So this function opens the database and closes it again: when the last connection is closed, SQLite writes all pages of the log to the database
+ * file, flushes that file, and deletes the log. `npm run check:fsync` tests this.
  */
 export function settleLog(path: string, busyTimeout?: number): void {
   if (existsSync(path) && logSize(path) > 0) openDatabase(path, busyTimeout).close();
 }
 
 /**
- * Creates an empty file that only its owner can read, because the database holds everything, the secrets of webhooks too. SQLite gives its mode to
- * `-wal` and `-shm`. A file that exists is never opened here: closing it would drop SQLite's locks (see files.ts).
+ * Creates an empty file that only its owner can read, because a database contains secrets, for example of webhooks. SQLite creates `-wal` and `-shm`
+ * with the same mode. An existing file is not opened here, because closing it would drop SQLite's locks (see files.ts).
  */
 function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch {
-    // Usually, the file exists. SQLite reports whatever else is wrong.
+    // Usually, the file exists already. Any other error is reported when SQLite opens the file.
   }
 }
 
 /**
- * Migrates the tables to the version of this program, under a lock, so that processes can start concurrently. Returns whether there were none before.
+ * Creates the tables, or upgrades them to the schema version of this program. It holds the write lock, so that several processes can start at the
+ * same time. Returns whether the database had no tables before.
  */
 export function migrate(database: Database, additions = knownAdditions): boolean {
   return translated(() => {
@@ -95,13 +103,13 @@ export function migrate(database: Database, additions = knownAdditions): boolean
   });
 }
 
-/** @throws Refusal `unavailable` if the tables do not have the version of this program */
+/** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program */
 export function requireVersion(database: Database): void {
   if (knownVersion(database) === migrations.length && missing(database, knownAdditions).length === 0) return;
   throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
 }
 
-/** The additions whose columns the tables do not have. */
+/** Returns the additions that the database lacks. */
 function missing(database: Database, additions: readonly Addition[]): readonly Addition[] {
   return additions.filter(({ table, column }) => !hasColumn(database, table, column));
 }
@@ -110,7 +118,7 @@ function hasColumn(database: Database, table: string, column: string): boolean {
   return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
 }
 
-/** The version of the tables. @throws Refusal `unavailable` if this program did not make them or cannot upgrade them */
+/** Returns the schema version. @throws ProblemError `unavailable` if the tables belong to another program or a newer version of this one */
 function knownVersion(database: Database): number {
   const found = version(database);
   const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
@@ -121,7 +129,7 @@ function knownVersion(database: Database): number {
   return found;
 }
 
-/** Runs `work` in a transaction that other writers wait for; rolls back when it throws. */
+/** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if `work` throws. */
 export function inTransaction<T>(database: Database, work: () => T): T {
   database.run("begin immediate");
   try {
@@ -134,7 +142,7 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Runs `work` and converts errors of SQLite into ours (`fromSqlite`). */
+/** Runs `work`, and converts its errors with `fromSqlite`. */
 export function translated<T>(work: () => T, subject?: string, path?: string): T {
   try {
     return work();
@@ -144,8 +152,10 @@ export function translated<T>(work: () => T, subject?: string, path?: string): T
 }
 
 /**
- * Errors of the disk, a lock or the file are `unavailable`; any other is a fault of this program.
- * @param path if given, the error says whether the disk is full that has this database file
+ * Converts an error of the disk, a lock or the file to a ProblemError `unavailable`. Returns any other error unchanged, because it is a bug of this
+ * program.
+ * @param subject the thing that cannot be used, for the message
+ * @param path the database file; if given, the message says whether its disk is full
  */
 export function fromSqlite(error: unknown, subject = "the database", path?: string): unknown {
   const systemCode = (error as NodeJS.ErrnoException).code ?? "";
@@ -161,12 +171,12 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
   return error;
 }
 
-/** The names of all tables. */
+/** Returns the names of all tables. */
 export function tableNamesIn(database: Database): string[] {
   return database.query("select name from sqlite_master where type = 'table'").values().flat() as string[];
 }
 
-/** The version of the tables; 0 before there are any. */
+/** Returns the schema version; 0 before the tables are created. */
 export function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
 }

@@ -1,3 +1,5 @@
+// The embedded engine: puts together its read side on this thread (reads.ts) and its write side in a worker (writer-thread.ts).
+
 import type { Database } from "bun:sqlite";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
@@ -21,16 +23,16 @@ import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 interface SqliteOptions {
-  /** Milliseconds to wait for transactions of other processes; by default those of a server. */
+  /** Maximum milliseconds to wait for a transaction of another process; by default, the time for a server. */
   readonly busyTimeout?: number | undefined;
-  /** The clock by which leases end, in milliseconds since 1970; by default that of the machine. */
+  /** The clock that decides when leases end, in milliseconds since 1970; by default, the clock of the machine. */
   readonly clock?: (() => number) | undefined;
 }
 
 /**
- * The embedded engine: reads on this thread, writes in a worker.
+ * Opens a database file for reads and writes, and creates or upgrades its tables.
  * @param path the database file; it is created if it does not exist
- * @throws Refusal `unavailable` when the file cannot be opened or a newer program made it
+ * @throws ProblemError `unavailable` if the file cannot be opened, or was made by another program or a newer version of this one
  */
 export function openSqlite(path: string, resources: readonly Resource[], options: SqliteOptions = {}): Engine {
   const { busyTimeout } = options;
@@ -47,8 +49,8 @@ export function openSqlite(path: string, resources: readonly Resource[], options
 }
 
 /**
- * The same, or only its read side if the file cannot be written: writes are then refused.
- * @throws Refusal as openSqlite does
+ * Opens a database file as `openSqlite` does. If the file cannot be written, opens only the read side: every write is then rejected.
+ * @throws ProblemError as `openSqlite` does
  */
 export function openReadableSqlite(path: string, resources: readonly Resource[], options: SqliteOptions): Engine {
   try {
@@ -59,7 +61,7 @@ export function openReadableSqlite(path: string, resources: readonly Resource[],
   }
 }
 
-/** The error of the second attempt has no more information than `error` of the first. */
+/** Opens the read side. If that fails with an error of SQLite, throws the `error` of the first attempt, because both say the same. */
 function openReadOnlyAfter(error: unknown, path: string): Engine {
   try {
     return openReadOnly(path);
@@ -73,7 +75,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   const requireFiles = createFileWatch(files);
   const newCheck = translated(() => commitChecks(database, files));
   const watches = new CommitWatches(newCheck);
-  /** Another connection to the same database. It requires the file, since SQLite would create a new one. */
+  /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
   const openAgain = () => {
     requireSameFiles(files);
     return openDatabase(path, busyTimeout);
@@ -109,7 +111,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   };
 }
 
-/** `check`, once `guard` has not thrown. */
+/** Returns a check that calls `guard` first. */
 function guarded(check: CommitCheck, guard: () => void): CommitCheck {
   return () => {
     guard();
@@ -117,7 +119,7 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
   };
 }
 
-/** What is stored beside the records and their journals. */
+/** Creates the calls that save data outside the records and their journals. */
 function createNotes(
   run: (call: WorkerCall) => Promise<void>,
 ): Pick<Engine, "noteCounts" | "noteBackup" | "noteKeyUse"> {
@@ -128,7 +130,7 @@ function createNotes(
   };
 }
 
-/** What is stored by a connection of its own, portion by portion. */
+/** Creates the calls that write many rows. Each uses a separate connection, which `open` opens. */
 function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "renew" | "refill"> {
   return {
     fillSite: (site, rows) => fillSite(open, site, rows),
@@ -137,10 +139,13 @@ function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "re
   };
 }
 
-/** Batches that the writer thread has at once: the next one is there when it has done one, since other writers wait for all of them. */
+/**
+ * Maximum batches that were sent to the writer thread and have no result yet. With two, the thread finds the next batch as soon as it has finished
+ * one. So the transaction, for which all other writers wait, is as short as possible.
+ */
 const maxSent = 2;
 
-/** See `Engine.commitTogether`. */
+/** Implements `Engine.commitAtomically`. */
 function commitTogether(
   writer: WriterThread,
   batches: Iterable<readonly Intent[]>,
@@ -157,7 +162,7 @@ function commitTogether(
   });
 }
 
-/** Returns whether all batches were decided, and no refusal stopped them. */
+/** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
 async function addAll(
   call: (request: WorkerCall) => Promise<string>,
   batches: Iterable<readonly Intent[]>,
@@ -168,7 +173,7 @@ async function addAll(
   for (let next = iterator.next(); ; ) {
     for (; !next.done && sent.length < maxSent; next = iterator.next()) {
       const result = call({ name: "addBatch", intents: encodeIntents(next.value) });
-      // Its failure counts when its turn comes.
+      // The failure is thrown below, when the result is awaited. Without this handler, it would be an unhandled rejection until then.
       result.catch(() => {});
       sent.push({ intents: next.value, result });
     }

@@ -1,8 +1,11 @@
-// Whether the files that SQLite has open are still those at their paths.
+// Checks that the paths of a database still lead to the files that SQLite has open. Otherwise acknowledged writes could be lost: a removed file
+// exists as long as a process has it open, so SQLite would continue to commit into it.
 //
-// A removed file exists as long as a process has it open, so SQLite would continue to commit into it. Closing a descriptor
-// of these files would drop SQLite's locks on them (POSIX.1 fcntl), so they are checked by path only. While SQLite has them
-// open, no other file gets their inode numbers.
+// A file is identified by its device and inode number. While SQLite has the file open, no other file gets its inode number. The paths are checked
+// without opening the files, because closing a descriptor would drop SQLite's locks on the file (POSIX.1 fcntl).
+//
+// The writer checks the files before and after each commit (writer.ts). The second check decides, because a file can be removed between the first
+// check and the commit: a write is acknowledged only if the files were still in place after its commit. For reads, a check is valid for a second.
 
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
@@ -10,19 +13,19 @@ import { dirname } from "node:path";
 import { messageOf } from "../../lib/errors-for-log.ts";
 import { Refusal } from "../../model/errors.ts";
 
-/** Milliseconds for which a check is valid for reads. */
+/** Milliseconds for which a successful check is valid for reads. */
 const lookInterval = 1000;
 
-/** A file as it was when the database was opened; plain data, to be sent to another thread. */
+/** The identity of a file when the database was opened. Plain data, so that it can be sent to another thread. */
 export interface KnownFile {
   readonly path: string;
   readonly device: bigint;
   readonly inode: bigint;
 }
 
-/** The database, its log (`-wal`) and its index (`-shm`), all of which a connection in WAL mode has open. */
+/** Returns the identity of the database file, its log (`-wal`) and its index (`-shm`). A connection in WAL mode has all three open. */
 export function knownFiles(path: string): KnownFile[] {
-  // The two others are beside the target of a symbolic link.
+  // If `path` is a symbolic link, log and index are in the folder of its target.
   const target = realpathSync(path);
   return [path, `${target}-wal`, `${target}-shm`].map((file) => {
     const { dev, ino } = statSync(file, { bigint: true });
@@ -30,12 +33,12 @@ export function knownFiles(path: string): KnownFile[] {
   });
 }
 
-/** Bytes of the log of the database at `path`; 0 when there is none. */
+/** Returns the bytes of the log of the database at `path`; 0 without a log. */
 export function logSize(path: string): number {
   return statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** @throws Refusal `unavailable` if one of `files` was removed or replaced */
+/** @throws ProblemError `unavailable` if one of `files` was removed or replaced */
 export function requireSameFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {
     const found = lookAt(path);
@@ -44,7 +47,7 @@ export function requireSameFiles(files: readonly KnownFile[]): void {
   }
 }
 
-/** The same for reads: checks at most once a second, and at every call while something is wrong. */
+/** Returns a check for reads: it checks `files` at most once a second, but after a failure at every call. */
 export function createFileWatch(files: readonly KnownFile[]): () => void {
   let due = 0;
   return () => {
@@ -59,7 +62,7 @@ function lookAt(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    throw unavailable(`${path} cannot be looked at: ${messageOf(error)}`, error);
+    throw unavailable(`${path} cannot be checked: ${messageOf(error)}`, error);
   }
 }
 
@@ -67,15 +70,15 @@ function unavailable(detail: string, cause?: unknown): Refusal {
   return new Refusal("unavailable", detail, { retryAfter: 1, cause });
 }
 
-// Whether a full disk is the cause of an error of SQLite: it says "disk I/O error" when it cannot make a file.
+// Finds out whether a full disk has caused an error of SQLite. If SQLite cannot create a file, it says only "disk I/O error".
 
-/** Bytes of the smallest index (`-shm`): SQLite makes it when no process has the database open. */
+/** Minimum bytes of an index (`-shm`). SQLite creates the index when the first process opens the database. */
 const minIndexBytes = 32 * 1024;
 
 /**
- * Says that the disk of the database at `path` is full, and which of its files could not be made.
- * @param error of SQLite
- * @returns undefined if the error has another cause
+ * Finds out whether the disk of the database at `path` is full. Returns a sentence that names the file that could not be created, if any; undefined
+ * if the error has another cause.
+ * @param error an error of SQLite
  */
 export function diskFault(path: string, error: unknown): string | undefined {
   const { code = "" } = error as { code?: string };
@@ -91,14 +94,14 @@ function isMade(file: string): boolean {
   return size !== undefined && (!file.endsWith("-shm") || size >= minIndexBytes);
 }
 
-/** Tries to write as much as SQLite needs. What the file system says of its free space leaves out quotas and reserves. */
+/** Tries to write as many bytes as SQLite needs. The free space that the file system reports does not consider quotas and reserves. */
 function isDiskFull(folder: string): boolean {
   const trial = `${folder}/storefront-${process.pid}-${randomBytes(4).toString("hex")}.trial`;
   try {
     const descriptor = openSync(trial, "wx", 0o600);
     try {
       const bytes = randomBytes(minIndexBytes);
-      // A disk that becomes full in the middle of a write has written less.
+      // If the disk becomes full during the write, fewer bytes are written.
       return writeSync(descriptor, bytes) < bytes.length;
     } finally {
       closeSync(descriptor);
@@ -109,7 +112,7 @@ function isDiskFull(folder: string): boolean {
   }
 }
 
-/** The two other files are beside the target of a symbolic link. */
+/** Returns the target if `path` is a symbolic link, because log and index are in its folder; otherwise the path itself. */
 function targetOf(path: string): string {
   try {
     return realpathSync(path);

@@ -1,16 +1,16 @@
-// The messages between the threads about a batch. Each is one string: a first line of JSON and then a line per JSON text,
-// which has no line breaks. Cloning the objects would take twice the time.
+// The messages between this thread and the writer thread about a batch. A message is one string: the first line is a JSON list of the intents or
+// outcomes, and each further line is the JSON of one record, which has no line breaks. Structured cloning of the objects would take twice the time.
 
 import { withOwnMemory } from "../../lib/bytes.ts";
 import type { Intent, Outcome, Refused, WriteResult } from "../../model/change.ts";
 import { withId } from "../writes/decide-intent.ts";
 
-/** An outcome without its body, which is empty for a new record. The rest of a change is in the intent. */
+/** An outcome without its record JSON, which has its own line, empty for a new record. The change is left out, because it follows from the intent. */
 type OutcomeMeta = Refused | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed" });
 
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
-  // JSON leaves out what is undefined. Copying all other members takes longer than overwriting this one.
+  // JSON.stringify omits undefined members. Overwriting this member takes less time than copying all others.
   const metas = intents.map((intent) => {
     texts += `\n${intent.text}`;
     return { ...intent, text: undefined };
@@ -23,7 +23,7 @@ export function decodeIntents(message: string): Intent[] {
   return (JSON.parse(metas) as Intent[]).map((meta, index) => ({ ...meta, text: texts[index] as string }));
 }
 
-/** @param intents those of the outcomes, of which the other thread has the texts */
+/** @param intents the intents of these outcomes; the receiving thread has them too */
 export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly Intent[]): string {
   let bodies = "";
   const metas = outcomes.map((outcome, index): OutcomeMeta => {
@@ -38,7 +38,7 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
   return JSON.stringify(metas) + bodies;
 }
 
-/** The outcomes of `intents`, or of some from the first on. */
+/** Returns the outcomes of `intents`: one for each, or fewer if a rejected intent has aborted the batch. */
 export function decodeOutcomes(message: string, intents: readonly Intent[]): Outcome[] {
   const [metas = "", ...bodies] = message.split("\n");
   return (JSON.parse(metas) as OutcomeMeta[]).map((meta, index): Outcome => {
@@ -59,7 +59,7 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   });
 }
 
-/** Whether it created a record, whose body is then the text of the intent and the ID. */
+/** Whether the outcome has created a record. The record JSON then consists of the ID and the `valuesJson` of the intent. */
 function isNew({ kind }: { readonly kind: string }, { operation }: Intent): boolean {
   return kind === "done" && operation === "create";
 }

@@ -1,18 +1,18 @@
 import type { Database } from "bun:sqlite";
 import { inTransaction, tableNamesIn } from "./database.ts";
 
-/** Maximum rows that one transaction deletes. Writers wait for it, 10 to 25 ms. */
+/** Maximum rows that one transaction deletes. It takes 10 to 25 ms. During this time, other writers wait. */
 const maxRows = 2000;
 
-/** Milliseconds between transactions, in which other processes can get the lock. They try about that often. */
+/** Milliseconds between two transactions, in which other processes can get the write lock. They retry about as often. */
 const turnOfOthers = 10;
 
-/** Waits, so that other processes can write before the next portion. */
+/** Waits, so that other processes can write before the next chunk. */
 export function giveWay(): Promise<void> {
   return Bun.sleep(turnOfOthers);
 }
 
-/** Deletes rows of a table, or only those of one site. Returns the number of deleted rows, at most `maxRows`. */
+/** Deletes at most `maxRows` rows of a table, or of one site in it. Returns the number of deleted rows. */
 export function deletePortion(database: Database, table: string, site?: number): number {
   const key = keyOf(database, table).join(", ");
   const where = site === undefined ? "" : "where site_id = ?";
@@ -20,7 +20,7 @@ export function deletePortion(database: Database, table: string, site?: number):
   return database.query(text).run(...(site === undefined ? [] : [site])).changes;
 }
 
-/** Drops a table if it exists, after its rows: dropping a large one at once takes as long as reading it. */
+/** Drops a table if it exists. Deletes its rows in chunks first, because dropping a large table takes as long as reading it. */
 export async function dropInPortions(database: Database, table: string): Promise<void> {
   const deleteSome = () => (tableNamesIn(database).includes(table) ? deletePortion(database, table) : 0);
   while (inTransaction(database, deleteSome) > 0) await giveWay();

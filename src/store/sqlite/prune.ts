@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { floorColumn, lastPrunable, removedEpoch } from "../database/site-state.ts";
 
-/** See `Engine.prune`. Must run in a transaction. */
+/** Implements `Engine.pruneJournal`, in a transaction that the caller has begun. */
 export function pruneEntries(database: Database, site: number, through: number, most: number): boolean {
   const row = database
     .query<{ epoch: string; revision: number; floor: number }, [number]>(

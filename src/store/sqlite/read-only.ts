@@ -1,4 +1,4 @@
-// Reads a database that cannot be written: on a read-only disk, or without permission.
+// Opens a database that this process can read but not write, because the disk is read-only or a permission is missing.
 
 import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
@@ -11,14 +11,14 @@ import { createReader } from "./reads.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
 
-/** A database opened for reading, and the condition for the validity of its data. */
+/** How to open a database for reading, and how to check that its data is valid. */
 interface Access {
   open(): Database;
-  /** @throws Refusal `unavailable` if the data must not be used */
+  /** Checks the data that was read before. @throws ProblemError `unavailable` if the data must not be used */
   guard(): void;
 }
 
-/** Whether `error`, from opening a database, means that something cannot be written. */
+/** Whether `error`, thrown when a database was opened, means that a file or folder cannot be written. */
 export function isWriteProtected(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   return /^(SQLITE_(READONLY|CANTOPEN|PERM)|EROFS$|EACCES$|EPERM$)/.test(String(cause?.code));
@@ -26,7 +26,7 @@ export function isWriteProtected(error: unknown): boolean {
 
 /**
  * Opens the database at `path` for reading only.
- * @throws Refusal `unavailable` when its newest changes cannot be read, or SQLite's own error
+ * @throws ProblemError `unavailable` if its newest changes cannot be read, or an error of SQLite
  */
 export function openReadOnly(path: string): Engine {
   const { open, guard } = accessTo(path);
@@ -38,7 +38,7 @@ export function openReadOnly(path: string): Engine {
       ...createReader(database, open, guard),
       ...refusedWrites(path),
       watchCommits: (onCommit) => watches.start(onCommit),
-      // They cannot be dropped here.
+      // The list is empty, because this process cannot drop the sites.
       undroppedSites: () => [],
       close: async () => {
         watches.close();
@@ -78,7 +78,7 @@ const writes = [
 
 type RefusedWrites = Pick<Engine, (typeof writes)[number]>;
 
-/** The calls that write, each of which is refused. */
+/** Creates the calls that write. Each throws ProblemError `unavailable`. */
 function refusedWrites(path: string): RefusedWrites {
   const refuse = async () => {
     throw unavailable(`the database ${path} is read-only here`);
@@ -86,7 +86,7 @@ function refusedWrites(path: string): RefusedWrites {
   return Object.fromEntries(writes.map((name) => [name, refuse])) as unknown as RefusedWrites;
 }
 
-/** Opens it with its log if SQLite can read that; otherwise without. */
+/** Decides how to open the database: with its log if SQLite can read the log, otherwise as immutable. */
 function accessTo(path: string): Access {
   const file = realpathSync(path);
   const address = `file:${encodeURI(file).replaceAll("?", "%3F").replaceAll("#", "%23")}`;
@@ -110,8 +110,9 @@ function canRead(open: () => Database): boolean {
 }
 
 /**
- * Opens it as immutable: SQLite then uses neither the log nor locks. That is correct while there is no log and the file does
- * not change (https://sqlite.org/wal.html, "Read-Only Databases").
+ * Returns the guard for a database that is opened as immutable. SQLite then uses neither the log nor locks, so the data is valid only while the log
+ * does not exist and the file does not change (https://sqlite.org/wal.html, "Read-Only Databases").
+ * @throws ProblemError `unavailable` if the log exists
  */
 function guardAlone(file: string): () => void {
   if (logSize(file) > 0) {
@@ -125,7 +126,7 @@ function guardAlone(file: string): () => void {
   };
 }
 
-/** A value that changes when a process writes, or begins to. */
+/** Returns a text that changes when a process writes the database, or begins to write its log. */
 function stateOf(file: string): string {
   const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");

@@ -1,4 +1,7 @@
-// The read side of the SQLite engine, on one connection.
+// The read side of the SQLite engine: heads, records, pages, whole sites, journals and dumps.
+//
+// Most reads share one connection on this thread. A large site and a dump are read on separate connections: their transaction stays open while other
+// reads and writes continue. After each read, the engine checks that the database files were not removed or replaced.
 
 import type { Database } from "bun:sqlite";
 import { Slots } from "../../lib/concurrency.ts";
@@ -45,9 +48,10 @@ type Reader = Pick<
 >;
 
 /**
- * Reads what `database` has.
- * @param open another connection to the same database, for a dump
- * @param guard throws when the files must not be relied on; called after each read and at the end of a dump
+ * Creates the read side.
+ * @param database the shared connection
+ * @param open opens another connection to the same database, for a large site or a dump
+ * @param guard throws if the files were removed or replaced; called after each read and at the end of a dump
  */
 export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
   const sql = recordStatements(database);
@@ -62,7 +66,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
   }
 
   return {
-    // All as of one moment, so that the epoch of a site belongs to that of the system site.
+    // One transaction, so that the heads of a site and of the system site are from the same moment.
     heads: (sites) => readAtOnce(() => heads(sites)),
     ...createSiteReads(database, reads, open, guard),
     ...createJournalReads(database, reads),
@@ -95,15 +99,15 @@ function integrity(database: Database): string[] {
   return rows.map(([line]) => line).filter((line) => line !== "ok");
 }
 
-/** How everything of a database is read. */
+/** Functions that run a read on the shared connection, and check the files after it. */
 export interface GuardedReads {
-  /** Runs `work`. @throws Refusal `unavailable` also when the files must not be relied on */
+  /** Runs `work`. @throws ProblemError `unavailable`, also if the files were removed or replaced */
   read<T>(work: () => T): T;
-  /** The same in one transaction, so that everything that `work` reads is as of one moment. */
+  /** Runs `work` in one transaction, so that everything that it reads is from the same moment. @throws as `read` does */
   readAtOnce<T>(work: () => T): T;
 }
 
-/** @param guard throws when the files must not be relied on; called after each read */
+/** @param guard throws if the files were removed or replaced; called after each read */
 function guardReads(database: Database, guard: () => void): GuardedReads {
   const atOnce = database.transaction((work: () => unknown) => work());
 
@@ -116,14 +120,14 @@ function guardReads(database: Database, guard: () => void): GuardedReads {
   return { read, readAtOnce: <T>(work: () => T) => read(() => atOnce(work) as T) };
 }
 
-// What is read of one site: a record, a page, or all of it.
+// Reads of one site: one record, a page of records, or all rows.
 
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 
-/** Rows of a portion. A site that has no more is read at once, on the connection of the other reads. */
+/** Rows per chunk. A site with at most this number of rows is read as one chunk, on the shared connection. */
 const portionSize = 256;
 
-/** Sites that are read in portions at once: each has a connection, and is in memory before it counts for `--memory`. */
+/** Maximum sites that are read in several chunks at once. Each needs a connection, and memory that `--memory` counts only after the load. */
 const maxPortioned = 4;
 
 const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
@@ -131,8 +135,8 @@ const selectRows =
   "select resource, id, revision, body from records where site_id = ? order by resource, id limit coalesce(?, -1)";
 
 /**
- * @param open another connection to the same database, for a site that is read in portions
- * @param guard throws when the files must not be relied on; called after a site was read in portions
+ * @param open opens another connection to the same database, for a site that is read in several chunks
+ * @param guard throws if the files were removed or replaced; called after a site was read in several chunks
  */
 function createSiteReads(
   database: Database,
@@ -143,7 +147,7 @@ function createSiteReads(
   const sql = siteStatements(database);
   const slots = new Slots(maxPortioned);
 
-  /** Runs `work` in a transaction, with the site as it is there. */
+  /** Runs `work` in a transaction, with the state of the site in it. */
   function read<T>(site: number, minHead: Head | undefined, work: (found: SiteState) => T): T {
     return readAtOnce(() => work(toState(sql.site.get(site), minHead)));
   }
@@ -162,7 +166,7 @@ function createSiteReads(
       const { rows, ...found } = small;
       if (rows.length <= portionSize) return use({ ...found, portions: [rows] });
       const readAll = () => readPortions(open(), site, use, minHead);
-      // The system site is needed for everything else.
+      // The system site does not wait, because all requests need it.
       return after(site === systemSite ? readAll() : slots.run(readAll), (result) => {
         guard();
         return result;
@@ -185,7 +189,7 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
   };
 }
 
-/** Reads a site in one transaction on a separate connection, while others write. */
+/** Reads a site in one transaction on the separate connection `database`, while other connections can write. Closes `database` at the end. */
 function readPortions<T>(
   database: Database,
   site: number,
@@ -236,7 +240,7 @@ function toState(row: unknown, minHead: Head | undefined): SiteState {
 
 const emptySiteRow = { revision: 0, epoch: "", live: null, live_revision: null };
 
-// What is read of the journal of one site.
+// Reads of the journal of one site.
 
 type JournalReads = Pick<Engine, "since" | "journal">;
 
@@ -277,15 +281,15 @@ function journalStatements(database: Database) {
 type Cell = string | number | null;
 
 interface DumpOptions {
-  /** The name of the table that has the rows of a table, if it differs. */
+  /** Returns the name under which the database has a table; by default, the name of the table itself. */
   readonly nameOf?: (table: TableName) => string;
-  /** The tables that there are, if some may be missing. */
+  /** The tables that exist; by default, all of them. */
   readonly present?: readonly TableName[];
-  /** Only the rows of this site. */
+  /** The site to read; by default, all sites. */
   readonly site?: number | undefined;
 }
 
-/** Every row of every table as of one moment, read on a separate connection, which `open` makes. */
+/** Reads every row of every table as of one moment, on a separate connection. Opens it with `open`, and closes it at the end. */
 export function* dumpRows(
   open: () => Database,
   { nameOf = (table) => table, present, site }: DumpOptions = {},

@@ -4,7 +4,7 @@ import { systemSite } from "../../model/limits.ts";
 import { hasHistory } from "../database/site-state.ts";
 import { inTransaction, translated } from "./database.ts";
 
-/** See `Engine.renew`. On a connection that `open` makes. */
+/** Implements `Engine.renewEpochs`, on a connection that `open` opens. */
 export function renewHistories(open: () => Database): number {
   const database = open();
   try {

@@ -1,4 +1,4 @@
-// Fills a new site, see store/database/site-state.ts.
+// Imports the rows of a new site in chunks; store/database/site-state.ts explains how.
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head } from "../../model/engine.ts";
@@ -8,7 +8,7 @@ import { fromSqlite, inTransaction } from "./database.ts";
 import { giveWay } from "./portions.ts";
 import { insertRows } from "./table-sets.ts";
 
-/** See `Engine.fillSite`. On a connection that `open` makes. */
+/** Implements `Engine.importSiteRows`, on a connection that `open` opens. */
 export async function fillSite(open: () => Database, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
   const epoch = newFillingEpoch();
   const database = open();
@@ -32,6 +32,7 @@ export async function fillSite(open: () => Database, site: number, rows: AsyncIt
   }
 }
 
+/** Gives the site the importing epoch `epoch`. @throws ProblemError `conflict` if the site was written to or removed */
 function begin(database: Database, site: number, epoch: string): void {
   const found = database.query<Head, [number]>("select revision, epoch from sites where id = ?").get(site);
   if (!mayFill(found ?? undefined)) throw notFilling();
@@ -39,6 +40,7 @@ function begin(database: Database, site: number, epoch: string): void {
   database.query("insert into sites (id, epoch, revision, counters) values (?, ?, 0, '{}')").run(site, epoch);
 }
 
+/** Whether SQLite has rejected a row. */
 function isUnfit(error: unknown): boolean {
   return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String((error as { code?: unknown }).code));
 }

@@ -1,4 +1,4 @@
-// Replaces all stored data while others write; see store/database/table-swap.ts.
+// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how. Also creates the reporting views.
 
 import type { Database } from "bun:sqlite";
 import type { Amend, StoredSystem } from "../../model/amend.ts";
@@ -26,7 +26,7 @@ import { insert } from "./statements.ts";
 import { setWebhookSecrets } from "./webhook-writes.ts";
 import { decideAndWrite, writerStatements } from "./writer.ts";
 
-/** Replaces the rows of every table with `rows` (`Engine.refill`), on connections that `open` makes. */
+/** Implements `Engine.replaceAllData`, on connections that `open` opens. */
 export async function refillTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
@@ -35,18 +35,19 @@ export async function refillTables(
 ): Promise<ReadonlyMap<number, Head>> {
   const database = open();
   try {
-    // Views then go on naming the tables in use, whichever those are.
+    // With this setting, a rename of tables does not change the views: they always read the tables in use.
     database.run("pragma legacy_alter_table = on");
     for (const killed of tableSets(database, "unused")) await dropTables(database, killed);
     for (const left of save ? tableSets(database, "replaced") : []) {
       await save?.(dumpTableSet(open, left, tablesInSet(left, tableNamesIn(database))));
-      // Another restore may have kept and dropped it too.
+      // Another restore may have saved and dropped the same tables in the meantime. Then this drops nothing.
       await dropTables(database, left);
     }
     const replaced = await replace(database, rows, amend);
     const heads = headsIn(database, replaced);
     await save?.(dumpTableSet(open, replaced, tableNames));
-    // A table that cannot be dropped, as on a full disk, only takes space: `check` reports it, and the next refill drops it.
+    // The data is replaced. If old tables cannot be dropped, for example on a full disk, they only take space: `check` reports them, and the next
+    // restore drops them.
     await dropTables(database, replaced).catch(() => {});
     return heads;
   } catch (error) {
@@ -56,7 +57,7 @@ export async function refillTables(
   }
 }
 
-/** Puts tables with `rows` in the place of those in use. Returns the latter. */
+/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
 async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend?: Amend): Promise<TableSet> {
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
@@ -78,13 +79,13 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend
     return replaced;
   } catch (error) {
     if (!hasTables(database, filling)) throw replacedByAnother(error);
-    // The error is what matters: tables that cannot be dropped, as on a full disk, are dropped by the next refill.
+    // Report the first error, even if the new tables cannot be dropped, for example on a full disk: the next restore drops them.
     await dropTables(database, filling).catch(() => {});
     throw error;
   }
 }
 
-/** Makes tables like those in use. SQLite cannot rename an index, so that of a restored table keeps the name it gets here. */
+/** Creates tables like those in use. SQLite cannot rename an index, so an index of a restored table keeps the name that it gets here. */
 function makeTables(database: Database, set: TableSet): void {
   const made = database.query(
     "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
@@ -100,7 +101,7 @@ function makeTables(database: Database, set: TableSet): void {
   });
 }
 
-/** Inserts rows into their table, or one like it that is named `into`. */
+/** Inserts rows into their table, or into the table `into`, which has the same columns. Columns that a row lacks become null. */
 export function insertRows(database: Database, { table, rows }: Portion, into?: string): void {
   const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), into));
   const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
@@ -112,8 +113,8 @@ function dumpTableSet(open: () => Database, set: TableSet, present: readonly Tab
 }
 
 /**
- * Renames the tables first. So a process that fills them cannot put them in use after some of their rows were deleted, and the
- * rest after a kill is not mistaken for complete tables.
+ * Drops the tables of a set in chunks, but renames them first. Otherwise a process that still fills them could swap them in after some rows were
+ * deleted. And if this process is killed, the remaining tables could be mistaken for complete ones.
  */
 async function dropTables(database: Database, set: TableSet): Promise<void> {
   const dropped: TableSet = { kind: "unused", id: newTableSetId() };
@@ -173,7 +174,7 @@ function viewSql(resource: Resource, view: View): string {
   return `CREATE VIEW "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }
 
-/** Amends the restored system site, in the transaction that has put it in use. @param set the replaced tables */
+/** Amends the restored system site, in the transaction that has swapped the tables. @param set the replaced tables */
 function amendSystem(database: Database, set: TableSet, amend: Amend): void {
   const nameOf = (table: TableName) => tableNameIn(set, table);
   const replaced = readStored(database, nameOf);

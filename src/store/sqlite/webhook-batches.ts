@@ -1,7 +1,7 @@
 import { Refusal } from "../../model/errors.ts";
 import type { WebhookWrite } from "./webhook-writes.ts";
 
-/** Writes in one transaction: some milliseconds, for which other writes wait. */
+/** Maximum writes in one transaction. It takes a few milliseconds. During this time, other writers wait. */
 const maxBatch = 100;
 
 interface Waiting {
@@ -11,9 +11,9 @@ interface Waiting {
 }
 
 /**
- * Writes that wait for one under way form one transaction, and so wait for the disk once. Otherwise a few webhooks of a site would keep its
- * clients from writing.
- * @param send carries out several writes in one transaction, and returns their results as a JSON array
+ * Returns a function that executes a write of a webhook. Writes that arrive while a transaction is in flight share the next one, so that they wait
+ * for the disk only once. Otherwise a few webhooks of a site would delay the writes of its clients.
+ * @param send executes several writes in one transaction, and returns their results as a JSON array
  */
 export function inBatches(
   send: (writes: readonly WebhookWrite[]) => Promise<string>,
@@ -34,7 +34,7 @@ export function inBatches(
     } catch (error) {
       const isShared = batch.length === 1 || error instanceof Refusal;
       if (isShared) for (const { reject } of batch) reject(error);
-      // One of them has a fault, which is not that of the others.
+      // One of the writes has caused the error. Execute each in its own transaction, so that only that write fails.
       else for (const one of batch) await sendBatch([one]);
     }
   }

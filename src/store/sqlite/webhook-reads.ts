@@ -13,6 +13,7 @@ const ofWebhook = "where site_id = ? and webhook_id = ?";
 
 export const selectSecrets = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
 
+/** Creates the calls that read webhook states, secrets and delivery attempts. */
 export function createWebhookReads(database: Database, { read, readAtOnce }: GuardedReads): WebhookReads {
   const sql = statements(database);
   const values = ({ site, webhook }: WebhookKey): [number, number] => [site, webhook];

@@ -1,4 +1,4 @@
-// What is written of webhooks: the calls of the engine, and how the thread of the writer carries them out.
+// The writes of webhook states, secrets and delivery attempts: the calls of the engine, and how the writer thread executes them.
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
@@ -34,15 +34,18 @@ type WebhookWrites = Pick<
   "claimWebhook" | "updateWebhook" | "putWebhook" | "addWebhookSecret" | "removeWebhook" | "addWebhookAttempt"
 >;
 
-/** A call on its way to the other thread. */
+/** A message to the writer thread: one call. */
 export interface WebhookWrite {
   readonly name: keyof WebhookWrites;
   readonly args: readonly unknown[];
-  /** Milliseconds since 1970, when it was made. A call that had to wait is judged by this time: a lease is taken for shorter, never too early. */
+  /**
+   * Time of the call, in milliseconds since 1970. The writer thread uses this time also if the call had to wait. So a lease may be shorter than
+   * requested, but the lease of another process is never acquired before its end.
+   */
   readonly now: number;
 }
 
-/** @param send returns what `writeWebhooks` returned */
+/** Creates the calls that write webhooks. @param send sends writes to the writer thread, and returns the result of `writeWebhooks` there */
 export function createWebhookWrites(
   send: (writes: readonly WebhookWrite[]) => Promise<string>,
   clock: () => number,
@@ -63,7 +66,7 @@ export function createWebhookWrites(
   };
 }
 
-/** Carries out calls in order, in a transaction that has begun. Returns their results as a JSON array. */
+/** Executes calls in order, in a transaction that the caller has begun. Returns their results as a JSON array. */
 export function writeWebhooks(database: Database, writes: readonly WebhookWrite[]): string {
   return JSON.stringify(writes.map((write) => carryOut(database, write) ?? null));
 }
@@ -99,7 +102,7 @@ function createWrites(database: Database, now: number): InThisThread {
   };
 }
 
-/** Stores what `change` returns, if it returns a state. Returns that state. */
+/** Saves the state that `change` returns, and returns it. Returns undefined if `change` does so, or if the webhook has no state. */
 function changeState(
   database: Database,
   key: WebhookKey,
@@ -120,7 +123,7 @@ function removeAll(database: Database, key: WebhookKey): void {
   for (const table of webhookTables) remove(database, table, key);
 }
 
-/** Stores all secrets of a webhook. Without any, everything that is stored of the webhook is removed. */
+/** Replaces the secrets of a webhook. If `secrets` is empty, deletes the state, the secrets and the delivery attempts of the webhook. */
 export function setWebhookSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {
   if (secrets.length === 0) removeAll(database, key);
   else putSecrets(database, key, secrets);

@@ -1,4 +1,4 @@
-// The writer thread. It waits for the disk, so that reads do not. It handles one message after another.
+// The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
 
 import { messageOf } from "../../lib/errors-for-log.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
@@ -12,15 +12,15 @@ import { Writer } from "./writer.ts";
 
 declare const self: Worker;
 
-/** The first message. */
+/** The first message to the thread. */
 export interface WorkerStart {
   readonly path: string;
-  /** The files that the reading side has open. */
+  /** The files that the read side has open. */
   readonly files: readonly KnownFile[];
   readonly busyTimeout: number | undefined;
 }
 
-/** All later messages. */
+/** Any later message to the thread: a call. `open` only opens the database. */
 export type WorkerCall =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
@@ -38,7 +38,7 @@ export type WorkerCall =
   | { readonly name: "credential"; readonly write: CredentialWrite }
   | { readonly name: "close" };
 
-/** The result of a call. A failure is plain data, since an error loses its class when it is sent to another thread. */
+/** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
 export type WorkerResult =
   | { readonly value: string }
   | { readonly failure: { readonly unavailable: boolean; readonly message: string } };
@@ -62,7 +62,10 @@ function resultOf(call: WorkerCall): WorkerResult {
   }
 }
 
-/** The outcomes of a commit, `more` if there is more to delete, or the results about webhooks and credentials; the empty text for other calls. */
+/**
+ * Executes a call. Returns the encoded outcomes of a batch, `more` if more rows may have to be deleted, or the results of webhooks and credentials as
+ * JSON; otherwise the empty text.
+ */
 function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);

@@ -1,3 +1,13 @@
+// The writer thread as the engine sees it: sends calls to worker.ts, and returns their results.
+//
+// The thread executes the calls in the order in which they were sent, and answers in the same order. So each result belongs to the oldest call that
+// waits for a result. The thread executes each call synchronously, so that no other call comes between two statements of a transaction.
+//
+// A transaction can also take several calls (`Engine.commitAtomically`). They are sent with `uninterrupted`, and all other calls wait until its end.
+// For the small writes of webhooks it is the other way round: webhook-batches.ts sends several of them as one call, in one transaction.
+//
+// If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
+
 import { Refusal } from "../../model/errors.ts";
 import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
 
@@ -6,24 +16,24 @@ interface PendingCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** The thread of the write side. The first call starts it. It takes the calls in order, and responds in that order. */
+/** The writer thread. The first call starts it. */
 export class WriterThread {
   readonly #start: WorkerStart;
   #worker: Worker | undefined;
   readonly #pending: PendingCall[] = [];
-  /** Resolves when the calls that nothing may interrupt have ended. */
+  /** The end of the present `uninterrupted` work; undefined if any call may be sent. */
   #uninterrupted: Promise<void> | undefined;
 
   constructor(start: WorkerStart) {
     this.#start = start;
   }
 
-  /** @throws Refusal `unavailable` if the database cannot be used, or the thread ends before it responds */
+  /** Sends a call, and returns its result. @throws ProblemError `unavailable` if the database cannot be used, or the thread ends before it answers */
   call(request: WorkerCall): Promise<string> {
     return this.#uninterrupted ? this.#uninterrupted.then(() => this.call(request)) : this.#send(request);
   }
 
-  /** Runs `work`, which gets a function to call with. No other call comes in between. */
+  /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
   async uninterrupted<T>(work: (call: (request: WorkerCall) => Promise<string>) => Promise<T>): Promise<T> {
     while (this.#uninterrupted) await this.#uninterrupted;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -46,7 +56,7 @@ export class WriterThread {
     });
   }
 
-  /** Closes the database and ends the thread, after the calls before. */
+  /** Closes the database and ends the thread, after all earlier calls. */
   async stop(): Promise<void> {
     if (!this.#worker) return;
     await this.call({ name: "close" });
@@ -78,10 +88,10 @@ export class WriterThread {
     else call?.reject(new Error(result.failure.message));
   }
 
-  /** Whatever ended the thread, its calls get no result. The next call starts another thread. */
+  /** Rejects the calls in flight after the thread has ended for any reason. The next call starts another thread. */
   #ended(reason: string): void {
     this.#worker = undefined;
-    const failure = unavailable(`the writer thread ended${reason}; what it was asked may have been done`);
+    const failure = unavailable(`the writer thread ended${reason}; the writes in progress may have been stored`);
     for (const call of this.#pending.splice(0)) call.reject(failure);
   }
 }

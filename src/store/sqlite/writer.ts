@@ -1,4 +1,4 @@
-// The write side of the SQLite engine: one connection, one transaction per batch.
+// The write side of the SQLite engine, in the writer thread: one connection, one transaction per batch.
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
@@ -42,10 +42,10 @@ export class Writer {
   readonly #files: readonly KnownFile[];
   readonly #database: Database;
   readonly #sql: WriterStatements;
-  /** Of the transaction of several batches that has begun. */
+  /** The changes of the present transaction of several batches, for the conditions of its intents (`ifFound`). */
   #found = new FoundRecords();
 
-  /** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
+  /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
   constructor({ path, files, busyTimeout }: WorkerStart) {
     requireSameFiles(files);
     this.#files = files;
@@ -57,7 +57,7 @@ export class Writer {
     return this.#transact(() => decideAndWrite(this.#sql, intents, new FoundRecords(), atomic));
   }
 
-  /** Begins a transaction of several batches; nothing but `addBatch` and `endBatches` may follow. */
+  /** Begins a transaction of several batches. Until `endBatches`, only `addBatch` may be called. */
   beginBatches(): void {
     requireSameFiles(this.#files);
     translated(() => this.#database.run("begin immediate"));
@@ -77,7 +77,7 @@ export class Writer {
     requireSameFiles(this.#files);
   }
 
-  /** Commits the smallest possible change, of the first page: the same version number again. */
+  /** Commits the smallest possible write: it stores the same schema version again, in the first page. */
   tryWrite(): void {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
   }
@@ -87,9 +87,9 @@ export class Writer {
     return this.#transact(() => work(this.#database));
   }
 
-  /** Returns whether there may be more. */
+  /** Deletes at most `most` responses that were stored at `before` (milliseconds since 1970) or earlier. Returns whether more may exist. */
   deleteExpiredResponses(before: number, most: number): boolean {
-    // Unlike an empty transaction, a look needs no lock.
+    // A transaction needs the write lock even if it deletes nothing. A query does not need it.
     if (!translated(() => this.#sql.expiredResponse.get(before))) return false;
     return this.#transact(() => this.#sql.deleteExpired.run(before, most).changes === most);
   }
@@ -100,7 +100,7 @@ export class Writer {
     });
   }
 
-  /** Stores the counts of a site, unless its head is another one by now. */
+  /** Saves the record counts of a site, if the site is still at this head. */
   noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
     this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: writeCounts(revision, counts).live }));
   }
@@ -112,7 +112,7 @@ export class Writer {
     });
   }
 
-  /** Closes a site whose record is deleted to writes, and deletes a portion of its rows. Returns whether there may be more. */
+  /** Makes a site reject writes, and deletes a chunk of its rows, but only if its record is deleted. Returns whether more rows may exist. */
   dropPortion(id: number): boolean {
     return this.#transact(() => {
       if (!this.#sql.deletedSite.get(id)) return false;
@@ -126,8 +126,8 @@ export class Writer {
   }
 
   /**
-   * A full disk ends the transaction (https://sqlite.org/lang_transaction.html), when further batches may be on their way, and a new
-   * thread has none. Without it, each statement would be stored by itself.
+   * Throws if the transaction of several batches has ended early, while further batches may be in flight. A full disk ends a transaction
+   * (https://sqlite.org/lang_transaction.html), and so does the end of the thread. Without a transaction, each statement would be committed alone.
    */
   #requireTransaction(): void {
     if (this.#database.inTransaction) return;
@@ -136,7 +136,7 @@ export class Writer {
     });
   }
 
-  /** The second check decides: a write is confirmed only if the files still existed after its commit. */
+  /** Runs `work` in a transaction. The second check decides: a write is acknowledged only if the files were still in place after its commit. */
   #transact<T>(work: () => T): T {
     requireSameFiles(this.#files);
     const result = translated(() => inTransaction(this.#database, work));
@@ -145,7 +145,7 @@ export class Writer {
   }
 }
 
-/** Decides intents and stores the results, in a transaction that has begun. */
+/** Decides intents and stores the results, in a transaction that the caller has begun. */
 export function decideAndWrite(
   sql: WriterStatements,
   intents: readonly Intent[],
@@ -158,6 +158,7 @@ export function decideAndWrite(
   return written.outcomes;
 }
 
+/** Reads the rows that `intents` may change, and the entries that decide whether found records are still found. */
 function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): Stored {
   const stored = nothingStored(sql.epoch.get(systemSite)?.epoch ?? "", found);
   const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
@@ -194,6 +195,7 @@ function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }
   return { id, epoch, revision, counters: JSON.stringify(counters), floor, last_at, ...writeCounts(revision, counts) };
 }
 
+/** Stores the results of a batch. */
 function write(sql: WriterStatements, { sites }: Stored, written: Written): void {
   for (const change of written.changes) sql.addChange.run(change);
   for (const row of written.rows) sql.putRow.run(row);
@@ -209,7 +211,7 @@ type WriterStatements = ReturnType<typeof writerStatements>;
 /** The parameters of a statement. */
 type SqliteRow = Record<string, string | number | null>;
 
-/** Stores a row, whose members are the parameters. */
+/** A statement that stores a row. The members of the row are its parameters. */
 interface RowStatement<T> {
   run(row: T): unknown;
 }

@@ -1,5 +1,16 @@
-// Decides the effect of a batch of intents on the stored data. Pure, and the same for every engine: an engine locks and
-// fetches rows, calls `decideBatch`, and stores the result.
+// Decides the outcome of each intent in a batch. An engine locks and reads the rows, calls `decideBatch`, and stores the result, all in one
+// transaction. `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
+//
+// An intent is checked in this order, and rejected by the first check that fails:
+// 1. The database was not restored since the writer read it, and the key and the site that authorized the write are unchanged.
+// 2. The site is live: neither removed nor being imported.
+// 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
+// 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
+// 5. The condition `ifFound` holds (found-records.ts).
+// 6. The conditions on the record hold (decide-intent.ts).
+//
+// Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
+// `importSiteRows` (import-site) and `dropSite` (site remove).
 
 import {
   headVersion,
@@ -24,14 +35,14 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** The rows that a batch may touch, as stored at the start of its transaction. `decideBatch` updates them. */
+/** The stored rows that a batch may change or check, as of the start of its transaction. `decideBatch` updates them. */
 export interface Stored {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
-  /** The epoch of the system site; empty where it has no history. */
+  /** The epoch of the system site; empty if the system site was never written to. */
   readonly systemEpoch: string;
-  /** What has changed since writers found their records. A transaction of several batches keeps it from one to the next. */
+  /** The changes since writers found their records by a value. If a transaction has several batches, they share it. */
   readonly found: FoundRecords;
   /** As `Head.timeline`. */
   readonly timeline?: number;
@@ -39,19 +50,19 @@ export interface Stored {
 
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
-/** The rows to store. A record that changed several times has one row. */
+/** The outcomes, and the rows to store. A record that changed several times has one row. */
 export interface Written {
   readonly outcomes: Outcome[];
   readonly changes: JournalRow[];
   readonly rows: Set<BatchRow>;
   readonly responses: ResponseRow[];
-  /** Sites that were created: a row is added for each, before those of `sites`, unless it has one. */
+  /** IDs of the sites that were created. The engine inserts a row for each site that has none, before it stores the rows of `sites`. */
   readonly newSites: number[];
-  /** Sites whose row changed. */
+  /** IDs of the sites with a changed row. */
   readonly sites: Set<number>;
 }
 
-/** The rows of a batch that names no record yet. */
+/** Returns an input without rows. The caller adds the rows that the intents need. */
 export function nothingStored(systemEpoch: string, found = new FoundRecords()): Stored {
   return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
 }
@@ -60,7 +71,10 @@ export function responseKey(site: number, keyId: number, name: string): string {
   return `${site}/${keyId}/${name}`;
 }
 
-/** Decides `intents` in order; each sees the effects of those before it. With `atomic`, stops at the first refusal with nothing to store. */
+/**
+ * Decides `intents` in order; each intent sees the effects of the intents before it.
+ * @param atomic whether to stop at the first rejected intent that aborts the batch (`abortsBatch`), with nothing to store
+ */
 export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
   const written = nothingWritten();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
@@ -78,7 +92,7 @@ function nothingWritten(): Written {
   return { outcomes: [], changes: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
 }
 
-/** Whether an atomic batch ended with the last of `outcomes`, and nothing is stored. */
+/** Whether the last of `outcomes` aborted an atomic batch. Then nothing of the batch is stored. */
 export function isStopped(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
   const last = outcomes.at(-1);
   return last !== undefined && stopsBatch(last, intents[outcomes.length - 1] as Intent);
@@ -88,7 +102,7 @@ function stopsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
   return outcome.kind === "refused" && (!isOptional || outcome.why === "other-history");
 }
 
-/** Asserts that entries are numbered without a gap, as readers of the journal rely on. `Snapshot.apply` asserts it again. */
+/** Asserts that entries are numbered without a gap, because readers of the journal rely on it. `Snapshot.apply` checks it again. */
 function requireConsecutive(changes: readonly JournalRow[], revisions: Map<number, number>): void {
   for (const { site_id: site, revision } of changes) {
     const last = revisions.get(site) as number;
@@ -170,7 +184,7 @@ function toChange(
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
 
-/** A restore is journaled as what it does. */
+/** Returns the operation in the journal. A restore is journaled as a create if the record does not exist, otherwise as an update. */
 function journaled({ operation }: Intent, row: BatchRow | undefined): Operation {
   if (operation !== "restore") return operation;
   return row?.body == null ? "create" : "update";
@@ -194,10 +208,10 @@ function remember(
   written.responses.push(response);
 }
 
-/** An entry of the journal to store. */
+/** A journal entry to store. */
 export type JournalRow = JournalEntry & { readonly site_id: number };
 
-/** A record that a batch names, as it is after the intents that were decided. A row to store. */
+/** The row of a record that a batch names, after the intents that were decided so far. */
 export interface BatchRow {
   readonly site_id: number;
   readonly resource: string;
@@ -209,7 +223,7 @@ export interface BatchRow {
 
 type RowsOfResources = Map<string, Map<number, BatchRow>>;
 
-/** Records by site, resource and ID. They are not joined to one text, which would have to be made and hashed for each look-up. */
+/** Rows by site, resource and ID. There are three levels of maps, because a joined key would have to be made and hashed for each access. */
 export class BatchRows {
   readonly #sites = new Map<number, RowsOfResources>();
 
@@ -217,7 +231,7 @@ export class BatchRows {
     return this.#sites.get(site)?.get(resource)?.get(id);
   }
 
-  /** The row of a record after `change`. @param row before it; undefined for a new record */
+  /** Updates the row of a record to the state after a journal entry, or adds a row. Returns the row. @param row undefined for a new record */
   put(row: BatchRow | undefined, { site_id, resource, id, revision, operation, body }: JournalRow): BatchRow {
     const stored = operation === "delete" ? null : body;
     if (row) {
@@ -239,13 +253,13 @@ export class BatchRows {
   }
 }
 
-// The keys and sites by which the writes of a batch were admitted. They may have changed while the writes waited for the database, so they are
-// read together with what the batch may change.
+// The keys and sites by which the writes of a batch were authorized. They may have changed while the writes waited for the database. So they are
+// read again, in the transaction of the batch.
 
 /** Identifies a record of the system site. */
 export type SystemRow = Pick<BatchRow, "resource" | "id">;
 
-/** The keys and sites by which `intents` were admitted. */
+/** Returns the records of the keys and sites by which `intents` were authorized. */
 export function admittingRows(intents: readonly Intent[]): SystemRow[] {
   const keys = new Set<number>();
   const sites = new Set<number>();
@@ -259,8 +273,8 @@ export function admittingRows(intents: readonly Intent[]): SystemRow[] {
 }
 
 /**
- * The refusal of a write for which the database was restored, or its key or site has changed, since they were checked. After a restore,
- * equal IDs and revisions mean nothing.
+ * Rejects a write if the database was restored since the writer read it, or if the key or site has changed since the write was authorized. After
+ * a restore, equal IDs and revisions mean nothing.
  */
 function refuseOutdated(
   intent: Intent,

@@ -1,15 +1,15 @@
-// What one intent does to one record.
+// Decides what one intent does to one record.
 
 import { type Intent, type Refused, versionOf } from "../../model/change.ts";
 import { merge, type Values } from "../../model/record.ts";
 
-/** A record as the store holds it. A deleted one keeps its row, without a body, so that its ID is never used again. */
+/** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
 interface StoredRow {
   readonly revision: number;
   readonly body: string | null;
 }
 
-/** A refusal, nothing to write, or the next change of the site. */
+/** A rejection, nothing to write, or the next change of the site. */
 type Decision =
   | Refused
   | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
@@ -36,7 +36,7 @@ export function decide(intent: Intent, row: StoredRow | undefined, nextId: numbe
   return update(id, intent.text, row.revision, row.body);
 }
 
-/** The body of a record from its ID and the JSON text of its values. */
+/** Returns the JSON of a record, from its ID and the JSON of its values. */
 export function withId(id: number, text: string): string {
   return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }
@@ -55,7 +55,7 @@ function update(id: number, changes: string, revision: number, body: string): De
   return { kind: "change", id, body: JSON.stringify(merged) };
 }
 
-/** Conditions apply to deleted records too: their revision is that of the delete. */
+/** Decides a restore. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
 function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "refused", why: "not-found" };
   if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };

@@ -1,5 +1,7 @@
-// Whether a record that a writer found by a value of a field is still the one that has this value. Writers know the records as of some revision;
-// what has changed since is read from the journal in the transaction that stores. Pure, and the same for every engine.
+// Checks the condition `ifFound` of intents: a writer has found a record by a value of a field, and no other record has this value by now.
+//
+// A writer knows the records as of some revision. The transaction that stores the write reads the later changes from the journal, and passes them
+// to `FoundRecords`. The check is the same for every engine: it reads nothing from the database.
 
 import type { Database } from "bun:sqlite";
 import { reasonOf } from "../../lib/errors-for-log.ts";
@@ -8,35 +10,35 @@ import type { FoundBy, Intent, RecordChange } from "../../model/change.ts";
 import { Refusal } from "../../model/errors.ts";
 import { textAt } from "../../model/record.ts";
 
-/** Journal entries of a site that one transaction reads at most: about 50 ms. */
+/** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
 const maxEntries = 10_000;
 
-/** What a field of a resource has had since a revision. */
+/** The values of a field of a resource, in the records that changed after a revision. */
 interface FieldChanges {
   readonly keys: FoundBy["keys"];
-  /** The revision after which all changes are known. */
+  /** All changes after this revision are known. */
   readonly from: number;
-  /** Records that have not changed since are not in it. */
+  /** The present values of the records that changed after `from`. */
   readonly values: FieldValues;
 }
 
 /** The values of records in a field, by their IDs. */
 type FieldValues = Pick<ValueIndex, "set" | "delete" | "has" | "count" | "close">;
 
-/** What has to be read of a site's journal: the entries after a revision, of more than `limit` the last ones. */
+/** The journal entries that have to be read of a site: the entries after `revision`; if there are more than `limit`, only the last `limit`. */
 interface EntriesToRead {
   readonly site: number;
   readonly revision: number;
   readonly limit: number;
 }
 
-/** The changes of one transaction and those before it that writers may not know of. */
+/** The changes of one transaction, and the earlier changes that its writers may not know. */
 export class FoundRecords {
   /** By site and resource, and there by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
   readonly #newValues: () => FieldValues;
 
-  /** @param isLarge whether the transaction may change any number of records, so that their values are in a temporary file */
+  /** @param isLarge whether the transaction may change any number of records. Then their values are in a temporary file */
   constructor(isLarge = false) {
     this.#newValues = () => (isLarge ? new ValueIndex() : new ValuesInMemory());
   }
@@ -46,7 +48,7 @@ export class FoundRecords {
     this.#resources.clear();
   }
 
-  /** The entries that `add` needs before `intents` are decided. */
+  /** Returns the entries to read and to pass to `add` before `intents` are decided. */
   toRead(intents: readonly Intent[]): EntriesToRead[] {
     const revisions = new Map<number, number>();
     for (const { site, resource, ifFound } of intents) {
@@ -57,9 +59,10 @@ export class FoundRecords {
   }
 
   /**
-   * Adds what was read of a site for `intents`. What came before those entries, because there are too many or some were pruned, stays unknown.
+   * Adds the entries that were read of a site for `intents`. If there are more than `limit`, or some were pruned, the changes before `entries` stay
+   * unknown. Then the condition of a writer that does not know them either is not met.
    * @param entries the latest first
-   * @param last the revision of the site
+   * @param last the last revision of the site
    */
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
     const from = last - entries.length;
@@ -81,8 +84,9 @@ export class FoundRecords {
   }
 
   /**
-   * Whether the condition of an intent holds: an update has found the only record with the value, a create none.
-   * @param body of the record that the intent names
+   * Whether the condition of an intent holds: for a create, no record has the value; otherwise only the record that the intent names has it.
+   * Records that have not changed since are not checked, because the writer knows them. Returns false if not all later changes are known.
+   * @param body the JSON of the record that the intent names; null or undefined if the record does not exist
    */
   isStillFound({ site, resource, operation, id }: Intent, found: FoundBy, body: string | null | undefined): boolean {
     const field = this.#fieldsOf(site, resource)?.get(nameOf(found));
@@ -137,18 +141,18 @@ function nameOf({ keys }: FoundBy): string {
   return keys.join(".");
 }
 
-/** The IDs of records by the value of a field. Takes the same memory for any number of them. */
+/** The IDs of records by the value of a field, in a temporary file. It takes the same memory for any number of records. */
 export class ValueIndex {
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statements>;
 
-  /** @throws Refusal `unavailable`, as all methods do, when there is no space for the temporary file */
+  /** @throws ProblemError `unavailable`, as all methods do, if space is missing for the temporary file */
   constructor() {
     this.#database = storing(() => openScratch(tables));
     this.#statements = statements(this.#database);
   }
 
-  /** @param value in place of the one before */
+  /** Sets the value of a record, and replaces its earlier value. */
   set(id: number, value: string): void {
     storing(() => this.#statements.set.run(id, value));
   }
@@ -161,7 +165,7 @@ export class ValueIndex {
     storing(() => this.#statements.clear.run());
   }
 
-  /** The IDs with a value, in order, at most `limit`. */
+  /** Returns the IDs of the records with a value, in ascending order, at most `limit`. */
   find(value: string, limit: number): number[] {
     return storing(() => this.#statements.find.all(value, limit).map(({ id }) => id));
   }

@@ -1,5 +1,11 @@
-// The write queue: writes that arrive while a batch commits, and those that come right after it, form the next batch.
-// One transaction, one flush, no timer.
+// Commits the writes of clients in batches. A batch takes one transaction and one flush to disk for all its writes. It needs no timer.
+//
+// A batch starts when a write arrives and no batch is in progress, or when the batch before is done. If the batch before had several writes,
+// the next batch first waits until a tick brings no further write, for at most 8 ticks.
+//
+// Reads go before writes. While reads arrive, the next batch waits for up to 60 reads per write of the batch before, until 4 ticks pass without
+// a read; and outcomes are sent to clients 8 per tick. Without reads, writes do not wait for them. The measurements behind these numbers are in
+// docs/decisions.md ("Reads go before writes", "While reads arrive").
 
 import { eventLoopTurn } from "../../lib/event-loop.ts";
 import { Histogram } from "../../lib/metrics.ts";
@@ -8,15 +14,20 @@ import type { Engine } from "../../model/engine.ts";
 import { Refusal, TryAgain } from "../../model/errors.ts";
 import type { Snapshots } from "../reads/site-views.ts";
 
+/** Maximum writes in one transaction. */
 const maxBatch = 512;
+/** Maximum writes that wait for a transaction. */
 const maxQueue = 10_000;
-/** Maximum turns of the event loop that a batch waits for more writes. */
+/** Maximum ticks that a batch waits for more writes. */
 const maxTurns = 8;
-/** While reads arrive, a batch waits for this many of them per write of the last batch. A write costs as much as four to six look-ups, so this leaves writes about a tenth of the time. */
+/**
+ * While reads arrive, a batch waits for at most this number of reads per write of the last batch. A write costs as much as four to six look-ups,
+ * so writes get about a tenth of the time.
+ */
 const readsPerWrite = 60;
-/** Turns of the event loop without a read after which a batch waits no longer. */
+/** A batch stops waiting for reads after this number of ticks without a read. */
 const quietTurns = 4;
-/** While reads arrive, this many writes of a batch get their responses in one turn of the event loop. */
+/** Maximum outcomes that are sent to clients in one tick, while reads arrive. */
 const responsesPerTurn = 8;
 
 interface Waiting {
@@ -26,7 +37,7 @@ interface Waiting {
 }
 
 export class WriteQueue {
-  /** How many writes the transactions so far had, also those that failed. */
+  /** The number of writes per transaction so far, failed transactions included. */
   readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatch]);
   readonly #engine: Engine;
   readonly #snapshots: Snapshots;
@@ -41,15 +52,16 @@ export class WriteQueue {
     this.#snapshots = snapshots;
   }
 
-  /** The number of writes that wait for a transaction. */
+  /** Number of writes that wait for a transaction. */
   get length(): number {
     return this.#queue.length;
   }
 
   /**
-   * Stores `intent`. Resolves when the outcome is on durable storage and in the snapshot of this process.
-   * @throws TryAgain if too many writes are waiting. Nothing was written
-   * @throws Refusal `unavailable` as `Engine.commit`: if its result did not arrive, the outcome is unknown, all of it or nothing
+   * Commits `intent` with the next batch. Resolves when the outcome is on durable storage, and applied to the snapshot of this process.
+   * @throws RetryableError if too many writes wait; nothing was written
+   * @throws ProblemError `unavailable` as `Engine.commit` does. If the result of the commit did not arrive, it is unknown whether the change was
+   *   stored; it was stored completely or not at all
    */
   write(intent: Intent): Promise<Outcome> {
     if (this.#queue.length >= maxQueue) return Promise.reject(new TryAgain("too many writes are waiting"));
@@ -58,7 +70,7 @@ export class WriteQueue {
     return outcome;
   }
 
-  /** Counts a read, since reads go before writes. */
+  /** Counts a read, because reads go before writes. */
   noteRead(): void {
     this.#reads++;
   }
@@ -81,8 +93,8 @@ export class WriteQueue {
   }
 
   /**
-   * Waits until a turn of the event loop brings no further write. Clients that got their responses together write again
-   * together; two alternating half batches would take two transactions and two flushes.
+   * Waits until a tick brings no further write. Clients that got their responses together write again together. Without this wait, they would
+   * be split into two batches that alternate, with two transactions and two flushes.
    */
   async #gather(): Promise<void> {
     let seen = 0;
@@ -92,7 +104,7 @@ export class WriteQueue {
     }
   }
 
-  /** Waits until `until` reads have been served, or no more arrive. */
+  /** Waits until the number of reads so far is `until`, or no more reads arrive. */
   async #giveWay(until: number): Promise<void> {
     for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
       const before = this.#reads;
@@ -101,7 +113,10 @@ export class WriteQueue {
     }
   }
 
-  /** The outcomes, which are in the snapshots then; none if the commit failed, which the writes have been told. */
+  /**
+   * Commits the batch and applies the outcomes to the cached snapshots. Returns the outcomes. If the commit fails, rejects the writes and returns
+   * no outcomes.
+   */
   async #commit(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
     try {
       const outcomes = await this.#engine.commit(batch.map(({ intent }) => intent));
@@ -109,13 +124,13 @@ export class WriteQueue {
       return outcomes;
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      // The writes in the queue have already waited as long as a commit may take.
+      // Reject the queued writes too, because they have already waited as long as a commit may take.
       if (error instanceof Refusal) for (const { reject } of this.#queue.splice(0)) reject(error);
       return [];
     }
   }
 
-  /** Passes the outcomes on. Their responses take time, so while `isReading`, reads are served between them. */
+  /** Resolves the promises of the writes. Their responses take time, so while `isReading`, yields to the event loop in between. */
   async #settle(batch: readonly Waiting[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
     for (const [index, outcome] of outcomes.entries()) {
       if (isReading && index > 0 && index % responsesPerTurn === 0) await eventLoopTurn();
