@@ -1,6 +1,6 @@
 // Sample rows for a database of any size.
 
-import { makeKey } from "../src/model/api-key.ts";
+import { createApiKey } from "../src/model/api-key.ts";
 import type { DumpedRow } from "../src/model/engine.ts";
 import { sampleBrand } from "./scenarios.ts";
 
@@ -20,13 +20,13 @@ export interface Filling {
 
 /** The rows of `sites`, each with a key and its brands. */
 export function fillingOf(sites: readonly SampleSite[]): Filling {
-  const made = sites.map(() => makeKey());
+  const made = sites.map(() => createApiKey());
   return { keys: made.slice(0, 101).map(({ key }) => key), rows: rowsOf(sites, made) };
 }
 
 async function* rowsOf(
   sites: readonly SampleSite[],
-  keys: readonly ReturnType<typeof makeKey>[],
+  keys: readonly ReturnType<typeof createApiKey>[],
 ): AsyncGenerator<DumpedRow> {
   const count = sites.length;
   yield siteRow(0, count * 2, { site: count, key: count }, false);

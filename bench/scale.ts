@@ -121,7 +121,7 @@ async function countQueries(database: TestPostgres): Promise<string[]> {
 async function fill(url: string, { sites, brands }: Size): Promise<readonly string[]> {
   const engine = await openEngine(url, allResources);
   const { keys, rows } = fillingOf(Array.from({ length: sites }, (_, index) => ({ name: `s${index + 1}`, brands })));
-  await engine.refill(rows);
+  await engine.replaceAllData(rows);
   await engine.close();
   return keys;
 }

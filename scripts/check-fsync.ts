@@ -115,7 +115,7 @@ async function missingAfterPowerLoss(database: string, acknowledged: readonly st
   }
   const engine = await openEngine(`sqlite:${left}`, allResources);
   try {
-    const faults = await engine.check();
+    const faults = await engine.findInconsistencies();
     if (faults.length > 0) throw new Error(`after the power loss, \`check\` finds: ${faults.join("; ")}`);
     const text = (await Array.fromAsync(exportRecords(engine, 1, brand, "json"))).join("");
     const names = new Set((JSON.parse(text) as { Name: string }[]).map(({ Name }) => Name));

@@ -1,5 +1,5 @@
-import { inSlices } from "../src/lib/event-loop.ts";
-import { servedOf } from "../src/model/resource.ts";
+import { runInSlices } from "../src/lib/event-loop.ts";
+import { publicResources } from "../src/model/resource.ts";
 import { servedFiles } from "../src/reference/documents.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";
 import { allResources } from "../src/resources/all.ts";
@@ -10,8 +10,8 @@ import { exampleRequests } from "./requests.ts";
 
 /** The committed files that derive from the declarations, by path. */
 export async function committedDocuments(): Promise<Map<string, string>> {
-  const served = servedOf(allResources);
-  const requests = exampleRequests(await inSlices(toOpenapi(served)));
+  const served = publicResources(allResources);
+  const requests = exampleRequests(await runInSlices(toOpenapi(served)));
   return new Map([
     ["docs/openapi.json", String(await servedFiles(allResources).get("/openapi.json")?.make())],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],

@@ -1,14 +1,14 @@
 // The client's TypeScript types, generated from the declarations of the resources.
 
-import { refusals } from "../src/model/errors.ts";
-import type { Field, Fields, Group } from "../src/model/field.ts";
+import { problemTitles } from "../src/model/errors.ts";
+import type { Field, Fields, FieldGroup } from "../src/model/field.ts";
 import type { Resource } from "../src/model/resource.ts";
 
 /** The text of `src/client/record-types.ts`. */
 export function toRecordTypes(resources: readonly Resource[]): string {
   const groups = new Map<string, string>();
   const records = resources.map((resource) => typesOf(resource, groups));
-  const codes = Object.keys(refusals).map((code) => `  | "${code}"`);
+  const codes = Object.keys(problemTitles).map((code) => `  | "${code}"`);
   return `// Generated from the declarations of the resources by \`npm run openapi\`. Do not edit.
 
 import type { ReadCollection, WriteCollection } from "./record-collection.ts";
@@ -35,8 +35,8 @@ ${resources.map((resource) => `  ${memberName(resource)}: "${resource.path}",`).
 `;
 }
 
-function typesOf({ element, description, fields, leaves, access }: Resource, groups: Map<string, string>): string {
-  const paths = ["ID", ...leaves.map(({ path }) => path)];
+function typesOf({ element, description, fields, textFields, access }: Resource, groups: Map<string, string>): string {
+  const paths = ["ID", ...textFields.map(({ path }) => path)];
   const record = `/** ${description} */
 export interface ${element} {
   /** Assigned by the server and never reused. */
@@ -78,7 +78,7 @@ function members(
     .join("");
 }
 
-function groupInterface(name: string, { description, fields }: Group, groups: Map<string, string>): string {
+function groupInterface(name: string, { description, fields }: FieldGroup, groups: Map<string, string>): string {
   return `/** ${description} */\nexport interface ${name} {\n${members(fields, groups, wholeGroup, () => "")}}\n`;
 }
 

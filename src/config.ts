@@ -1,10 +1,10 @@
 // The settings and their defaults. No other file reads the environment.
 
-import { messageOf } from "./lib/errors-for-log.ts";
+import { errorMessage } from "./lib/errors-for-log.ts";
 import { type IpNetwork, toNetwork } from "./lib/networks.ts";
 import { systemUser } from "./lib/operating-system.ts";
-import { escapeControls, nearest } from "./lib/text.ts";
-import { Refusal } from "./model/errors.ts";
+import { escapeControls, findNearest } from "./lib/text.ts";
+import { ProblemError } from "./model/errors.ts";
 import { readHostname } from "./model/hostname.ts";
 
 export interface Config {
@@ -115,9 +115,9 @@ const injected =
 
 function requireKnown(name: string): void {
   if (isSetting(name)) return;
-  const meant = nearest(name, settingNames);
+  const meant = findNearest(name, settingNames);
   const hint = meant ? `did you mean STOREFRONT_${meant}?` : "the settings are in `serve --help`";
-  throw new Refusal("bad-request", `unknown setting STOREFRONT_${name}: ${hint}`);
+  throw new ProblemError("bad-request", `unknown setting STOREFRONT_${name}: ${hint}`);
 }
 
 function isSetting(name: string): name is SettingName {
@@ -128,11 +128,11 @@ function isSetting(name: string): name is SettingName {
 export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
-  if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key must be set together");
+  if (Boolean(cert) !== Boolean(key)) throw new ProblemError("bad-request", "--tls-cert and --tls-key must be set together");
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
   const burst = number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000);
   if (rate === 0 && settings.BURST !== undefined)
-    throw new Refusal("bad-request", `${named("BURST")} has no effect without ${named("RATE")}`);
+    throw new ProblemError("bad-request", `${named("BURST")} has no effect without ${named("RATE")}`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
     database: settings.DATABASE ?? "sqlite:./data/storefront.db",
@@ -167,7 +167,7 @@ function readAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefi
   const [, host = "", digits = ""] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):([0-9]{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
   if (host !== "" && port <= 65_535) return { host: host.replace(/^\[(.*)\]$/, "$1"), port, isDefault: false };
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `${named("ADMIN")} must be \`none\`, or an address and a port such as 127.0.0.1:8081 or [::1]:8081, not "${text}"`,
   );
@@ -183,7 +183,7 @@ function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   try {
     return text === undefined ? [] : text.split(",").map(readHostname);
   } catch (error) {
-    throw new Refusal("bad-request", `${named("ADMIN_HOST")}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("bad-request", `${named("ADMIN_HOST")}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -192,7 +192,7 @@ function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
   return (text?.split(",") ?? []).map((part) => {
     const network = toNetwork(part.trim());
     if (network) return network;
-    throw new Refusal(
+    throw new ProblemError(
       "bad-request",
       `${named("WEBHOOK_ALLOW")} must be networks such as 10.0.0.0/8 or fd00::/8, separated by commas, not "${text}"`,
     );
@@ -207,7 +207,7 @@ function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
 export function operatorName(given: string | undefined): string {
   if (given !== undefined) {
     if (isOperatorName(given)) return given;
-    throw new Refusal("bad-request", "--as must be a name of 1 to 64 characters without controls");
+    throw new ProblemError("bad-request", "--as must be a name of 1 to 64 characters without controls");
   }
   const { SUDO_USER, USER } = process.env;
   return [SUDO_USER, USER, systemUser()].find(isOperatorName) ?? "unknown";
@@ -231,20 +231,20 @@ function number(settings: ConfigSources, name: SettingName, fallback: number, mi
   if (text === undefined) return fallback;
   const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new Refusal("bad-request", `${named(name)} must be a whole number from ${min} to ${max}, not "${text}"`);
+  throw new ProblemError("bad-request", `${named(name)} must be a whole number from ${min} to ${max}, not "${text}"`);
 }
 
 function flag(settings: ConfigSources, name: SettingName): boolean {
   const text = (settings[name] ?? "").toLowerCase();
   if (["1", "true", "yes", "on"].includes(text)) return true;
   if (["", "0", "false", "no", "off"].includes(text)) return false;
-  throw new Refusal("bad-request", `${named(name)} must be yes or no, not "${settings[name]}"`);
+  throw new ProblemError("bad-request", `${named(name)} must be yes or no, not "${settings[name]}"`);
 }
 
 function oneOf(settings: ConfigSources, name: SettingName, fallback: string, words: readonly string[]): string {
   const text = settings[name] ?? fallback;
   if (words.includes(text)) return text;
-  throw new Refusal("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);
+  throw new ProblemError("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);
 }
 
 /** Returns the option and the variable of a setting, for messages. */

@@ -3,7 +3,7 @@
 import { CommanderError } from "commander";
 import { printMessage, UsageError } from "./commands/common.ts";
 import { createProgram } from "./commands/program.ts";
-import { Refusal } from "./model/errors.ts";
+import { ProblemError } from "./model/errors.ts";
 
 /** Exit statuses. A command that succeeds exits with 0. */
 const failed = 1;
@@ -25,9 +25,9 @@ function report(error: unknown): number {
     printMessage(`storefront: ${error.message}`);
     return wrongUsage;
   }
-  if (error instanceof Refusal) {
+  if (error instanceof ProblemError) {
     printMessage(`storefront: ${error.message}`);
-    for (const { field, detail } of error.faults.slice(1))
+    for (const { field, detail } of error.fieldErrors.slice(1))
       printMessage(`storefront: ${field === "" ? "" : `\`${field}\`: `}${detail}`);
     return failed;
   }

@@ -8,24 +8,24 @@ import { readBuild } from "./build.ts";
 import type { AdminAddress, Config } from "./config.ts";
 import { type HttpServer, serveHttp } from "./http/server.ts";
 import { once } from "./lib/concurrency.ts";
-import { toLogged } from "./lib/errors-for-log.ts";
+import { toLoggedError } from "./lib/errors-for-log.ts";
 import { LineWriter } from "./lib/logging.ts";
 import type { MetricsSample } from "./lib/metrics.ts";
 import { isLoopback } from "./lib/networks.ts";
 import { escapeControls } from "./lib/text.ts";
 import type { Engine } from "./model/engine.ts";
-import { Refusal } from "./model/errors.ts";
+import { ProblemError } from "./model/errors.ts";
 import { systemSite } from "./model/limits.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { site as siteResource } from "./resources/site.ts";
 import { startResponseExpiry, startRetention } from "./store/changes/retention.ts";
-import { SiteWatch } from "./store/changes/site-change-notifier.ts";
+import { SiteChangeNotifier } from "./store/changes/site-change-notifier.ts";
 import { LastBackup } from "./store/database/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { Snapshot } from "./store/memory/snapshot.ts";
 import { openEngine } from "./store/open.ts";
-import { Snapshots } from "./store/reads/site-views.ts";
+import { SiteViews } from "./store/reads/site-views.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
 import { type Certificate, connectionsWithin, descriptorLimit, type Listener } from "./wire/listen.ts";
@@ -34,7 +34,7 @@ export interface Running {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SiteViews;
   /** Number of sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
   /** Returns the metrics of this process. @param isChecked whether to check now that this process is ready, by default true */
@@ -92,7 +92,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     async stop() {
       await Promise.all([webhooks.stop(), http.stop(10)]);
       await accessLog?.stop(1000);
-      store.siteWatch.stop();
+      store.changeNotifier.stop();
       for (const work of background) await work.stop();
       await engine.close();
     },
@@ -102,22 +102,22 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 /** Opens the database, and creates what all requests share: site views, write queue and change notifier. @throws if the database cannot be opened */
 export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
-  const snapshots = new Snapshots(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
+  const snapshots = new SiteViews(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
   await engine
-    .openForRequests()
+    .openConnections()
     .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
   const writeQueue = new WriteQueue(engine, snapshots);
-  const siteWatch = new SiteWatch(engine);
-  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
+  const changeNotifier = new SiteChangeNotifier(engine);
+  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, changeNotifier };
 }
 
 const lostCommits =
   "the database lost the last changes of this site in a failover; earlier ETags and cursors of the site are not valid any more";
 
 /** Returns the number of sites that are neither suspended nor being imported; undefined if the database cannot be read. */
-async function countServed(snapshots: Snapshots): Promise<number | undefined> {
+async function countServed(snapshots: SiteViews): Promise<number | undefined> {
   try {
-    const system = await snapshots.fresh(systemSite);
+    const system = await snapshots.getUpToDate(systemSite);
     if (!(system instanceof Snapshot)) return undefined;
     const sites = [...system.collection(siteResource)].map(({ json }) => JSON.parse(json));
     return sites.filter(({ Suspended, Importing }) => !Suspended && !Importing).length;
@@ -169,7 +169,7 @@ const stderr = 2;
 
 /** Creates the log: it writes one line of JSON per event to stderr. */
 export function createLog({ logLevel }: Config): Logger {
-  return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLogged } }, { write: writeLine });
+  return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLoggedError } }, { write: writeLine });
 }
 
 /** Writes a line synchronously. If writing fails, the line is lost, so that a full disk of the log does not stop the server. */
@@ -193,7 +193,7 @@ function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
   const { max, byDefault } = connectionsWithin(descriptors);
   if (connections === undefined || connections <= max) return connections ?? byDefault;
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `--connections (STOREFRONT_CONNECTIONS) may be at most ${max}, because this process may open ${descriptors} files; raise \`ulimit -n\``,
   );
@@ -207,12 +207,12 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     tls,
     trustProxy,
     trustForwardedHost,
-    idleTimeout,
+    idleTimeoutSeconds: idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),
     // To use a new certificate, the listener opens a second socket on the same port.
     reusePort: config.role === "worker" || tls !== undefined,
-    keyLimit: rate > 0 ? { rate, burst } : undefined,
-    failureLimit: { rate: 2, burst: 100 },
+    keyLimit: rate > 0 ? { tokensPerSecond: rate, maxTokens: burst } : undefined,
+    failureLimit: { tokensPerSecond: 2, maxTokens: 100 },
   };
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { isRequired, type TableName } from "../src/store/database/tables.ts";
 import { openEngine } from "../src/store/open.ts";
 import { changeAsEarlier } from "./earlier-version/statements.ts";
@@ -43,16 +43,16 @@ for (const kind of engines) {
     test("the tables of an older program get the columns, and what it wrote stays", async () => {
       await openNew();
       await engine.commit([createIntent({ at: 7 }), createIntent({ at: 8 })]);
-      await engine.putWebhook(webhookState({ cursor: "a", resumes: 3, since: "b", goneAt: 4 }), [webhookSecret()]);
+      await engine.saveWebhook(webhookState({ cursor: "a", resumes: 3, since: "b", goneAt: 4 }), [webhookSecret()]);
       await engine.close();
       await removeAddedColumns(kind, url);
       const [one, two] = await Promise.all([open(), open()]);
       expect(await siteIn(one)).toMatchObject({ revision: 2, last_at: 8, floor: null, live: null });
       expect(await one.webhookStates()).toEqual([webhookState({ cursor: "a" })]);
       await one.removeWebhook(webhookState());
-      expect(await one.check()).toEqual([]);
+      expect(await one.findInconsistencies()).toEqual([]);
       await two.commit([createIntent()]);
-      expect((await loadSite(two, 1)).rows).toHaveLength(3);
+      expect((await readAllRows(two, 1)).rows).toHaveLength(3);
     });
 
     test("a database without the tables of webhooks gets them from the first of two processes, with one name", async () => {
@@ -62,10 +62,10 @@ for (const kind of engines) {
       for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts", "this_database"])
         await kind.select(url, `drop table ${table}`);
       const [one, two] = await Promise.all([open(), open()]);
-      expect(await one.databaseIdentity()).toBe(await two.databaseIdentity());
-      await one.putWebhook(webhookState(), [webhookSecret()]);
+      expect(await one.readDatabaseId()).toBe(await two.readDatabaseId());
+      await one.saveWebhook(webhookState(), [webhookSecret()]);
       expect(await two.webhookStates()).toEqual([webhookState()]);
-      expect((await loadSite(two, 1)).rows).toHaveLength(1);
+      expect((await readAllRows(two, 1)).rows).toHaveLength(1);
     });
 
     test("an older program writes between two writes of this one, and nothing is counted wrong", async () => {
@@ -75,7 +75,7 @@ for (const kind of engines) {
       await writeAsBefore(kind, url);
       await engine.commit([createIntent()]);
       expect(await siteIn(engine)).toMatchObject({ revision: 4, live: null });
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
     test("an older program wrote the last entry, and the next one is not earlier", async () => {
@@ -83,11 +83,11 @@ for (const kind of engines) {
       await engine.commit([createIntent({ at: 3 }), createIntent({ at: 3 })]);
       await writeAsBefore(kind, url, 5);
       await engine.commit([createIntent({ at: 4 })]);
-      expect((await engine.since(1, 2))?.map(({ at }) => at)).toEqual([5, 5]);
+      expect((await engine.readChangesSince(1, 2))?.map(({ at }) => at)).toEqual([5, 5]);
       await openNew();
       await engine.commit([createIntent({ at: 3 }), createIntent({ at: 3 })]);
       await writeAsBefore(kind, url, 5);
-      const [head] = await engine.heads([1]);
+      const [head] = await engine.readHeads([1]);
       await engine.noteCounts(1, head as Head, { brand: { count: 3, revision: 3 } });
       expect(await siteIn(engine)).toMatchObject({ live_revision: 3, last_at: 5 });
     });
@@ -96,7 +96,7 @@ for (const kind of engines) {
       await openNew();
       await engine.commit([createIntent()]);
       await kind.select(url, "update journal set operation = 'restore'");
-      expect(await engine.since(1, 0)).toMatchObject([{ operation: "update" }]);
+      expect(await engine.readChangesSince(1, 0)).toMatchObject([{ operation: "update" }]);
     });
 
     test("records are counted as they come, change, go and come back", async () => {
@@ -109,9 +109,9 @@ for (const kind of engines) {
         live: '{"brand":{"count":1,"revision":5},"location":{"count":1,"revision":4}}',
       });
       const text = body?.kind === "done" ? body.body : "";
-      await engine.commit([{ ...deletion, operation: "restore", text }]);
+      await engine.commit([{ ...deletion, operation: "restore", valuesJson: text }]);
       expect(JSON.parse((await siteIn(engine)).live as string).brand).toEqual({ count: 2, revision: 6 });
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
     test("a backup of an older program is restored, and one of this program keeps the columns", async () => {
@@ -119,7 +119,7 @@ for (const kind of engines) {
       await engine.commit([createIntent()]);
       const state = webhookState({ resumes: 3, since: "b" });
       const ofNewSite = webhookState({ site: 2, webhook: 2, epoch: "" });
-      for (const one of [state, ofNewSite]) await engine.putWebhook(one, [webhookSecret()]);
+      for (const one of [state, ofNewSite]) await engine.saveWebhook(one, [webhookSecret()]);
       const rows = await Array.fromAsync(engine.dump());
       const [old, made] = [join(folder, `old-${kind.name}`), join(folder, `made-${kind.name}`)];
       await backUp({ ...engine, dump: () => rows.map(asBefore) }, old, 0);
@@ -133,14 +133,14 @@ for (const kind of engines) {
       expect(await siteIn(engine)).toMatchObject({ live_revision: 1 });
       expect(await engine.webhookStates()).toEqual([state, anotherHistory]);
       for (const one of [state, ofNewSite]) await engine.removeWebhook(one);
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
     test("`check` finds a wrong count", async () => {
       await openNew();
       await engine.commit([createIntent()]);
       await kind.select(url, `update sites set live = '{"brand":{"count":7,"revision":1}}' where id = 1`);
-      expect(await engine.check()).toEqual(["site 1: 7 records of brand are counted, and there are 1"]);
+      expect(await engine.findInconsistencies()).toEqual(["site 1: 7 records of brand are counted, and there are 1"]);
     });
   });
 }

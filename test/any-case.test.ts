@@ -54,7 +54,7 @@ test("a filter finds names with every character of special casing, and the searc
       const found = await idsOf({ "filter[Name][contains]": text, sort: "-Name" });
       expect([text, found.includes(ids.get(name) as number)]).toEqual([text, true]);
     }
-  const query = { sort: { leaf: undefined, descending: false }, limit: 1000, offset: 0 };
+  const query = { sort: { textField: undefined, descending: false }, limit: 1000, offset: 0 };
   for (const name of names.filter((name) => !name.includes(" ")))
     for (const search of casesOf(name)) {
       const { records } = await listRecords(server.snapshots, server.site.ID, brand, { ...query, search }, () => true);

@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { brand } from "../src/resources/brand.ts";
 import { Block } from "../src/store/memory/block.ts";
-import type { Facet } from "../src/store/memory/order.ts";
+import type { TextSource } from "../src/store/memory/order.ts";
 
 const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
-const facetOf = (name: string, text: string): Facet => ({ name, of: () => text });
+const facetOf = (name: string, text: string): TextSource => ({ name, of: () => text });
 
 test("a block weighs as much as the texts that it keeps, and no text that it has dropped", () => {
   const block = new Block(brand, records);

@@ -7,8 +7,8 @@ import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { Snapshot } from "../src/store/memory/snapshot.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
-import { ColdSite } from "../src/store/reads/uncached-site.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
+import { UncachedSite } from "../src/store/reads/uncached-site.ts";
 import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -37,12 +37,12 @@ describe.each(engines)("on $name", (kind) => {
     const batches = Array.from({ length: count / portion }, () =>
       Array.from({ length: portion }, () => createIntent()),
     );
-    await writer.commitTogether(batches, () => {});
+    await writer.commitAtomically(batches, () => {});
   }
 
   test("the changes are taken over with turns of the event loop in between, and a reader sees none of them or all", async () => {
     await writer.commit([createIntent()]);
-    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     await createTogether();
     let turns = 0;
@@ -63,19 +63,19 @@ describe.each(engines)("on $name", (kind) => {
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
     const after = await loadFresh(snapshots, site);
     expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
-    expect(snapshots.size.loads).toBe(2);
+    expect(snapshots.usage.loads).toBe(2);
   });
 
   test.each([
     1, 600,
   ])("a transaction that is committed while %d changes are read is seen as a whole or not at all", async (behind) => {
     let isCommitted = true;
-    const since: Engine["since"] = async (...args) => {
+    const since: Engine["readChangesSince"] = async (...args) => {
       if (!isCommitted) await createTogether();
       isCommitted = true;
-      return reader.since(...args);
+      return reader.readChangesSince(...args);
     };
-    const snapshots = new Snapshots({ ...reader, since }, allResources, 1e9);
+    const snapshots = new SiteViews({ ...reader, readChangesSince: since }, allResources, 1e9);
     const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
     await writer.commit(Array.from({ length: behind }, () => createIntent()));
     isCommitted = false;
@@ -85,34 +85,34 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("look-ups do not wait for that, and find all of the changes", async () => {
-    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     const last = [...before.collection(brand)].length + count;
     await createTogether();
-    const fresh = await snapshots.fresh(site);
-    if (!(fresh instanceof ColdSite)) throw new Error("the look-up has waited");
-    expect((await fresh.record(brand, last))?.id).toBe(last);
+    const fresh = await snapshots.getUpToDate(site);
+    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await fresh.lookUpRecord(brand, last))?.id).toBe(last);
     expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(last);
-    expect(await snapshots.fresh(site)).toBeInstanceOf(Snapshot);
-    expect(snapshots.size.loads).toBe(2);
+    expect(await snapshots.getUpToDate(site)).toBeInstanceOf(Snapshot);
+    expect(snapshots.usage.loads).toBe(2);
   });
 
   test("look-ups do not wait either while the site is loaded because its changes were pruned", async () => {
-    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
     await writer.commit([createIntent(), createIntent()]);
-    const [head] = await writer.heads([site]);
-    while (await writer.prune(site, (head?.revision ?? 0) - 1, 1000));
-    const fresh = await snapshots.fresh(site);
-    if (!(fresh instanceof ColdSite)) throw new Error("the look-up has waited");
-    expect((await fresh.record(brand, before + 2))?.id).toBe(before + 2);
-    await waitFor(async () => (await snapshots.fresh(site)) instanceof Snapshot, "the site to be loaded");
+    const [head] = await writer.readHeads([site]);
+    while (await writer.pruneJournal(site, (head?.revision ?? 0) - 1, 1000));
+    const fresh = await snapshots.getUpToDate(site);
+    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await fresh.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
+    await waitFor(async () => (await snapshots.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
     expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(before + 2);
-    expect(snapshots.size.loads).toBe(3);
+    expect(snapshots.usage.loads).toBe(3);
   });
 
   test("what was undone by another process is gone", async () => {
-    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     const had = [...before.collection(brand)].length;
     await createTogether();

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { DumpedRow } from "../src/model/engine.ts";
-import { checkRows } from "../src/store/database/consistency-check.ts";
+import { findRowInconsistencies } from "../src/store/database/consistency-check.ts";
 
 type Cells = Record<string, string | number | null>;
 
@@ -35,17 +35,17 @@ function intactRows() {
 const [site, , brand, deleted, , , update, , , last] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
 
 test("rows that are in order have no fault", () => {
-  expect(checkRows(intactRows())).toEqual([]);
+  expect(findRowInconsistencies(intactRows())).toEqual([]);
 });
 
 test("of a removed site nothing but its row may be left, and what is left is counted", () => {
   const rows = intactRows();
   change(rows, site, { epoch: "", revision: 0, counters: "{}" });
-  expect(checkRows(rows.filter(({ table }) => table === "sites"))).toEqual([]);
-  expect(checkRows(rows)).toEqual(["site 1 was removed, and 8 of its rows are left"]);
+  expect(findRowInconsistencies(rows.filter(({ table }) => table === "sites"))).toEqual([]);
+  expect(findRowInconsistencies(rows)).toEqual(["site 1 was removed, and 8 of its rows are left"]);
   for (const left of ["records", "journal"]) {
     const some = rows.filter(({ table }) => table === "sites" || table === left).slice(0, 3);
-    expect(checkRows(some)).toEqual(["site 1 was removed, and 1 of its rows are left"]);
+    expect(findRowInconsistencies(some)).toEqual(["site 1 was removed, and 1 of its rows are left"]);
   }
 });
 
@@ -56,7 +56,7 @@ test("of a badly damaged database, the first 1,000 faults are listed and the oth
     row: { ...cellsOf(rows, brand), id: n + 3, body: "{" },
   }));
   rows.splice(deleted + 1, 0, ...more);
-  const faults = checkRows(rows);
+  const faults = findRowInconsistencies(rows);
   expect(faults).toHaveLength(1001);
   expect(faults[999]).toContain("is damaged");
   // Each is beyond the last ID, damaged, and unknown to the journal.
@@ -162,7 +162,7 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
 ])("%s", (_, damage, expected) => {
   const rows = intactRows();
   damage(rows);
-  const found = checkRows(rows as DumpedRow[]);
+  const found = findRowInconsistencies(rows as DumpedRow[]);
   expect(found.map((fault, index) => (fault.includes(expected[index] ?? "?") ? expected[index] : fault))).toEqual(
     expected,
   );

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { coalesced } from "../src/lib/concurrency.ts";
+import { coalesceCalls } from "../src/lib/concurrency.ts";
 
 test("callers share the call that begins after they asked, and one call is under way at a time", async () => {
   const begun: PromiseWithResolvers<number>[] = [];
-  const call = coalesced(() => {
+  const call = coalesceCalls(() => {
     begun.push(Promise.withResolvers<number>());
     return (begun.at(-1) as PromiseWithResolvers<number>).promise;
   });

@@ -5,7 +5,7 @@ import { readConfig } from "../src/config.ts";
 import { toMetricsText } from "../src/lib/metrics.ts";
 import { revokeKey } from "../src/operator/keys.ts";
 import { type Running, start } from "../src/start.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -101,8 +101,8 @@ for (const kind of engines) {
       const { get } = await startReader();
       const { snapshots } = readers.at(-1) as Running;
       expect((await get(path)).status).toBe(200);
-      const fresh = snapshots.fresh.bind(snapshots);
-      const between = spyOn(snapshots, "fresh").mockImplementationOnce(async (site) => {
+      const fresh = snapshots.getUpToDate.bind(snapshots);
+      const between = spyOn(snapshots, "getUpToDate").mockImplementationOnce(async (site) => {
         const found = await fresh(site);
         await revokeKey(writer.engine, writer.key, Date.now());
         await writer.engine.commit([
@@ -155,17 +155,17 @@ for (const kind of engines) {
       const second = await startReader();
       expect((await second.get("brands.json?limit=1")).headers.get("x-total-count")).toBe("480");
       expect(await second.sitesInMemory()).toBe(1);
-      expect(await writer.engine.check()).toEqual([]);
+      expect(await writer.engine.findInconsistencies()).toEqual([]);
     });
 
     test("of many sites that are read at once, some wait for the others", async () => {
       await fill(400);
       let [running, most] = [0, 0];
       const read = () =>
-        writer.engine.readSite(writer.site.ID, async ({ portions }) => {
+        writer.engine.readSite(writer.site.ID, async ({ rowChunks }) => {
           most = Math.max(most, ++running);
           let rows = 0;
-          for await (const portion of portions) rows += portion.length;
+          for await (const portion of rowChunks) rows += portion.length;
           await Bun.sleep(5);
           running--;
           return rows;
@@ -191,7 +191,7 @@ for (const kind of engines) {
       const seen = new Set<number>();
       let portions = 0;
       const head = await writer.engine.readSite(writer.site.ID, async (contents) => {
-        for await (const rows of contents.portions) {
+        for await (const rows of contents.rowChunks) {
           portions++;
           for (const { revision } of rows) seen.add(revision);
           await writer.engine.commit([createIntent({ site: writer.site.ID, operation: "update", id: 1999 })]);
@@ -201,7 +201,7 @@ for (const kind of engines) {
       });
       expect(portions).toBeGreaterThan(3);
       expect(Math.max(...seen)).toBe(head.revision);
-      expect((await loadSite(writer.engine, writer.site.ID)).rows).toHaveLength(2000 + portions);
+      expect((await readAllRows(writer.engine, writer.site.ID)).rows).toHaveLength(2000 + portions);
     });
   });
 }

@@ -4,10 +4,10 @@ import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
-import { chooseCoding, compressed } from "../src/http/compression.ts";
-import { readListQuery } from "../src/http/list-parameters.ts";
+import { chooseCoding, compressList } from "../src/http/compression.ts";
+import { parseListParameters } from "../src/http/list-parameters.ts";
 import type { BufferWithHeadroom } from "../src/lib/bytes.ts";
-import { eventLoopTurn, inSlices } from "../src/lib/event-loop.ts";
+import { nextImmediate, runInSlices } from "../src/lib/event-loop.ts";
 import type { Encoding } from "../src/model/encoding.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
 import { ListPart } from "../src/store/memory/block.ts";
@@ -36,7 +36,7 @@ const textOf = (list: EncodedList) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
 const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).list(format);
 const idsOf = async (collection: Collection, query: string) => {
-  const { filters, sort } = readListQuery(orderStatus, query) ?? { filters: [], sort: [] };
+  const { filters, sort } = parseListParameters(orderStatus, query) ?? { filters: [], sort: [] };
   return collection.selections.select(await collection.version(), filters, sort, () => true);
 };
 const set = (collection: Collection, id: number, revision: number, body: string | null) =>
@@ -88,7 +88,7 @@ async function expectSame(what: string, kept: Collection, fresh: Collection): Pr
     expect(textOf(list)).toBe(textOf(await listOf(fresh, format)));
     expect(list.length).toBe(bytesOf(list).length);
   } else if (what === "gzip" || what === "zstd") {
-    const bytes = Buffer.from(await compressed(await listOf(kept, json), what));
+    const bytes = Buffer.from(await compressList(await listOf(kept, json), what));
     const text = what === "gzip" ? Bun.gunzipSync(bytes) : Bun.zstdDecompressSync(bytes);
     expect(Buffer.from(text).toString()).toBe(textOf(await listOf(fresh, json)));
   } else {
@@ -99,7 +99,7 @@ async function expectSame(what: string, kept: Collection, fresh: Collection): Pr
 }
 
 async function pageOf(collection: Collection, ids: readonly number[], format: Encoding): Promise<string> {
-  return Buffer.from(await inSlices((await collection.version()).pageOf(ids.slice(0, 20), format))).toString();
+  return Buffer.from(await runInSlices((await collection.version()).pageOf(ids.slice(0, 20), format))).toString();
 }
 
 test("one write among 100,000 records encodes the records of one block again", async () => {
@@ -218,8 +218,8 @@ test("the memory of kept lists is counted until they are dropped", async () => {
   await collection.version();
   const steps = [
     async () => void (await listOf(collection, xml)),
-    async () => void (await compressed(await listOf(collection, xml), "gzip")),
-    async () => void (await compressed(await listOf(collection, json), "zstd")),
+    async () => void (await compressList(await listOf(collection, xml), "gzip")),
+    async () => void (await compressList(await listOf(collection, json), "zstd")),
     async () => void (await idsOf(collection, "filter[Name][contains]=9")),
     async () => void (await idsOf(collection, "sort=Name")),
   ];
@@ -310,7 +310,7 @@ test("a failure in a later turn of the event loop reaches whoever asked, and end
     expect(version).toBeInstanceOf(Promise);
     expect(await Promise.resolve(version).catch(String)).toBe("RangeError: Out of memory");
     // A rejection that nobody handles fails the test here.
-    await eventLoopTurn();
+    await nextImmediate();
   } finally {
     memory.mockRestore();
   }

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
 
@@ -30,7 +30,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
   });
 
   /** The results of two calls to an engine. */
-  const twice = (engine: Engine | undefined) => [engine?.unchanged?.(), engine?.unchanged?.()];
+  const twice = (engine: Engine | undefined) => [engine?.isUnchanged?.(), engine?.isUnchanged?.()];
 
   test("each process detects each commit once, and nothing else", async () => {
     const [one, other] = engines;
@@ -47,7 +47,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
         ]);
       }
     }
-    await loadSite(one as Engine, 1);
+    await readAllRows(one as Engine, 1);
     for await (const _ of other?.dump() ?? []);
     expect([twice(one), twice(other)]).toEqual([
       [true, true],
@@ -57,7 +57,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
 
   test("a read includes the last commit of another process", async () => {
     const [one, other] = engines as [Engine, Engine];
-    const snapshots = new Snapshots(other, allResources, 1 << 20);
+    const snapshots = new SiteViews(other, allResources, 1 << 20);
     for (let revision = 1; revision < 20; revision++) {
       await one.commit([createIntent()]);
       expect((await loadFresh(snapshots, 1)).revision).toBe(revision);

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { checkRows } from "../src/store/database/consistency-check.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { findRowInconsistencies } from "../src/store/database/consistency-check.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -36,7 +36,7 @@ for (const kind of engineKinds) {
       }
       expect(seen.filter(({ table }) => table === "records")).toHaveLength(3);
       expect(JSON.stringify(seen)).not.toContain("late");
-      expect(checkRows(seen)).toEqual([]);
+      expect(findRowInconsistencies(seen)).toEqual([]);
     });
 
     test("a load has the records of its head, and changes are consecutive", async () => {
@@ -52,8 +52,8 @@ for (const kind of engineKinds) {
       });
       const torn: object[] = [];
       while (!isDone) {
-        const { head, rows } = await loadSite(reader, site);
-        const changes = await reader.since(site, head.revision);
+        const { head, rows } = await readAllRows(reader, site);
+        const changes = await reader.readChangesSince(site, head.revision);
         const follows = changes?.every(({ revision }, index) => revision === head.revision + 1 + index);
         if (rows[0]?.revision !== head.revision || !follows) torn.push({ head, rows, changes });
         // Let the writer continue.
@@ -61,7 +61,7 @@ for (const kind of engineKinds) {
       }
       expect(torn).toEqual([]);
       await writing;
-      expect((await loadSite(reader, site)).head.revision).toBe(1 + writes);
+      expect((await readAllRows(reader, site)).head.revision).toBe(1 + writes);
     });
   });
 }

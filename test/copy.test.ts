@@ -9,7 +9,7 @@ import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
@@ -101,7 +101,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
     ["a record changed", (to) => refillWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
     ["a record less", (to) => refillWith(to, "records", (rows) => rows.slice(1))],
     ["a change less", (to) => refillWith(to, "journal", (rows) => rows.slice(1))],
-    ["nothing at all", (to) => to.refill(none())],
+    ["nothing at all", (to) => to.replaceAllData(none())],
   ];
   test.each(alterations)("and empties the target: %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
@@ -119,7 +119,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
       code: "conflict",
       message: expect.stringMatching(/another process wrote to it during the copy/),
     });
-    const { rows } = await loadSite(to, 1);
+    const { rows } = await readAllRows(to, 1);
     expect(rows.map(({ body }) => JSON.parse(body as string).Name)).toEqual(["Acme", "Acme", "Acme", "Written"]);
     await from.close();
     await to.close();
@@ -127,8 +127,8 @@ describe("if the target differs from the source at the end, the copy fails,", ()
 
   test("unless only the time of use of a key differs", async () => {
     const { from, to, copy } = await openPair(brands);
-    expect(await copy(() => to.noteKeyUse(new Map([[1, 1]])))).toBe(7);
-    expect([...(await to.keyUses())]).toEqual([[1, 1]]);
+    expect(await copy(() => to.saveKeyUses(new Map([[1, 1]])))).toBe(7);
+    expect([...(await to.readLastKeyUses())]).toEqual([[1, 1]]);
     await from.close();
     await to.close();
   });
@@ -145,7 +145,7 @@ test("a write to the target before the copy is in place is not lost", async () =
   const thrown = await copyDatabase({ ...from, dump }, to).catch((error) => error);
   expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` saves it/) });
   const kept: string[] = [];
-  await to.refill(none(), async (rows) => {
+  await to.replaceAllData(none(), async (rows) => {
     kept.push(JSON.stringify(await Array.fromAsync(rows)));
   });
   expect(kept[0]).toContain("Written");
@@ -174,7 +174,7 @@ type Rows = DumpedRow["row"][];
 async function refillWith(engine: Engine, table: string, change: (rows: Rows) => Rows): Promise<void> {
   const all = await Array.fromAsync(engine.dump());
   const changed = change(all.filter((row) => row.table === table).map(({ row }) => row));
-  await engine.refill(
+  await engine.replaceAllData(
     (async function* () {
       yield* all.filter((row) => row.table !== table);
       for (const row of changed) yield { table, row };

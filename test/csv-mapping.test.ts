@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { planMapping, readMapping } from "../src/formats/csv-mapping.ts";
-import { Refusal } from "../src/model/errors.ts";
+import { ProblemError } from "../src/model/errors.ts";
 import { brand } from "../src/resources/brand.ts";
 
 /** The faults of a mapping, one line each. */
@@ -9,8 +9,8 @@ function faultsOf(text: string): string[] {
     readMapping(brand, text);
     return [];
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return error.faults.length > 0 ? error.faults.map(({ field, detail }) => `${field}: ${detail}`) : [error.message];
+    if (!(error instanceof ProblemError)) throw error;
+    return error.fieldErrors.length > 0 ? error.fieldErrors.map(({ field, detail }) => `${field}: ${detail}`) : [error.message];
   }
 }
 
@@ -127,8 +127,8 @@ test("names of any length are shortened in messages", () => {
   const lookup = { fields: { Name: { column: "A", lookup: { [name]: 1 } } } };
   for (const text of [...texts, lookup])
     expect(Math.max(...faultsOf(JSON.stringify(text)).map((fault) => fault.length))).toBeLessThan(300);
-  const { faults } = planMapping(readMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
-  expect(faults[0]?.detail.length).toBeLessThan(300);
+  const { fieldErrors } = planMapping(readMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
+  expect(fieldErrors[0]?.detail.length).toBeLessThan(300);
 });
 
 test("columns that a file does not have, or has twice, are reported with the nearest one", () => {
@@ -136,8 +136,8 @@ test("columns that a file does not have, or has twice, are reported with the nea
     brand,
     '{"fields": {"Name": "Vendor", "AccountNumber": "SKU", "ID": "Nr"}, "skip": {"X": [""]}}',
   );
-  const { faults } = planMapping(mapping, ["Vendr", "SKU", "Title", "SKU"]);
-  expect(faults.map(({ field, detail }) => `${field}: ${detail}`)).toEqual([
+  const { fieldErrors } = planMapping(mapping, ["Vendr", "SKU", "Title", "SKU"]);
+  expect(fieldErrors.map(({ field, detail }) => `${field}: ${detail}`)).toEqual([
     "Name: the file has no column `Vendor`; did you mean `Vendr`?",
     "AccountNumber: the file has the column `SKU` more than once",
     "ID: the file has no column `Nr`; its columns are Vendr, SKU, Title, SKU",

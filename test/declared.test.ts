@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { group, text } from "../src/model/field.ts";
-import { merge, toDeclared } from "../src/model/record.ts";
+import { merge, toDeclaredJson } from "../src/model/record.ts";
 import { type Declaration, defineResource } from "../src/model/resource.ts";
 
 const field = text({ max: 20, description: "", example: "" });
@@ -44,7 +44,7 @@ test.each<[string, string, string]>([
   ["a name that looks like a declared one", '{"ID":7,"Name":"a","axbb":"no"}', declared("a")],
   ["texts that look like members", JSON.stringify({ ID: 7, Name: '","a.b*":"x', x: "\\" }), declared('","a.b*":"x')],
 ])("%s", (_, stored, expected) => {
-  expect(toDeclared(thing, stored)).toBe(expected);
+  expect(toDeclaredJson(thing, stored)).toBe(expected);
 });
 
 test("a record in the declared form does not change, whatever its texts", () => {
@@ -53,7 +53,7 @@ test("a record in the declared form does not change, whatever its texts", () => 
     fc.property(any, any, any, any, any, (...texts) => {
       const json = declared(...texts);
       expect(thing.shape.pattern.test(json)).toBe(true);
-      expect(toDeclared(thing, json)).toBe(json);
+      expect(toDeclaredJson(thing, json)).toBe(json);
     }),
   );
 });

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
-import { journal, restoreRecord } from "../src/operator/history.ts";
+import { readEntries, restoreRecord } from "../src/operator/history.ts";
 import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { exportSite } from "../src/operator/site-files/export-site.ts";
 import { importSite } from "../src/operator/site-files/import-site.ts";
@@ -97,7 +97,7 @@ for (const kind of engines) {
 
       test("has its history: a record is restored and changes are taken back that have no record before the change", async () => {
         const { engine } = server;
-        const operations = await Array.fromAsync(journal(engine, 1), ({ operation }) => operation);
+        const operations = await Array.fromAsync(readEntries(engine, 1), ({ operation }) => operation);
         expect(operations.slice(-3)).toEqual(["create", "update", "update"]);
         await restoreRecord(engine, 1, brand, 2, undefined, Date.now());
         expect((await request("GET", "brands/2.json")).json.Name).toBe("Bolt & Söhne");
@@ -106,7 +106,7 @@ for (const kind of engines) {
         });
         expect((await request("GET", "brands/1.json")).json.AccountNumber).toBe("A1");
         expect(await names("locations.json")).toEqual([]);
-        expect(await engine.check()).toEqual([]);
+        expect(await engine.findInconsistencies()).toEqual([]);
       });
 
       test("can be moved as a site, and never uses an ID twice", async () => {
@@ -117,7 +117,7 @@ for (const kind of engines) {
         expect(site.ID).toBe(3);
         expect((await request("GET", "brands/1.json", garden)).json.Name).toBe("Rose");
         expect((await request("POST", "orderstatuses.json", { body: { Name: "New" } })).json.ID).toBe(3);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
       });
     });
 
@@ -126,7 +126,7 @@ for (const kind of engines) {
       const { engine } = server;
       await restore(engine, fileOf("storefront.backup"), join(folder, "none"), Date.now());
       expect(await names()).toHaveLength(3);
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
       const made = join(folder, `${kind.name}.backup`);
       await backUp(engine, made, Date.now());
       const [earlier, present] = [contentsOf(fileOf("storefront.backup")), contentsOf(made)];
@@ -181,7 +181,7 @@ for (const kind of engines) {
           counters: { ...counters, brand: 5 },
         });
         expect(await names()).toEqual([after[0], [2, "Bolt GmbH"], ...after.slice(1), [5, "New"]]);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
       test("its changes can be taken back, also between changes of this version", async () => {
@@ -201,7 +201,7 @@ for (const kind of engines) {
           [2, "Bolt GmbH"],
           [3, "Line\nbreak"],
         ]);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
       test.each([
@@ -211,12 +211,12 @@ for (const kind of engines) {
         await pruneJournals(server.engine, [1], { revision: before });
         await makeFour();
         expect(await names()).toHaveLength(4);
-        const [first] = await Array.fromAsync(journal(server.engine, 1));
+        const [first] = await Array.fromAsync(readEntries(server.engine, 1));
         expect(first?.revision).toBe(revision);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
         await pruneJournals(server.engine, [1], { revision: 14 });
         expect((await request("PUT", "brands/4.json", { body: { Name: "Ours" } })).status).toBe(200);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
       test("a key that it revokes is refused on the next request", async () => {
@@ -261,7 +261,7 @@ for (const kind of engines) {
         await dropSiteAsEarlier(kind, url, 2);
         expect((await request("GET", "brands/1.json", garden)).status).toBe(401);
         expect((await addSite(server.engine, "garden", {}, Date.now())).ID).toBe(3);
-        expect(await server.engine.check()).toEqual([]);
+        expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
       test("it reads what this version stores: the entries of the journal give the records of every site", async () => {

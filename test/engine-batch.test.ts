@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../src/model/change.ts";
 import type { Engine } from "../src/model/engine.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
 
@@ -21,7 +21,7 @@ for (const kind of engines) {
     /** The only outcome of `intent`. */
     async function commit(intent: Intent) {
       const [outcome] = await engine.commit([intent]);
-      if (!outcome || outcome.kind === "refused") throw new Error(`refused: ${outcome?.why}`);
+      if (!outcome || outcome.kind === "rejected") throw new Error(`refused: ${outcome?.rejectionReason}`);
       return outcome;
     }
 
@@ -54,12 +54,12 @@ for (const kind of engines) {
         createIntent({ site, operation: "update", id: 1, values: { Name: "c" } }),
         createIntent({ site, operation: "delete", id: 2, values: {} }),
       ]);
-      expect((await loadSite(engine, site)).rows.map(({ resource, body }) => [resource, body])).toEqual([
+      expect((await readAllRows(engine, site)).rows.map(({ resource, body }) => [resource, body])).toEqual([
         ["brand", '{"ID":1,"Name":"c"}'],
         ["brand", null],
         ["order-status", '{"ID":1,"Name":"status"}'],
       ]);
-      const changes = (await engine.since(site, 1, {})) ?? [];
+      const changes = (await engine.readChangesSince(site, 1, {})) ?? [];
       expect(changes.map(({ revision, id, operation }) => [revision, id, operation])).toEqual([
         [2, 1, "update"],
         [3, 1, "create"],
@@ -69,7 +69,7 @@ for (const kind of engines) {
         [7, 1, "update"],
         [8, 2, "delete"],
       ]);
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
     test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
@@ -101,7 +101,7 @@ for (const kind of engines) {
       await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
       const { kind: _, ...told } = unchanged;
       expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
-      expect((await loadSite(engine, site)).rows[0]?.body).toContain("Bolt");
+      expect((await readAllRows(engine, site)).rows[0]?.body).toContain("Bolt");
     });
 
     describe("a write that found its record by a value", () => {
@@ -109,7 +109,7 @@ for (const kind of engines) {
       const found = (value: string, revision: number) => ({ ifFound: { keys, value, revision } });
       const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
       const outcomesOf = (outcomes: readonly Outcome[]) =>
-        outcomes.map((one) => (one.kind === "refused" ? one.why : `${one.kind} ${one.id}`));
+        outcomes.map((one) => (one.kind === "rejected" ? one.rejectionReason : `${one.kind} ${one.id}`));
       const town = (Town: string, revision: number, intent: TestIntent = {}) =>
         createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
 
@@ -176,7 +176,7 @@ for (const kind of engines) {
         expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
         await engine.commit([createIntent({ site, ...values("Oslo") })]);
         expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
-        await engine.prune(site, 1, 10);
+        await engine.pruneJournal(site, 1, 10);
         expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
           "found-otherwise",
           "done 3",
@@ -193,7 +193,7 @@ for (const kind of engines) {
           [optional(town("Bergen", 1)), createIntent({ site, operation: "update", id: 1, ...values("Bodø") })],
           [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
         ];
-        await engine.commitTogether(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
+        await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
         expect(kinds).toEqual(["done 2", "found-otherwise", "done 1", "found-otherwise", "done 3"]);
       });
     });
@@ -204,20 +204,20 @@ for (const kind of engines) {
           createIntent({ site, values: { Name: `${at}` } }),
           createIntent({ site, operation: "update", id: 1, values: { Name: `changed ${at}` } }),
         ]);
-      const stored = async () => (await loadSite(engine, site)).rows.length;
+      const stored = async () => (await readAllRows(engine, site)).rows.length;
 
       test("are all stored, each sees those before it, and no other write comes in between", async () => {
         newSite();
         const kinds: string[] = [];
         let other: Promise<unknown> | undefined;
-        await engine.commitTogether(batchesOf(3), async (outcomes) => {
+        await engine.commitAtomically(batchesOf(3), async (outcomes) => {
           other ??= engine.commit([createIntent({ site, values: { Name: "other" } })]);
           await Bun.sleep(20);
           for (const { kind: what } of outcomes) kinds.push(what);
         });
         await other;
         expect(kinds).toEqual(new Array(6).fill("done"));
-        const { rows, head } = await loadSite(engine, site);
+        const { rows, head } = await readAllRows(engine, site);
         expect(rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "").Name}`)).toEqual([
           "1 changed 2",
           "2 1",
@@ -232,10 +232,10 @@ for (const kind of engines) {
         const seen: string[] = [];
         const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
         const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, refused] : batch));
-        await engine.commitTogether(batches, (outcomes) => {
+        await engine.commitAtomically(batches, (outcomes) => {
           for (const { kind: what } of outcomes) seen.push(what);
         });
-        expect([seen.length, seen.at(-1)]).toEqual([7, "refused"]);
+        expect([seen.length, seen.at(-1)]).toEqual([7, "rejected"]);
         expect(await stored()).toBe(0);
         await commit(createIntent({ site }));
         expect(await stored()).toBe(1);
@@ -247,10 +247,10 @@ for (const kind of engines) {
           yield batchesOf(1)[0] as Intent[];
           throw new Error("no more");
         }
-        await expect(engine.commitTogether(batches(), () => {})).rejects.toThrow("no more");
+        await expect(engine.commitAtomically(batches(), () => {})).rejects.toThrow("no more");
         expect(await stored()).toBe(0);
         await commit(createIntent({ site }));
-        expect(await engine.check()).toEqual([]);
+        expect(await engine.findInconsistencies()).toEqual([]);
       });
     });
 
@@ -272,7 +272,7 @@ for (const kind of engines) {
       await engine.dropSite(gone);
       expect(await tablesOf(gone)).toEqual(["sites"]);
       expect(await tablesOf(kept)).toEqual(before);
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
   });
 }

@@ -28,23 +28,23 @@ for (const kind of engines) {
     test("one comes back as it was stored", async () => {
       const stored = credential("a", { kind: "link", operator: 7, expiresAt: 2 ** 41 });
       await engine.putCredential(stored, 0);
-      expect(await engine.credential(stored.digest)).toEqual(stored);
-      expect(await engine.credential(digest("another"))).toBeUndefined();
+      expect(await engine.findCredential(stored.digest)).toEqual(stored);
+      expect(await engine.findCredential(digest("another"))).toBeUndefined();
     });
 
     test("of several calls that take it, one gets it", async () => {
       const stored = credential("b");
       await engine.putCredential(stored, 0);
-      const taken = await Promise.all([1, 2, 3].map(() => engine.takeCredential(stored.digest)));
+      const taken = await Promise.all([1, 2, 3].map(() => engine.consumeCredential(stored.digest)));
       expect(taken.filter(Boolean)).toEqual([stored]);
-      expect(await engine.credential(stored.digest)).toBeUndefined();
+      expect(await engine.findCredential(stored.digest)).toBeUndefined();
     });
 
     test("those that have expired are deleted with the next one", async () => {
       await engine.putCredential(credential("c", { expiresAt: 500 }), 0);
       await engine.putCredential(credential("d", { operator: 2 }), 500);
-      expect(await engine.credential(digest("c"))).toBeUndefined();
-      expect(await engine.credential(digest("d"))).toBeDefined();
+      expect(await engine.findCredential(digest("c"))).toBeUndefined();
+      expect(await engine.findCredential(digest("d"))).toBeDefined();
     });
 
     test("an operator has a bounded number of a kind, the latest", async () => {
@@ -52,21 +52,21 @@ for (const kind of engines) {
         await engine.putCredential(credential(`e${i}`, { operator: 3, expiresAt: 1000 + i }), 0);
       await engine.putCredential(credential("e link", { operator: 3, kind: "link" }), 0);
       const kept = await Promise.all(
-        Array.from({ length: maxCredentials + 3 }, (_, i) => engine.credential(digest(`e${i}`))),
+        Array.from({ length: maxCredentials + 3 }, (_, i) => engine.findCredential(digest(`e${i}`))),
       );
       expect(kept.map((one) => one !== undefined)).toEqual([
         ...Array(3).fill(false),
         ...Array(maxCredentials).fill(true),
       ]);
-      expect(await engine.credential(digest("e link"))).toBeDefined();
+      expect(await engine.findCredential(digest("e link"))).toBeDefined();
     });
 
     test("all of an operator are deleted, and those of others stay", async () => {
       await engine.putCredential(credential("f", { operator: 4 }), 0);
       await engine.putCredential(credential("g", { operator: 5 }), 0);
       await engine.deleteCredentials(4);
-      expect(await engine.credential(digest("f"))).toBeUndefined();
-      expect(await engine.credential(digest("g"))).toBeDefined();
+      expect(await engine.findCredential(digest("f"))).toBeUndefined();
+      expect(await engine.findCredential(digest("g"))).toBeDefined();
     });
 
     test("they are in no dump", async () => {
@@ -81,12 +81,12 @@ for (const kind of engines) {
       await backUp(engine, join(folder, "backup"), 1);
       await engine.putCredential(credential("i"), 0);
       await restore(engine, join(folder, "backup"), join(folder, "kept"), 1);
-      expect(await engine.credential(digest("i"))).toBeUndefined();
+      expect(await engine.findCredential(digest("i"))).toBeUndefined();
       rmSync(folder, { recursive: true });
     });
 
     test("a digest that is none is refused, before it is part of a statement", async () => {
-      expect(async () => engine.credential("' or 1=1 --")).toThrow("hexadecimal");
+      expect(async () => engine.findCredential("' or 1=1 --")).toThrow("hexadecimal");
     });
   });
 }

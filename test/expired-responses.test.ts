@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import pino from "pino";
 import type { Engine } from "../src/model/engine.ts";
-import { idempotencyLifetime } from "../src/model/limits.ts";
+import { idempotencyLifetimeMs } from "../src/model/limits.ts";
 import { allResources } from "../src/resources/all.ts";
 import { startResponseExpiry } from "../src/store/changes/retention.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -13,7 +13,7 @@ import { createIntent } from "./support/intents.ts";
 
 setDefaultTimeout(60_000);
 
-const now = 10 * idempotencyLifetime;
+const now = 10 * idempotencyLifetimeMs;
 const log = pino({ level: "silent" });
 
 for (const kind of engines) {
@@ -40,8 +40,8 @@ for (const kind of engines) {
     const fill = () =>
       engine.commit(
         [1, 2, 3].flatMap((site) => [
-          ...Array.from({ length: 10 }, (_, i) => named(site, `old ${site}.${i}`, now - idempotencyLifetime - i)),
-          named(site, `young ${site}`, now - idempotencyLifetime + 1),
+          ...Array.from({ length: 10 }, (_, i) => named(site, `old ${site}.${i}`, now - idempotencyLifetimeMs - i)),
+          named(site, `young ${site}`, now - idempotencyLifetimeMs + 1),
         ]),
       );
 
@@ -57,21 +57,21 @@ for (const kind of engines) {
       let most = 0;
       for (let isMore = true; isMore; portions++) {
         const before = (await kept()).length;
-        isMore = await engine.deleteExpiredResponses(now - idempotencyLifetime, 7);
+        isMore = await engine.deleteExpiredResponses(now - idempotencyLifetimeMs, 7);
         most = Math.max(most, before - (await kept()).length);
       }
       expect(await kept()).toEqual(["old 1.0", "young 1", "young 2", "young 3"]);
       expect(most).toBeGreaterThan(0);
       expect(most).toBeLessThanOrEqual(7);
       expect(portions).toBeGreaterThanOrEqual(5);
-      expect(await engine.check()).toEqual([]);
+      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
     test("two processes delete at once while a client writes with the same keys", async () => {
       await fill();
       const other = await openEngine(url, allResources);
       const forgetting = [engine, other].map((one) =>
-        startResponseExpiry(one, { log, now: () => now, portion: 4, firstPause: 0 }),
+        startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPause: 0 }),
       );
       for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
       for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {

@@ -5,15 +5,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import type { Exchange } from "../src/http/handler.ts";
-import { reportFailure } from "../src/http/handler.ts";
+import type { RequestContext } from "../src/http/handler.ts";
+import { logAndConvertError } from "../src/http/handler.ts";
 import { RequestId } from "../src/http/request-log.ts";
 import { once } from "../src/lib/concurrency.ts";
-import { toLogged } from "../src/lib/errors-for-log.ts";
-import { createLogLimit } from "../src/lib/logging.ts";
+import { toLoggedError } from "../src/lib/errors-for-log.ts";
+import { createLogRateLimiter } from "../src/lib/logging.ts";
 import type { Engine } from "../src/model/engine.ts";
-import { OtherHistory, Refusal } from "../src/model/errors.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { EpochChangedError, ProblemError } from "../src/model/errors.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { WriteQueue } from "../src/store/writes/write-queue.ts";
 import { RequestHeaders } from "../src/wire/request-header.ts";
 import { createIntent } from "./support/intents.ts";
@@ -45,16 +45,16 @@ describe("once()", () => {
 });
 
 describe("a response that the server is unavailable", () => {
-  const exchange = { id: new RequestId(["r", 1]), request: { headers: new RequestHeaders(new Map()) } } as Exchange;
+  const exchange = { id: new RequestId(["r", 1]), request: { headers: new RequestHeaders(new Map()) } } as RequestContext;
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
   const reported = (error: unknown) => {
     logged.length = 0;
-    return reportFailure(error, exchange, { log, logLimit: createLogLimit(Date.now) });
+    return logAndConvertError(error, exchange, { log, logLimit: createLogRateLimiter(Date.now) });
   };
 
   test("shows nothing of a storage that failed, which is logged", () => {
-    const refusal = reported(new Refusal("unavailable", "the database /var/shop.db cannot be used", { retryAfter: 5 }));
+    const refusal = reported(new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }));
     expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 5 });
     expect(refusal.message).toMatch(/^the storage does not respond; send the request again/);
     expect(logged).toEqual(["the storage failed"]);
@@ -62,16 +62,16 @@ describe("a response that the server is unavailable", () => {
 
   test("says that too many writes are waiting, which is not logged", async () => {
     const engine = { commit: () => new Promise(() => {}) } as unknown as Engine;
-    const queue = new WriteQueue(engine, new Snapshots(engine, [], 0));
-    for (let i = 0; i <= 10_000; i++) void queue.write(createIntent());
-    const refusal = reported(await queue.write(createIntent()).catch((error) => error));
+    const queue = new WriteQueue(engine, new SiteViews(engine, [], 0));
+    for (let i = 0; i <= 10_000; i++) void queue.enqueue(createIntent());
+    const refusal = reported(await queue.enqueue(createIntent()).catch((error) => error));
     expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
     expect(refusal.message).toBe("too many writes are waiting; try again");
     expect(logged).toEqual([]);
   });
 
   test("says that the website was restored or removed, which is not logged", () => {
-    const refusal = reported(new OtherHistory());
+    const refusal = reported(new EpochChangedError());
     expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
     expect(refusal.message).toBe("the website was restored or removed at this moment; try again");
     expect(logged).toEqual([]);
@@ -83,7 +83,7 @@ describe("the log", () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     writeFileSync(join(folder, "broken.ts"), "const = 1;");
     const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
-    const logged = JSON.parse(JSON.stringify(toLogged(error)));
+    const logged = JSON.parse(JSON.stringify(toLoggedError(error)));
     expect(logged.message).toContain("broken.ts");
     expect(logged.errors[0].message).toContain("Expected identifier");
     rmSync(folder, { recursive: true });
@@ -92,16 +92,16 @@ describe("the log", () => {
   test("has nested causes, up to a limit", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
-    const refusal = new Refusal("unavailable", "the database cannot be used", { cause });
-    const logged = toLogged(refusal);
+    const refusal = new ProblemError("unavailable", "the database cannot be used", { cause });
+    const logged = toLoggedError(refusal);
     expect(logged).toMatchObject({ type: "Refusal", cause: { message: "the disk is full", code: "ENOSPC" } });
     expect(logged.stack).toContain("failures.test.ts");
     cause.cause = refusal;
-    expect(JSON.stringify(toLogged(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
+    expect(JSON.stringify(toLoggedError(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
   });
 
   test("accepts any thrown value", () => {
-    expect([toLogged("text"), toLogged(undefined)]).toEqual([
+    expect([toLoggedError("text"), toLoggedError(undefined)]).toEqual([
       { type: "string", message: "text" },
       { type: "undefined", message: "undefined" },
     ]);
@@ -109,7 +109,7 @@ describe("the log", () => {
 
   test("has the same cause once a second, with the number of suppressed lines", () => {
     let now = 0;
-    const limited = createLogLimit(() => now);
+    const limited = createLogRateLimiter(() => now);
     const logged: [string, number][] = [];
     const happen = (cause: string) => limited(cause, (suppressed) => logged.push([cause, suppressed]));
     for (now = 0; now < 3000; now += 100) {
@@ -126,7 +126,7 @@ describe("the log", () => {
 
   test("has at most 100 lines a second, whatever the causes are", () => {
     let now = 0;
-    const limited = createLogLimit(() => now);
+    const limited = createLogRateLimiter(() => now);
     let count = 0;
     const happen = () => {
       for (let index = 0; index < 250; index++) limited(`cause ${index}`, () => count++);

@@ -1,7 +1,7 @@
 // Many short works, a few in each turn of the event loop.
 
 import { expect, test } from "bun:test";
-import { FairQueue, type FairWork } from "../src/lib/event-loop.ts";
+import { FairQueue, type FairTask } from "../src/lib/event-loop.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -25,7 +25,7 @@ test("works begin in the order of their group, and the groups take turns", async
 test("a turn of the event loop has few works, and none after a long one", async () => {
   const queue = new FairQueue<number>();
   let begun = 0;
-  const work: FairWork = { run: () => void begun++ };
+  const work: FairTask = { run: () => void begun++ };
   for (let count = 0; count < 1000; count++) queue.add(count % 3, work);
   let last = 0;
   while (begun < 1000) {
@@ -34,7 +34,7 @@ test("a turn of the event loop has few works, and none after a long one", async 
     expect(begun - last).toBeLessThanOrEqual(16);
     last = begun;
   }
-  const slow: FairWork = {
+  const slow: FairTask = {
     run: () => {
       for (const end = performance.now() + 2; performance.now() < end; );
       begun++;
@@ -52,7 +52,7 @@ test("few works are unfinished at once, and all are done", async () => {
   const unfinished: (() => void)[] = [];
   let most = 0;
   let done = 0;
-  const work: FairWork = {
+  const work: FairTask = {
     run: () =>
       new Promise<void>((resolve) => {
         unfinished.push(resolve);

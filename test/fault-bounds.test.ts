@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
-import { Refusal } from "../src/model/errors.ts";
-import { readNewRecord } from "../src/model/record.ts";
+import { ProblemError } from "../src/model/errors.ts";
+import { parseNewRecord } from "../src/model/record.ts";
 import { brand } from "../src/resources/brand.ts";
 
 const size = 1024 * 1024;
@@ -106,16 +106,16 @@ function expectRefusal(format: typeof json, body: string, detail: string): void 
   const started = process.cpuUsage();
   let refusal: unknown;
   try {
-    const { input, faults } = format.decode(brand, bytes);
-    readNewRecord(brand, input, faults);
+    const { input, fieldErrors } = format.decode(brand, bytes);
+    parseNewRecord(brand, input, fieldErrors);
   } catch (error) {
     refusal = error;
   }
   const { user, system } = process.cpuUsage(started);
-  expect(refusal).toBeInstanceOf(Refusal);
-  const { message, faults } = refusal as Refusal;
-  expect(message + faults.map((fault) => fault.detail).join("\n")).toContain(detail);
-  expect(faults.length).toBeLessThanOrEqual(100);
+  expect(refusal).toBeInstanceOf(ProblemError);
+  const { message, fieldErrors } = refusal as ProblemError;
+  expect(message + fieldErrors.map((fault) => fault.detail).join("\n")).toContain(detail);
+  expect(fieldErrors.length).toBeLessThanOrEqual(100);
   expect((user + system) / 1000).toBeLessThan(mostMilliseconds);
 }
 
@@ -124,16 +124,16 @@ test.each([
   ["xml", xml, (count: number) => `<Brand>${"<u/>".repeat(count)}<Name>x</Name></Brand>`],
 ] as const)("100 faults are listed in %s, and of more it is said that there are more", (_, format, bodyOf) => {
   const refusalOf = (count: number) => {
-    const { input, faults } = format.decode(brand, Buffer.from(bodyOf(count)));
+    const { input, fieldErrors } = format.decode(brand, Buffer.from(bodyOf(count)));
     try {
-      readNewRecord(brand, input, faults);
+      parseNewRecord(brand, input, fieldErrors);
     } catch (error) {
-      return error as Refusal;
+      return error as ProblemError;
     }
     throw new Error("was accepted");
   };
-  expect(refusalOf(100).faults).toHaveLength(100);
+  expect(refusalOf(100).fieldErrors).toHaveLength(100);
   expect(refusalOf(100).message).toEndWith(" (and 99 more)");
-  expect(refusalOf(101).faults).toHaveLength(100);
+  expect(refusalOf(101).fieldErrors).toHaveLength(100);
   expect(refusalOf(101).message).toEndWith(" (and more; the first 100 are listed)");
 });

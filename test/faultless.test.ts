@@ -4,9 +4,9 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeJson } from "../src/formats/json.ts";
 import { maxValues } from "../src/formats/syntax-errors.ts";
-import { faultlessChanges, isFaultlessRecord } from "../src/model/canonical-json.ts";
+import { matchCanonicalChanges, isCanonicalRecord } from "../src/model/canonical-json.ts";
 import { group, matching, text } from "../src/model/field.ts";
-import { readNewRecord, readRecord } from "../src/model/record.ts";
+import { parseNewRecord, parseRecordChanges } from "../src/model/record.ts";
 import { defineResource } from "../src/model/resource.ts";
 
 const optional = text({ max: 6, description: "", example: "" });
@@ -32,8 +32,8 @@ const whole = (Name = "x", ab = "", Code = "GB", inGroup = "", Deep = "") =>
 /** What the reader makes of the text of a new record; undefined if it has a fault. */
 function asRead(json: string): string | undefined {
   try {
-    const { input, faults } = decodeJson(json, maxValues);
-    return JSON.stringify(readNewRecord(thing, input, faults));
+    const { input, fieldErrors } = decodeJson(json, maxValues);
+    return JSON.stringify(parseNewRecord(thing, input, fieldErrors));
   } catch {
     return undefined;
   }
@@ -41,8 +41,8 @@ function asRead(json: string): string | undefined {
 
 function changesAsRead(json: string) {
   try {
-    const { input, faults } = decodeJson(json, maxValues);
-    const { id, values } = readRecord(thing, input, faults);
+    const { input, fieldErrors } = decodeJson(json, maxValues);
+    const { id, values } = parseRecordChanges(thing, input, fieldErrors);
     return { id, text: JSON.stringify(values) };
   } catch {
     return undefined;
@@ -55,7 +55,7 @@ describe("a new record", () => {
     ["the longest texts", whole("12345", "123456", "GB", "123456", "123456")],
     ["empty texts", whole("x", "", "", "", "")],
   ])("is stored as it came: %s", (_, json) => {
-    expect(isFaultlessRecord(thing, json)).toBeTrue();
+    expect(isCanonicalRecord(thing, json)).toBeTrue();
     expect(asRead(json)).toBe(json);
   });
 
@@ -84,7 +84,7 @@ describe("a new record", () => {
     ["something behind it", `${whole()}{}`],
     ["nothing", ""],
   ])("is read if it has %s", (_, json) => {
-    expect(isFaultlessRecord(thing, json)).toBeFalse();
+    expect(isCanonicalRecord(thing, json)).toBeFalse();
   });
 });
 
@@ -95,7 +95,7 @@ test.each<[string, number | undefined, string]>([
   ['{"Code":"GB","Group":{"Inner":{"Deep":"y"}}}', undefined, '{"Code":"GB","Group":{"Inner":{"Deep":"y"}}}'],
   ['{"Group":{}}', undefined, '{"Group":{}}'],
 ])("changes are stored as they came: %s", (json, id, stored) => {
-  expect(faultlessChanges(thing, json)).toEqual({ id, text: stored });
+  expect(matchCanonicalChanges(thing, json)).toEqual({ id, valuesJson: stored });
   expect(changesAsRead(json)).toEqual({ id, text: stored });
 });
 
@@ -109,7 +109,7 @@ test.each([
   '{"ID":"7"}',
   '{"Name":""}',
 ])("changes are read: %s", (json) => {
-  expect(faultlessChanges(thing, json)).toBeUndefined();
+  expect(matchCanonicalChanges(thing, json)).toBeUndefined();
 });
 
 const anyText = fc.oneof(
@@ -150,8 +150,8 @@ const anyJson = fc
 test("whatever is stored as it came is what the reader makes of it", () => {
   fc.assert(
     fc.property(anyJson, (json) => {
-      if (isFaultlessRecord(thing, json)) expect(asRead(json)).toBe(json);
-      const changes = faultlessChanges(thing, json);
+      if (isCanonicalRecord(thing, json)) expect(asRead(json)).toBe(json);
+      const changes = matchCanonicalChanges(thing, json);
       if (changes) expect(changesAsRead(json)).toEqual(changes);
     }),
     { numRuns: 3000 },

@@ -8,8 +8,8 @@ import { restoreRecord } from "../src/operator/history.ts";
 import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { undo } from "../src/operator/undo.ts";
 import { brand } from "../src/resources/brand.ts";
-import { headCursor, readFeed } from "../src/store/changes/feed.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { headCursor, readFeedPage } from "../src/store/changes/feed.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 
@@ -86,7 +86,7 @@ describe.each(engines)("a copy that follows the feed on $name", (kind) => {
   }
 
   async function act(action: "undo" | "restore-record" | "prune", by: number): Promise<void> {
-    const [head] = await engine.heads([site]);
+    const [head] = await engine.readHeads([site]);
     const since = Math.max(0, (head as Head).revision - by);
     const work = {
       undo: () => undo(engine, site, { since }, { at: 1 }),
@@ -103,7 +103,7 @@ async function listOf(
   site: number,
   resources: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await loadSite(engine, site);
+  const { rows } = await readAllRows(engine, site);
   const live = rows.filter(({ resource, body }) => resources.includes(resource) && body !== null);
   return new Map(live.map(({ resource, id, body }) => [`${resource} ${id}`, body as string]));
 }
@@ -124,7 +124,7 @@ class Copy {
   async readSome(): Promise<void> {
     const { limit, isCollapsed, resources } = this.settings;
     const query = { since: this.#cursor, limit, isCollapsed, resources: new Set(resources) };
-    const page = await readFeed(this.from, this.site, query).catch((error) => {
+    const page = await readFeedPage(this.from, this.site, query).catch((error) => {
       expect(error.code).toBe("gone");
     });
     if (!page) return this.#startAgain();
@@ -134,10 +134,10 @@ class Copy {
       if (change.operation === "delete") records.delete(name);
       else records.set(name, change.body);
     }
-    if (page.isMore) expect(page.next).not.toBe(this.#cursor ?? "0.0");
+    if (page.hasMore) expect(page.next).not.toBe(this.#cursor ?? "0.0");
     this.records = new Map([...records].sort(byName));
     this.#cursor = page.next;
-    this.#isMore = page.isMore;
+    this.#isMore = page.hasMore;
   }
 
   async readAll(): Promise<void> {

@@ -8,7 +8,7 @@ import type { Engine, Head } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { allResources } from "../src/resources/all.ts";
-import { cursorAt, type FeedPage, type FeedQuery, headCursor, readFeed } from "../src/store/changes/feed.ts";
+import { readCursorAt, type FeedPage, type FeedQuery, headCursor, readFeedPage } from "../src/store/changes/feed.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -24,7 +24,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     engine = opened;
   });
 
-  const read = (query: Partial<FeedQuery> = {}, one = engine) => readFeed(one, site, { ...defaults, ...query });
+  const read = (query: Partial<FeedQuery> = {}, one = engine) => readFeedPage(one, site, { ...defaults, ...query });
   const update = (id: number, Name: string, at = 1) =>
     createIntent({ site, operation: "update", id, values: { Name }, at });
   const remove = (id: number) => createIntent({ site, operation: "delete", id, values: {} });
@@ -48,7 +48,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(shown(await read())).toEqual(all);
     const found: string[] = [];
     let page = await read({ limit: 2 });
-    for (; page.isMore; page = await read({ limit: 2, since: page.next })) found.push(...shown(page));
+    for (; page.hasMore; page = await read({ limit: 2, since: page.next })) found.push(...shown(page));
     expect([...found, ...shown(page)]).toEqual(all);
     expect(page.next).toBe(await headCursor(engine, site));
     expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, isMore: false });
@@ -57,19 +57,19 @@ describe.each(engines)("the feed on $name", (kind) => {
   test("goes on after each of its changes", async () => {
     await makeSite();
     const { changes } = await read();
-    const [head] = await engine.heads([site]);
+    const [head] = await engine.readHeads([site]);
     for (const [index, { cursor, change }] of changes.entries()) {
       expect(shown(await read({ since: cursor }))).toEqual(all.slice(index + 1));
-      expect(await cursorAt(engine, site, { ...(head as Head), revision: change.revision })).toBe(cursor);
+      expect(await readCursorAt(engine, site, { ...(head as Head), revision: change.revision })).toBe(cursor);
     }
   });
 
   test("moves past what does not match, up to the revision that is named", async () => {
     await makeSite();
     const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
-    expect([shown(statuses), statuses.isMore]).toEqual([["3 create 1"], true]);
+    expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
     const none = await read({ resources: new Set(["location"]) });
-    expect([shown(none), none.next, none.isMore]).toEqual([[], await headCursor(engine, site), false]);
+    expect([shown(none), none.next, none.hasMore]).toEqual([[], await headCursor(engine, site), false]);
     expect(shown(await read({ until: 2 }))).toEqual(all.slice(0, 2));
     expect(await read({ until: 2 })).toMatchObject({ isMore: true, head: { revision: 5 } });
     expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
@@ -79,7 +79,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await makeSite();
     expect(shown(await read({ isCollapsed: true }))).toEqual(["3 create 1", "4 update 1", "5 delete 2"]);
     const page = await read({ isCollapsed: true, limit: 4 });
-    expect([shown(page), page.isMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
+    expect([shown(page), page.hasMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
   });
 
   test("looks at no more than 10,000 entries for a page", async () => {
@@ -89,7 +89,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await engine.commit([createIntent({ site, resource: "location" })]);
     const resources = new Set(["location"]);
     const first = await read({ resources });
-    expect([first.changes, first.next.split(".")[1], first.isMore]).toEqual([[], "10000", true]);
+    expect([first.changes, first.next.split(".")[1], first.hasMore]).toEqual([[], "10000", true]);
     expect(shown(await read({ resources, since: first.next }))).toEqual(["10002 create 1"]);
     expect((await read({ limit: 1000, since: first.next })).changes).toHaveLength(2);
     expect((await read({ limit: 1000 })).changes).toHaveLength(1000);
@@ -155,8 +155,8 @@ describe.each(engines)("the feed on $name", (kind) => {
       expect(await refused(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
     for (const since of [undefined, "0.0"])
       expect(await refused(read({ since }))).toMatch("the first changes of this website are no longer kept");
-    const [head] = await engine.heads([site]);
-    expect(await refused(cursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
+    const [head] = await engine.readHeads([site]);
+    expect(await refused(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
       "gone: change 2 is no longer kept",
     );
   });
@@ -177,7 +177,7 @@ describe.each(engines)("the feed on $name", (kind) => {
   test("keeps the cursor of a site without changes valid after its first one", async () => {
     site++;
     const start = await headCursor(engine, site);
-    expect([start, (await read()).next, (await read({ since: start })).isMore]).toEqual(["0.0", "0.0", false]);
+    expect([start, (await read()).next, (await read({ since: start })).hasMore]).toEqual(["0.0", "0.0", false]);
     await engine.commit([createIntent({ site })]);
     expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);
   });
@@ -187,7 +187,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
     await backUp(engine, join(folder, "a"), 0);
     const old = (await read()).next;
-    await engine.renew();
+    await engine.renewEpochs();
     expect(await refused(read({ since: old }))).toMatch("belongs to another history");
     const renewed = (await read()).next;
     await engine.commit([update(1, "lost")]);
@@ -211,27 +211,27 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
 
   test("is not behind what is known of the site", async () => {
     await makeSite();
-    const [head] = await engine.heads([site]);
-    const minHead = { ...(head as Head), revision: 6 };
-    expect(await refused(read({ minHead }))).toMatch("unavailable: the store is behind");
-    expect(await refused(cursorAt(engine, site, minHead))).toMatch("unavailable: the store is behind");
-    expect(await refused(cursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
+    const [head] = await engine.readHeads([site]);
+    const requiredHead = { ...(head as Head), revision: 6 };
+    expect(await refused(read({ requiredHead }))).toMatch("unavailable: the store is behind");
+    expect(await refused(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the store is behind");
+    expect(await refused(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
   test("ends a page that pruning or a restore overtakes with what it has", async () => {
     site++;
     await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
     const resources = new Set(["location"]);
-    for (const overtake of [() => engine.renew(), () => pruneJournals(engine, [site], { revision: 2000 })]) {
+    for (const overtake of [() => engine.renewEpochs(), () => pruneJournals(engine, [site], { revision: 2000 })]) {
       let reads = 0;
       const overtaken = {
-        journal: async (...args: Parameters<Engine["journal"]>) => {
+        readJournalPage: async (...args: Parameters<Engine["readJournalPage"]>) => {
           if (++reads === 2) await overtake();
-          return engine.journal(...args);
+          return engine.readJournalPage(...args);
         },
       };
-      const { changes, next, isMore } = await readFeed(overtaken, site, { ...defaults, resources });
-      expect([changes, next.split(".")[1], isMore]).toEqual([[], "100", true]);
+      const { changes, next, hasMore } = await readFeedPage(overtaken, site, { ...defaults, resources });
+      expect([changes, next.split(".")[1], hasMore]).toEqual([[], "100", true]);
       expect(await refused(read({ since: next }))).toMatch(/^gone/);
     }
   }, 60_000);
@@ -248,11 +248,11 @@ test("a database on another engine has the same cursors as long as it has the sa
   const cursors = [];
   for (const engine of [one, two] as Engine[]) {
     await engine.commit([createIntent({ values: { Name: 'é\u2028😀\r\n"' } })]);
-    const journal: Engine["journal"] = async (...args) => {
-      const page = await engine.journal(...args);
+    const journal: Engine["readJournalPage"] = async (...args) => {
+      const page = await engine.readJournalPage(...args);
       return { ...page, head: { ...page.head, epoch } };
     };
-    cursors.push(await cursorAt({ journal }, 1, { revision: 1, epoch }));
+    cursors.push(await readCursorAt({ readJournalPage: journal }, 1, { revision: 1, epoch }));
     await engine.close();
   }
   for (const kind of engines) await kind.close();
@@ -264,6 +264,6 @@ test("a cursor is the same in every version of the program", async () => {
   const entry = { revision: 18, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body } as const;
   const head = { revision: 18, epoch: "k3f9" };
   const page = { head, floor: 0, entries: [{ ...entry, run: null, before: null }] };
-  expect(await cursorAt({ journal: () => page }, 1, head)).toBe("ceec2e1d8a7d.18");
-  expect(await cursorAt({ journal: () => ({ ...page, floor: 18, entries: [] }) }, 1, head)).toBe("540be3ecab02.18");
+  expect(await readCursorAt({ readJournalPage: () => page }, 1, head)).toBe("ceec2e1d8a7d.18");
+  expect(await readCursorAt({ readJournalPage: () => ({ ...page, floor: 18, entries: [] }) }, 1, head)).toBe("540be3ecab02.18");
 });

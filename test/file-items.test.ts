@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
-import { Refusal } from "../src/model/errors.ts";
+import { ProblemError } from "../src/model/errors.ts";
 import { type FileFormat, readRows } from "../src/operator/import/file-rows.ts";
 import { brand } from "../src/resources/brand.ts";
 
@@ -14,13 +14,13 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 
 /** The rows, and the message of the refusal that ends them. */
 async function read(content: string | Uint8Array, format: FileFormat, size = 7) {
-  const rows: { input: unknown; text: string | undefined; faults: readonly unknown[] }[] = [];
+  const rows: { input: unknown; text: string | undefined; fieldErrors: readonly unknown[] }[] = [];
   try {
     for await (const { decoded, source } of readRows(brand, inChunks(Buffer.from(content), size), format))
       rows.push({ ...decoded, text: source.text });
     return { rows, refusal: undefined };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     return { rows, refusal: error.message };
   }
 }
@@ -154,7 +154,7 @@ test("a file may be one record", async () => {
 test("a record with a fault is refused alone", async () => {
   const { rows, refusal } = await read('[{"Name":"A","Name":"B"},{"Name":"C"}]', "json");
   expect(refusal).toBeUndefined();
-  expect(rows.map(({ faults }) => faults.length)).toEqual([1, 0]);
+  expect(rows.map(({ fieldErrors }) => fieldErrors.length)).toEqual([1, 0]);
 });
 
 const endless: [string, FileFormat, string, string][] = [
@@ -183,5 +183,5 @@ test("an export of each format is read back", async () => {
   for (const format of [json, xml])
     expect(
       (await read(format.listStart + format.item(brand, stored) + format.listEnd, format.name as FileFormat)).rows,
-    ).toMatchObject([{ input: { ID: 1, Name: "A" }, faults: [] }]);
+    ).toMatchObject([{ input: { ID: 1, Name: "A" }, fieldErrors: [] }]);
 });

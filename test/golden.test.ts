@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { readNewRecord, type Values } from "../src/model/record.ts";
-import { type Resource, servedOf } from "../src/model/resource.ts";
+import { parseNewRecord, type Values } from "../src/model/record.ts";
+import { type Resource, publicResources } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { location } from "../src/resources/location.ts";
@@ -30,7 +30,7 @@ const samples: [Resource, readonly Values[]][] = [
 
 test("every resource that clients see has samples", () => {
   expect(samples.map(([{ name }]) => name).sort()).toEqual(
-    servedOf(allResources)
+    publicResources(allResources)
       .map(({ name }) => name)
       .sort(),
   );
@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await startTestServer();
   const intents = samples.flatMap(([resource, records]) =>
     records.map((values) =>
-      createIntent({ site: server.site.ID, resource: resource.name, values: readNewRecord(resource, values) }),
+      createIntent({ site: server.site.ID, resource: resource.name, values: parseNewRecord(resource, values) }),
     ),
   );
   await server.engine.commit(intents);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { servedOf } from "../src/model/resource.ts";
+import { publicResources } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -366,7 +366,7 @@ const modifiers = /^(?:(?:export|async|static|private|override|get|set|const|let
 
 /** Whether the names of three or more served resources are within three lines. */
 function listsResources(text: string): boolean {
-  const names = servedOf(allResources).map(
+  const names = publicResources(allResources).map(
     ({ name, path }) => new RegExp(`\\b(?:${name}|${path}|${path.slice(0, -1)}|${name.replace("-", "")})\\b`, "i"),
   );
   const lines = text.split("\n");

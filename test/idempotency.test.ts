@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Idempotencies } from "../src/http/write.ts";
+import { RunningIdempotencyKeys } from "../src/http/write.ts";
 import type { Outcome } from "../src/model/change.ts";
 import { createIntent } from "./support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
@@ -67,7 +67,7 @@ for (const [engine, newDatabase] of engines) {
       const id = created.json.ID as number;
       return { id, path: `/restapi/brands/${id}.json`, etag: created.headers.get("ETag") as string };
     }
-    const revision = async () => (await server.engine.heads([server.site.ID]))[0]?.revision;
+    const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
 
     /** Sends the same again, to this process and to the other: both give `first` again and change nothing. */
     async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
@@ -268,22 +268,22 @@ for (const [engine, newDatabase] of engines) {
 
 describe("while the first request is still running", () => {
   const intent = (keyId: number, name: string) =>
-    ({ idempotency: { keyId, name, digest: "d" } }) as Parameters<Idempotencies["once"]>[0];
-  const outcome: Outcome = { kind: "refused", why: "not-found" };
+    ({ idempotency: { keyId, name, digest: "d" } }) as Parameters<RunningIdempotencyKeys["runUnlessRunning"]>[0];
+  const outcome: Outcome = { kind: "rejected", rejectionReason: "not-found" };
 
   test("the same name of the same API key is a conflict, and no other", async () => {
-    const idempotencies = new Idempotencies();
+    const idempotencies = new RunningIdempotencyKeys();
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     let runs = 0;
     const run = () => {
       runs++;
       return promise;
     };
-    const first = idempotencies.once(intent(1, "a"), run);
-    await expect(idempotencies.once(intent(1, "a"), run)).rejects.toMatchObject({ code: "conflict", retryAfter: 1 });
+    const first = idempotencies.runUnlessRunning(intent(1, "a"), run);
+    await expect(idempotencies.runUnlessRunning(intent(1, "a"), run)).rejects.toMatchObject({ code: "conflict", retryAfter: 1 });
     expect(runs).toBe(1);
-    const others = [intent(2, "a"), intent(1, "b"), intent(11, "a"), {} as Parameters<Idempotencies["once"]>[0]];
-    const running = others.map((other) => idempotencies.once(other, run));
+    const others = [intent(2, "a"), intent(1, "b"), intent(11, "a"), {} as Parameters<RunningIdempotencyKeys["runUnlessRunning"]>[0]];
+    const running = others.map((other) => idempotencies.runUnlessRunning(other, run));
     expect(runs).toBe(1 + others.length);
     resolve(outcome);
     for (const ended of await Promise.all([first, ...running])) expect(ended).toBe(outcome);
@@ -307,11 +307,11 @@ describe("while the first request is still running", () => {
   });
 
   test("it may be sent again afterwards, also when the first failed", async () => {
-    const idempotencies = new Idempotencies();
-    const failed = idempotencies.once(intent(1, "a"), () => Promise.reject(new Error("lost")));
+    const idempotencies = new RunningIdempotencyKeys();
+    const failed = idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.reject(new Error("lost")));
     await expect(failed).rejects.toThrow("lost");
-    expect(await idempotencies.once(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
-    expect(await idempotencies.once(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
+    expect(await idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
+    expect(await idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
   });
 });
 

@@ -18,8 +18,8 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
 
   test("has the record before an update, and the run of its command", async () => {
     site++;
-    await engine.commit([createIntent({ site, run: "r1" })]);
-    await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, run: "r2" })]);
+    await engine.commit([createIntent({ site, runId: "r1" })]);
+    await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, runId: "r2" })]);
     await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
     expect((await entries()).map(({ operation, run, before, body }) => [operation, run, before, body])).toEqual([
       ["create", "r1", null, '{"ID":1,"Name":"Acme"}'],
@@ -56,7 +56,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
       ["create", null],
       ["update", '{"ID":1,"Name":"Back"}'],
     ]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("of a restore is not written if the record has changed since it was read", async () => {
@@ -65,7 +65,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     const ifVersion = [versionAfter(made)];
     await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
     const restore = createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "Back" }, ifVersion });
-    expect(await engine.commit([restore])).toEqual([{ kind: "refused", why: "precondition-failed" }]);
+    expect(await engine.commit([restore])).toEqual([{ kind: "rejected", rejectionReason: "precondition-failed" }]);
   });
 
   test("is never earlier than the entry before it, within a batch and between processes", async () => {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
-import { makeKey } from "../src/model/api-key.ts";
+import { createApiKey } from "../src/model/api-key.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { systemSite } from "../src/model/limits.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../src/operator/keys.ts";
@@ -41,7 +41,7 @@ describe("a key", () => {
     const revoked = await server.issueKey();
     await revokeKey(elsewhere, revoked.slice(0, 12), clock);
     const expired = await server.issueKey({ expiresAt: clock });
-    const keys = [null, "x", "sfk_", mistyped, makeKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
+    const keys = [null, "x", "sfk_", mistyped, createApiKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
     const responses = await Promise.all(keys.map((key) => list(key)));
     for (const response of responses) {
       expect(response.status).toBe(401);

@@ -4,40 +4,40 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { networkOf } from "../src/http/authenticate.ts";
 import { rateLimitHeaders, tooManyRequests } from "../src/http/authorizer.ts";
-import { Buckets, maxBuckets } from "../src/lib/token-buckets.ts";
+import { TokenBuckets, maxBuckets } from "../src/lib/token-buckets.ts";
 
-const limit = { rate: 2, burst: 4 };
-const drain = (buckets: Buckets<string>, name: string, now: number) => {
+const limit = { tokensPerSecond: 2, maxTokens: 4 };
+const drain = (buckets: TokenBuckets<string>, name: string, now: number) => {
   let taken = 0;
-  while (buckets.take(name, limit, now) !== undefined) taken++;
+  while (buckets.consumeToken(name, limit, now) !== undefined) taken++;
   return taken;
 };
 
 describe("a token bucket", () => {
   test("gives what it holds, and fills again by the rate up to the burst", () => {
-    const buckets = new Buckets<string>();
+    const buckets = new TokenBuckets<string>();
     expect(drain(buckets, "a", 0)).toBe(4);
     expect(drain(buckets, "a", 499)).toBe(0);
     expect(drain(buckets, "a", 500)).toBe(1);
     expect(drain(buckets, "a", 1499)).toBe(1);
     expect(drain(buckets, "a", 1500)).toBe(1);
     expect(drain(buckets, "a", 60_000)).toBe(4);
-    expect([buckets.take("a", limit, 90_000), buckets.take("a", limit, 90_000)]).toEqual([3, 2]);
+    expect([buckets.consumeToken("a", limit, 90_000), buckets.consumeToken("a", limit, 90_000)]).toEqual([3, 2]);
   });
 
   test("never gives more than rate and burst allow, nor less, whatever the order of names and times", () => {
     const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1500 }));
     const property = fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
-      const buckets = new Buckets<string>(3);
+      const buckets = new TokenBuckets<string>(3);
       // In thousandths of a token, so that all are whole numbers.
       const model = new Map<string, { thousandths: number; at: number }>();
       let now = 0;
       for (const [name, pause] of steps) {
         now += pause;
-        const before = model.get(name) ?? { thousandths: limit.burst * 1000, at: now };
-        const full = Math.min(limit.burst * 1000, before.thousandths + (now - before.at) * limit.rate);
+        const before = model.get(name) ?? { thousandths: limit.maxTokens * 1000, at: now };
+        const full = Math.min(limit.maxTokens * 1000, before.thousandths + (now - before.at) * limit.tokensPerSecond);
         const left = full - 1000;
-        expect(buckets.take(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left / 1000));
+        expect(buckets.consumeToken(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left / 1000));
         model.set(name, { thousandths: left < 0 ? full : left, at: now });
       }
     });
@@ -46,37 +46,37 @@ describe("a token bucket", () => {
 
   test.each([
     1, 3, 7, 11, 13, 30, 60, 97, 300, 999,
-  ])("of %i per second gives exactly as many in each second", (rate) => {
-    const buckets = new Buckets<string>();
+  ])("of %i per second gives exactly as many in each second", (tokensPerSecond) => {
+    const buckets = new TokenBuckets<string>();
     const start = Date.parse("2026-01-01T00:00:00.123Z");
     for (let second = 0; second < 5; second++) {
       let taken = 0;
-      while (buckets.take("a", { rate, burst: rate }, start + second * 1000) !== undefined) taken++;
-      expect([second, taken]).toEqual([second, rate]);
+      while (buckets.consumeToken("a", { tokensPerSecond, maxTokens: tokensPerSecond }, start + second * 1000) !== undefined) taken++;
+      expect([second, taken]).toEqual([second, tokensPerSecond]);
     }
   });
 
   test("of a clock that was put back gives again after the time that it takes to fill", () => {
-    const buckets = new Buckets<string>();
+    const buckets = new TokenBuckets<string>();
     drain(buckets, "a", 1e9);
     expect(drain(buckets, "a", 0)).toBe(0);
     expect(drain(buckets, "a", 2000)).toBe(4);
   });
 
   test("follows a limit that has changed, once it has filled", () => {
-    const buckets = new Buckets<string>();
+    const buckets = new TokenBuckets<string>();
     drain(buckets, "a", 0);
-    expect(buckets.take("a", { rate: 100, burst: 100 }, 2000)).toBe(99);
+    expect(buckets.consumeToken("a", { tokensPerSecond: 100, maxTokens: 100 }, 2000)).toBe(99);
   });
 });
 
 describe("of very many buckets", () => {
-  const fill = (buckets: Buckets<string>, from: number, count: number, now: number) => {
-    for (let index = from; index < from + count; index++) buckets.take(`n${index}`, limit, now);
+  const fill = (buckets: TokenBuckets<string>, from: number, count: number, now: number) => {
+    for (let index = from; index < from + count; index++) buckets.consumeToken(`n${index}`, limit, now);
   };
 
   test("there are no more than the bound, and those of clients that wait are not filled by others that come", () => {
-    const buckets = new Buckets<string>();
+    const buckets = new TokenBuckets<string>();
     drain(buckets, "attacker", 0);
     fill(buckets, 0, maxBuckets * 2, 0);
     expect(buckets.size).toBe(maxBuckets);
@@ -84,15 +84,15 @@ describe("of very many buckets", () => {
   });
 
   test("those beyond the bound share one", () => {
-    const buckets = new Buckets<string>(10);
+    const buckets = new TokenBuckets<string>(10);
     for (let index = 0; index < 10; index++) drain(buckets, `n${index}`, 0);
     expect([drain(buckets, "x", 0), drain(buckets, "y", 0), drain(buckets, "z", 0)]).toEqual([4, 0, 0]);
   });
 
   test("those that have filled make room for new ones, and no others do", () => {
-    const buckets = new Buckets<string>(10);
+    const buckets = new TokenBuckets<string>(10);
     for (let index = 0; index < 9; index++) drain(buckets, `n${index}`, 0);
-    buckets.take("once", limit, 0);
+    buckets.consumeToken("once", limit, 0);
     drain(buckets, "new", 500);
     expect(buckets.size).toBe(10);
     expect(drain(buckets, "new", 500)).toBe(0);
@@ -101,7 +101,7 @@ describe("of very many buckets", () => {
   });
 
   test("few are kept once the clients of an attack are gone", () => {
-    const buckets = new Buckets<string>();
+    const buckets = new TokenBuckets<string>();
     fill(buckets, 0, 50_000, 0);
     fill(buckets, 100_000, 25_000, 60_000);
     expect(buckets.size).toBe(25_000);
@@ -112,10 +112,10 @@ describe("of very many buckets", () => {
     const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
     const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
       const most = 4;
-      const buckets = new Buckets<string>(most);
+      const buckets = new TokenBuckets<string>(most);
       // When each is full again, those that are full left out.
       const model = new Map<string, number>();
-      const lasting = 1000 / limit.rate;
+      const lasting = 1000 / limit.tokensPerSecond;
       let now = 0;
       for (const [name, takes, pause] of steps) {
         now += pause * 125;
@@ -124,8 +124,8 @@ describe("of very many buckets", () => {
           const own = [...model.keys()].filter((known) => known !== "shared");
           const mine = model.has(name) || own.length < most ? name : "shared";
           const missing = (model.get(mine) ?? now) - now;
-          const left = (limit.burst * lasting - missing) / lasting - 1;
-          expect(buckets.take(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left));
+          const left = (limit.maxTokens * lasting - missing) / lasting - 1;
+          expect(buckets.consumeToken(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left));
           if (left >= 0) model.set(mine, now + missing + lasting);
           expect(buckets.size).toBeLessThanOrEqual(most);
         }
@@ -136,11 +136,11 @@ describe("of very many buckets", () => {
 });
 
 test.each([
-  [{ rate: 1, burst: 1 }, 0, '"key";q=1;w=1', '"key";r=0;t=1', 1],
-  [{ rate: 2, burst: 10 }, 9, '"key";q=10;w=5', '"key";r=9;t=1', 1],
-  [{ rate: 2, burst: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
-  [{ rate: 100, burst: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
-  [{ rate: 0.25, burst: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
+  [{ tokensPerSecond: 1, maxTokens: 1 }, 0, '"key";q=1;w=1', '"key";r=0;t=1', 1],
+  [{ tokensPerSecond: 2, maxTokens: 10 }, 9, '"key";q=10;w=5', '"key";r=9;t=1', 1],
+  [{ tokensPerSecond: 2, maxTokens: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
+  [{ tokensPerSecond: 100, maxTokens: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
+  [{ tokensPerSecond: 0.25, maxTokens: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
 ])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
   expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
   expect(tooManyRequests(of, "x")).toMatchObject({ code: "too-many-requests", message: "x", retryAfter });

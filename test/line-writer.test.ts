@@ -45,7 +45,7 @@ describe("a line writer", () => {
     const start = await read(4096);
     await stopped;
     expect(start + (await read(16 * 4096))).toBe(lines.join(""));
-    expect(writer.lost).toBe(0);
+    expect(writer.lostLines).toBe(0);
   });
 
   test("stops in time when no one reads", async () => {
@@ -69,7 +69,7 @@ describe("a line writer", () => {
       writer.add(line(n, 4096));
       if (n < 17) await Bun.sleep(5);
     }
-    const kept = 1000 - writer.lost;
+    const kept = 1000 - writer.lostLines;
     expect(kept).toBeGreaterThanOrEqual(256);
     expect(kept).toBeLessThanOrEqual(256 + 17);
     const stopped = writer.stop(20_000);

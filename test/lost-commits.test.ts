@@ -9,7 +9,7 @@ import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { start } from "../src/start.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { waitFor } from "./support/command.ts";
 import { createIntent } from "./support/intents.ts";
@@ -115,7 +115,7 @@ async function goOn(engine: Engine, losses: readonly Loss[], before: ReadonlyMap
 
 /** The first list that the server returns is what is stored. */
 async function checkList({ shop, get }: Client): Promise<void> {
-  const { rows } = await use(async (engine) => loadSite(engine, shop.site.ID));
+  const { rows } = await use(async (engine) => readAllRows(engine, shop.site.ID));
   const stored = rows.flatMap(({ body }) => (body === null ? [] : JSON.parse(body)));
   const named = ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`;
   const list = await waitFor(async () => {
@@ -187,7 +187,7 @@ async function make(engine: Engine, shop: number, changes: readonly Change[]): P
 }
 
 async function heads(engine: Engine): Promise<Map<Shop, Head>> {
-  const found = await engine.heads(shops.map(({ site }) => site.ID));
+  const found = await engine.readHeads(shops.map(({ site }) => site.ID));
   return new Map(shops.map((shop, index) => [shop, found[index] as Head]));
 }
 

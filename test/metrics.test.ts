@@ -167,7 +167,7 @@ for (const kind of engines) {
     });
 
     test("the time of the last backup of the database is shown, 0 when there is none, and no clock that was ahead hides it", async () => {
-      const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.databaseIdentity()}"}`;
+      const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
       const shown = async () => (await metricsOf(server)).get(name);
       expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
       expect(await shown()).toBe(0);
@@ -178,7 +178,7 @@ for (const kind of engines) {
         [now - 5, now - 5],
         [now - 10, now - 5],
       ] as const) {
-        await server.engine.noteBackup(made);
+        await server.engine.saveBackupTime(made);
         // Another server asks at once; this one does so some seconds later.
         const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
         const seen = await waitFor(
@@ -306,9 +306,9 @@ test("a call to the database that fails is counted", async () => {
     commit: () => Promise.reject(failure),
   };
   const { engine, calls } = measureEngine(broken);
-  expect(() => engine.heads([0])).toThrow(failure);
+  expect(() => engine.readHeads([0])).toThrow(failure);
   expect(engine.commit([])).rejects.toThrow(failure);
-  await engine.keyUses();
+  await engine.readLastKeyUses();
   const errors = [...calls].filter(([, call]) => call.errors > 0).map(([name]) => name);
   await server.stop();
   expect(errors.sort()).toEqual(["commit", "heads"]);

@@ -358,7 +358,7 @@ describe("a path", () => {
     ["/healt", "there is `/restapi/changes.json`"],
   ])("%s leads to a route of a site that is no resource", (path, hint) => {
     const respond = () => Promise.reject(new Error("not called"));
-    const route = { reading: "", methods: ["GET"], respond };
+    const route = { readOperation: "", methods: ["GET"], respond };
     const routes = new Map<string, Route>([
       siteRoute("/restapi/changes.json", route),
       siteRoute("/restapi/report/{id}.json", route),

@@ -6,7 +6,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
@@ -140,7 +140,7 @@ async function create(url: string, key: string, name: string): Promise<number | 
 }
 
 async function expectWhole(engine: Engine, site: SiteRecord, acknowledged: ReadonlyMap<string, number>): Promise<void> {
-  const { head, rows } = await loadSite(engine, site.ID);
+  const { head, rows } = await readAllRows(engine, site.ID);
   const stored = new Map<string, number>();
   for (const { id, body } of rows) {
     const { Name } = JSON.parse(body as string);
@@ -148,9 +148,9 @@ async function expectWhole(engine: Engine, site: SiteRecord, acknowledged: Reado
     stored.set(Name, id);
   }
   for (const [name, id] of acknowledged) expect(stored.get(name)).toBe(id);
-  const changes = (await engine.since(site.ID, 0)) ?? [];
+  const changes = (await engine.readChangesSince(site.ID, 0)) ?? [];
   expect(changes.map(({ revision }) => revision)).toEqual(Array.from({ length: head.revision }, (_, i) => i + 1));
-  expect(await engine.check()).toEqual([]);
+  expect(await engine.findInconsistencies()).toEqual([]);
 }
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {

@@ -6,7 +6,7 @@ import { type IRuleResult, Spectral } from "@stoplight/spectral-core";
 import { oas } from "@stoplight/spectral-rulesets";
 import Ajv2020 from "ajv/dist/2020.js";
 import { committedDocuments } from "../scripts/committed.ts";
-import { type Resource, servedOf } from "../src/model/resource.ts";
+import { type Resource, publicResources } from "../src/model/resource.ts";
 import type { Schema } from "../src/reference/json-schema.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";
 import { allResources } from "../src/resources/all.ts";
@@ -15,7 +15,7 @@ import { startTestServer, type TestServer } from "./support/server.ts";
 import { resultOf } from "./support/steps.ts";
 import { createXmlReader } from "./support/xml-reader.ts";
 
-const served = servedOf(allResources);
+const served = publicResources(allResources);
 const folder = mkdtempSync(join(tmpdir(), "storefront-openapi-"));
 let server: TestServer;
 beforeAll(async () => {

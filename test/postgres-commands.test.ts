@@ -45,7 +45,7 @@ test("a dump that is read slowly is whole", async () => {
 
 test("a dump whose connection is lost is an error, and never a short dump", async () => {
   const uses = Array.from({ length: 1500 }, (_, key) => [key + 1, key] as const);
-  await engine.noteKeyUse(new Map(uses));
+  await engine.saveKeyUses(new Map(uses));
   const dump = async () => {
     let rows = 0;
     for await (const _ of engine.dump()) {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import postgres from "postgres";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { sql } from "../src/store/postgres/statements.ts";
 import { waitFor } from "./support/command.ts";
@@ -59,33 +59,33 @@ const credential = { digest: "0".repeat(64), kind: "link", operator: 1, expiresA
 /** Every call of an engine that must be durable when it returns. */
 const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown } = {
   commit: (engine) => write(engine),
-  commitTogether: (engine) => engine.commitTogether([[createIntent()]], () => {}),
-  tryWrite: (engine) => engine.tryWrite(),
-  renew: (engine) => engine.renew(),
-  fillSite: (engine) => engine.fillSite(9, stored([])),
+  commitAtomically: (engine) => engine.commitAtomically([[createIntent()]], () => {}),
+  probeWrite: (engine) => engine.probeWrite(),
+  renewEpochs: (engine) => engine.renewEpochs(),
+  importSiteRows: (engine) => engine.importSiteRows(9, stored([])),
   dropSite: (engine) => engine.dropSite(3),
-  noteBackup: (engine) => engine.noteBackup(1),
-  putWebhook: (engine) => engine.putWebhook(webhookState(key), [webhookSecret()]),
-  claimWebhook: (engine) => engine.claimWebhook(key, "one", 1000),
-  updateWebhook: (engine) => engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 1 }),
-  addWebhookSecret: (engine) => engine.addWebhookSecret(key, "whsec_", 2, 3),
+  saveBackupTime: (engine) => engine.saveBackupTime(1),
+  saveWebhook: (engine) => engine.saveWebhook(webhookState(key), [webhookSecret()]),
+  acquireWebhookLease: (engine) => engine.acquireWebhookLease(key, "one", 1000),
+  compareAndSetWebhook: (engine) => engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 1 }),
+  rotateWebhookSecret: (engine) => engine.rotateWebhookSecret(key, "whsec_", 2, 3),
   addWebhookAttempt: (engine) => engine.addWebhookAttempt(key, { at: 1, status: 200, milliseconds: 1, fault: null }),
   removeWebhook: (engine) => engine.removeWebhook(key),
   putCredential: (engine) => engine.putCredential({ ...credential, digest: "1".repeat(64) }, 1),
-  takeCredential: (engine) => engine.takeCredential(credential.digest),
+  consumeCredential: (engine) => engine.consumeCredential(credential.digest),
   deleteCredentials: (engine) => engine.deleteCredentials(credential.operator),
   // The last one: what is cut short here is done all the same.
-  refill: (engine) => engine.refill(stored([])),
+  replaceAllData: (engine) => engine.replaceAllData(stored([])),
 };
 
 /** Every call that changes what may be lost. */
 const lossy: typeof durable = {
-  noteKeyUse: (engine) => engine.noteKeyUse(new Map([[1, 1]])),
+  saveKeyUses: (engine) => engine.saveKeyUses(new Map([[1, 1]])),
   deleteExpiredResponses: async (engine) => {
     while (await engine.deleteExpiredResponses(10, 10));
   },
-  prune: (engine) => engine.prune(1, 1, 10),
-  renewSite: async (engine) => engine.renewSite?.(2, (await engine.heads([2]))[0]?.epoch as string),
+  pruneJournal: (engine) => engine.pruneJournal(1, 1, 10),
+  renewSite: async (engine) => engine.renewSite?.(2, (await engine.readHeads([2]))[0]?.epoch as string),
   noteCounts: (engine) => engine.noteCounts(2, { revision: 1, epoch: "" }, {}),
 };
 
@@ -136,7 +136,7 @@ async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown
 
 /** Stores what the calls of `durable` change. */
 async function storeMore(engine: Engine): Promise<void> {
-  await engine.putWebhook(webhookState(key), [webhookSecret()]);
+  await engine.saveWebhook(webhookState(key), [webhookSecret()]);
   await engine.putCredential(credential, 1);
   await deleteSiteRecord(engine, 3);
   await engine.commit([createIntent({ site: 3 })]);
@@ -152,7 +152,7 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   expect((await failureOf(write(engine))).message).toMatch(/within 1500 ms; the write may have been done/);
   await Bun.sleep(1000);
   expect(await backEnds("wait_event = 'SyncRep'")).toBe(1);
-  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
@@ -162,7 +162,7 @@ test("what is there already is not confirmed before the standby has it: a reques
   const request = createIntent({ values: { Name: "second" }, idempotency: { keyId: 1, name: "key", digest: "d" } });
   // From now on, the primary shows what its standby does not have.
   expect(await cutShort("pg_terminate_backend", () => engine.commit([request]))).toEqual(unknown);
-  expect((await loadSite(engine, 1)).rows).toHaveLength(2);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
   const same = createIntent({ operation: "update", id: 2, values: { Name: "second" } });
   for (const again of [request, same])
     expect(await cutShort("pg_cancel_backend", () => engine.commit([again]))).toEqual(unknown);
@@ -183,7 +183,7 @@ test("a write that takes the database too long is not done afterwards", async ()
   await beforeEachRecord("perform pg_sleep(6); return new;");
   expect((await failureOf(write(engine))).code).toBe("unavailable");
   await waitFor(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
-  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
 });
 
 for (const { code, message } of [
@@ -226,7 +226,7 @@ test("a write to a site that another process just made sees what that one wrote"
   await waitFor(async () => (await backEnds("wait_event_type = 'Lock'")) === 1, "a write that waits");
   await finish();
   expect(await writing).toMatchObject([{ kind: "done", body: '{"ID":1,"Name":"ours"}' }]);
-  expect(await engine.check()).toEqual([]);
+  expect(await engine.findInconsistencies()).toEqual([]);
 });
 
 test("a write that another transaction was in the way of is tried again, five times in all", async () => {
@@ -265,7 +265,7 @@ for (const [time, lock, silence] of [
 test("a batch that only refuses leaves no transaction open", async () => {
   const engine = await open(20_000);
   const update = createIntent({ operation: "update", id: 99, values: { Name: "x" } });
-  expect(await engine.commit([update])).toMatchObject([{ kind: "refused" }]);
+  expect(await engine.commit([update])).toMatchObject([{ kind: "rejected" }]);
   expect(await backEnds("state like 'idle in transaction%'")).toBe(0);
 });
 

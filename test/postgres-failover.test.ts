@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import type { Intent } from "../src/model/change.ts";
 import type { Engine, Head } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { failureOf } from "./support/failure.ts";
 import { createIntent } from "./support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "./support/postgres.ts";
@@ -39,8 +39,8 @@ async function open(timeout = 1500, url = pair.url): Promise<Engine> {
 
 /** Leaves as many idle connections as the pool may have. */
 async function fillPool(one: Engine): Promise<void> {
-  await Promise.all(Array.from({ length: poolSize - 1 }, () => loadSite(one, 1)));
-  await one.heads([1]);
+  await Promise.all(Array.from({ length: poolSize - 1 }, () => readAllRows(one, 1)));
+  await one.readHeads([1]);
 }
 
 /** What becomes of the first call after a primary hangs: the engine may have noticed it by itself before, because it compares the hosts every second. */
@@ -56,9 +56,9 @@ test("a primary that hangs delays one write only, however many connections to it
 test("a primary that hangs delays one read only, whichever part of the engine noticed it", async () => {
   await pair.primary.signal("SIGSTOP");
   await pair.standby.run("select pg_promote()");
-  expect(await codeOf(engine.heads([1]))).toBeOneOf(once);
-  expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(1);
-  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
+  expect(await codeOf(engine.readHeads([1]))).toBeOneOf(once);
+  expect(((await engine.readHeads([1])) as Head[])[0]?.revision).toBe(1);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
@@ -67,19 +67,19 @@ test("a standby that is promoted while the primary hangs is found by searches un
   const fresh = open(10_000);
   await Bun.sleep(500);
   await pair.standby.run("select pg_promote()");
-  expect(((await (await fresh).heads([1])) as Head[])[0]?.revision).toBe(1);
+  expect(((await (await fresh).readHeads([1])) as Head[])[0]?.revision).toBe(1);
 });
 
 test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
-  const snapshots = new Snapshots(engine, allResources, 1e9);
+  const snapshots = new SiteViews(engine, allResources, 1e9);
   expect((await loadFresh(snapshots, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
   await until(async () => (await revision()) === 2);
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < poolSize; i++) {
-    expect((await engine.since(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
-    expect((await loadSite(engine, 1)).rows).toHaveLength(2);
+    expect((await engine.readChangesSince(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
+    expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
   }
   expect((await loadFresh(snapshots, 1)).revision).toBe(2);
 });
@@ -89,7 +89,7 @@ test("of two hosts that act as primary, the one that was promoted is used", asyn
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < 10; i++) {
     const fresh = await open(10_000);
-    expect(((await fresh.heads([1])) as Head[])[0]?.revision).toBe(2);
+    expect(((await fresh.readHeads([1])) as Head[])[0]?.revision).toBe(2);
     await fresh.close();
   }
 });
@@ -100,10 +100,10 @@ test("a primary that was replaced is refused, although it is the only one that i
   await pair.primary.signal("SIGCONT");
   await pair.standby.signal("SIGKILL");
   for (let i = 0; i < 3; i++) {
-    const error = await Promise.resolve(engine.heads([1])).catch((reason) => reason);
+    const error = await Promise.resolve(engine.readHeads([1])).catch((reason) => reason);
     expect(error.message).toMatch(/timeline 1\b.* 2 has been seen|was lost/);
   }
-  const error = await Promise.resolve(engine.heads([1])).catch((reason) => reason);
+  const error = await Promise.resolve(engine.readHeads([1])).catch((reason) => reason);
   expect(error.message).toContain(`127.0.0.1:${pair.primary.port}: it is on timeline 1`);
   expect(error.message).toContain(`127.0.0.1:${pair.standby.port}: `);
 });
@@ -117,13 +117,13 @@ test("whatever a process does on a primary that was replaced and lives on, it le
   const database = /[^/]+$/.exec(pair.url)?.[0] as string;
   const behindName = await open(1500, pair.primary.url(database, `127.0.0.1:${proxy.port}`));
   await fillPool(behindName);
-  listening.watchCommits(() => {});
+  listening.subscribeToCommits(() => {});
   const waits = (event: string) => pair.primary.run(`select 1 from pg_stat_activity where wait_event = '${event}'`);
   const commit = failureOf(waiting.commit([create(1, "lost")]));
   await until(async () => (await waits("SyncRep")).length === 1);
   const write = failureOf(locked.commit([create(1, "never done")]));
   await until(async () => (await waits("transactionid")).length === 1);
-  const trial = failureOf(waiting.tryWrite());
+  const trial = failureOf(waiting.probeWrite());
   await until(async () => (await waits("SyncRep")).length === 2);
   await pair.standby.run("select pg_promote()");
   expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
@@ -136,7 +136,7 @@ test("whatever a process does on a primary that was replaced and lives on, it le
   // One that knows a single name, which leads to the new primary by now, meets the lock of the commit that was given up.
   proxy.lead(pair.standby.port);
   expect((await failureOf(behindName.commit([create(1, "never done")]))).message).toContain("lock timeout");
-  await until(async () => ((await behindName.heads([1])) as Head[])[0]?.revision === 3);
+  await until(async () => ((await behindName.readHeads([1])) as Head[])[0]?.revision === 3);
   expect(await codeOf(behindName.commit([create(1, "fourth")]))).toBe("done");
   const isIdle = `datname = '${database}' and state = 'idle' and query not like '%pg_is_in_recovery%'`;
   const left = () => pair.primary.run(`select 1 from pg_stat_activity where ${isIdle}`);
@@ -148,7 +148,7 @@ test("a process that is not used asks no other host", async () => {
   const ours = "application_name = 'storefront'";
   const asked = () => pair.standby.run(`select 1 from pg_stat_activity where ${ours}`);
   const use = async () => {
-    await engine.heads([1]);
+    await engine.readHeads([1]);
     return (await asked()).length > 0;
   };
   await until(use);
@@ -164,8 +164,8 @@ test("commits that wait for a standby hold no more connections than the pool has
   await pair.standby.signal("SIGSTOP");
   for (let i = 0; i < poolSize + 2; i++) {
     expect(await codeOf(engine.commit([create(10 + i, "a")]))).toBe("unavailable");
-    expect(await codeOf(engine.noteKeyUse(new Map([[i, 1]])))).toMatch(/done|unavailable/);
-    expect((await loadSite(engine, 1)).rows).toHaveLength(1);
+    expect(await codeOf(engine.saveKeyUses(new Map([[i, 1]])))).toMatch(/done|unavailable/);
+    expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
   }
   expect(await backEnds()).toBeLessThanOrEqual(poolSize);
   await pair.standby.signal("SIGCONT");
@@ -190,7 +190,7 @@ async function failOver(): Promise<void> {
 
 /** That of the site; undefined while there is none to be had. */
 async function revision(): Promise<number | undefined> {
-  return Promise.resolve(engine.heads([1])).then(
+  return Promise.resolve(engine.readHeads([1])).then(
     ([head]) => head?.revision,
     () => undefined,
   );

@@ -69,7 +69,7 @@ async function fillAndAnalyze(url: string, name: string, sites: readonly number[
     createIntent({ site, at, idempotency: { keyId: 1, name: `${at}`, digest: "" } }),
   );
   for (let from = 0; from < intents.length; from += 500) await engine.commit(intents.slice(from, from + 500));
-  for (const site of new Set(sites)) if (site <= 3) await engine.putWebhook(webhookState({ site }), []);
+  for (const site of new Set(sites)) if (site <= 3) await engine.saveWebhook(webhookState({ site }), []);
   await engine.close();
   // Vacuum notes that an empty table is empty.
   await server.run("vacuum analyze", name);

@@ -95,7 +95,7 @@ test("connections that the database ended while they were idle cost no request",
 test("a standby that lagged and became the primary is believed: what it lost is gone from memory too", async () => {
   const made = await shop.call("POST", "/restapi/orderstatuses.json", { body: { Name: "lost" } });
   expect(made.status).toBe(201);
-  const { revision } = (await shop.engine.heads([shop.site.ID]))[0] as { revision: number };
+  const { revision } = (await shop.engine.readHeads([shop.site.ID]))[0] as { revision: number };
   const name = /[^/]+$/.exec(shop.database)?.[0];
   await database.run(
     `begin;

@@ -250,9 +250,9 @@ async function backEnds(): Promise<unknown[]> {
 
 test("what a server opens before it listens is enough for the first head, record and page", async () => {
   const engine = await openEngine(server.url("postgres"), allResources);
-  await engine.openForRequests();
+  await engine.openConnections();
   const opened = await backEnds();
-  await engine.heads([1]);
+  await engine.readHeads([1]);
   await engine.readRecord(1, "brand", 1);
   await engine.readPage(1, "brand", { limit: 1, offset: 0 });
   expect(await backEnds()).toEqual(opened);

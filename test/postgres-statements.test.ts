@@ -104,23 +104,23 @@ async function useEverything(url: string): Promise<void> {
   await shop.call("GET", "/restapi/brands.json");
   await engine.commit([createIntent({ site: shop.site.ID })]);
   await shop.call("GET", "/restapi/brands.json");
-  await engine.tryWrite();
-  await engine.keyUses();
-  await engine.noteKeyUse(new Map([[1, 1]]));
+  await engine.probeWrite();
+  await engine.readLastKeyUses();
+  await engine.saveKeyUses(new Map([[1, 1]]));
   await engine.readRecord(shop.site.ID, "brand", 2);
   await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
   await engine.noteCounts(-1, { revision: 1, epoch: "" }, {});
   await useWebhooks(engine, shop.site.ID);
-  await engine.check();
+  await engine.findInconsistencies();
   const rows = await Array.fromAsync(engine.dump());
-  await engine.refill(
+  await engine.replaceAllData(
     (async function* () {
       yield* rows;
     })(),
   );
-  await engine.renew();
+  await engine.renewEpochs();
   const ofSite = await Array.fromAsync(engine.dump(shop.site.ID));
-  await engine.fillSite(
+  await engine.importSiteRows(
     99,
     (async function* () {
       for (const { table, row } of ofSite.toReversed())
@@ -136,16 +136,16 @@ async function useEverything(url: string): Promise<void> {
 
 async function useWebhooks(engine: Engine, site: number): Promise<void> {
   const state = webhookState({ site });
-  await engine.putWebhook(state, [webhookSecret()]);
-  await engine.claimWebhook(state, "one", 1000);
-  await engine.updateWebhook(state, { cursor: state.cursor, rewinds: 0, resumes: 0 }, { nextAt: 1 });
-  await engine.addWebhookSecret(state, "whsec_", 2, 3);
+  await engine.saveWebhook(state, [webhookSecret()]);
+  await engine.acquireWebhookLease(state, "one", 1000);
+  await engine.compareAndSetWebhook(state, { cursor: state.cursor, rewinds: 0, resumes: 0 }, { nextAt: 1 });
+  await engine.rotateWebhookSecret(state, "whsec_", 2, 3);
   await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
   await engine.webhookStates();
   await engine.webhookStates([state]);
   await engine.webhookSecrets(state);
   await engine.webhookAttempts(state);
-  await engine.databaseIdentity();
+  await engine.readDatabaseId();
   await engine.removeWebhook(state);
 }
 

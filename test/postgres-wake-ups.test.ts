@@ -45,7 +45,7 @@ function watch(engine: Engine): {
   readonly calls: (readonly number[] | undefined)[];
 } {
   const calls: (readonly number[] | undefined)[] = [];
-  engine.watchCommits((sites) => void calls.push(sites));
+  engine.subscribeToCommits((sites) => void calls.push(sites));
   return {
     calls,
     async next(site) {
@@ -98,7 +98,7 @@ test("on a server without LISTEN and NOTIFY, commits work as ever, and neither i
     await other.commit([createIntent({ site: 7 })]);
     await Bun.sleep(300);
   }
-  expect((await one.heads([7]))[0]?.revision).toBe(5);
+  expect((await one.readHeads([7]))[0]?.revision).toBe(5);
   expect([proxy.count("listen storefront"), proxy.count("pg_notify(")]).toEqual([1, 1]);
   // Its own commits need no server.
   const next = seen.next(8);

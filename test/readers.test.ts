@@ -5,9 +5,9 @@ import { XML } from "bun";
 import fc from "fast-check";
 import { ParseOption, XmlDocument } from "libxml2-wasm";
 import { decodeJson } from "../src/formats/json.ts";
-import { parseFaultless, readJson as readJsonUpTo } from "../src/formats/json-parser.ts";
-import { readXml, type XmlElement } from "../src/formats/xml-parser.ts";
-import { Refusal } from "../src/model/errors.ts";
+import { tryFastParse, parseJson as readJsonUpTo } from "../src/formats/json-parser.ts";
+import { parseXml, type XmlElement } from "../src/formats/xml-parser.ts";
+import { ProblemError } from "../src/model/errors.ts";
 
 /** The result of `read`, or undefined if it refuses the text. */
 function attempt<T>(read: () => T): T | undefined {
@@ -105,11 +105,11 @@ describe("JSON", () => {
     fc.assert(property, { numRuns: 5000 });
   });
 
-  test("is decoded to the same value, faults and refusals whether or not JSON.parse can be used", () => {
-    const told = (read: () => { input: unknown; faults: readonly unknown[] }) => {
+  test("is decoded to the same value, fieldErrors and refusals whether or not JSON.parse can be used", () => {
+    const told = (read: () => { input: unknown; fieldErrors: readonly unknown[] }) => {
       try {
-        const { input, faults } = read();
-        return JSON.stringify({ input, faults });
+        const { input, fieldErrors } = read();
+        return JSON.stringify({ input, fieldErrors });
       } catch (error) {
         return String(error);
       }
@@ -132,7 +132,7 @@ describe("JSON", () => {
     [`["${"a".repeat(16 * 1024)}"]`, false],
     ['{"Name":"a"', false],
   ])("%s is left to JSON.parse: %p", (text, isFaultless) => {
-    const value = parseFaultless(text, 12);
+    const value = tryFastParse(text, 12);
     expect(value !== undefined).toBe(isFaultless);
     if (isFaultless) expect(value).toEqual(JSON.parse(text));
   });
@@ -145,7 +145,7 @@ describe("JSON", () => {
     ['{"__proto__":1,"toString":2}', []],
     ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
   ])("%s repeats %j", (text, fields) => {
-    expect(readJson(text).faults).toEqual(fields.map((field) => ({ field, detail: "appears more than once" })));
+    expect(readJson(text).fieldErrors).toEqual(fields.map((field) => ({ field, detail: "appears more than once" })));
   });
 
   test.each<[string, number, number, string]>([
@@ -214,7 +214,7 @@ describe("XML", () => {
   test("gives the elements that the parser of the runtime gives", () => {
     const property = fc.property(whole, (any) => {
       const theirs = attempt(() => JSON.stringify(plain(XML.parse(any, { compact: false }) as unknown as Their)));
-      expect(attempt(() => JSON.stringify(plain(readXml(any).root)))).toBe(theirs as string);
+      expect(attempt(() => JSON.stringify(plain(parseXml(any).root)))).toBe(theirs as string);
     });
     fc.assert(property, { numRuns: 8000 });
   });
@@ -293,12 +293,12 @@ describe("XML", () => {
     ["<a>\n\u0007</a>", 2, 1, "XML cannot contain U+0007"],
     ["<!-- x -->", 1, 11, "the document has no element"],
   ])("%j is wrong at line %i, column %i", (any, line, column, detail) => {
-    expectPlace(() => readXml(any), { field: "", line, column, detail });
+    expectPlace(() => parseXml(any), { field: "", line, column, detail });
   });
 });
 
 function isAccepted(text: string): boolean {
-  return attempt(() => readXml(text)) !== undefined;
+  return attempt(() => parseXml(text)) !== undefined;
 }
 
 function isAcceptedByLibxml(text: string): boolean {
@@ -332,6 +332,6 @@ function expectPlace(read: () => unknown, fault: object): void {
   } catch (error) {
     refusal = error;
   }
-  expect(refusal).toBeInstanceOf(Refusal);
-  expect((refusal as Refusal).faults).toEqual([fault as never]);
+  expect(refusal).toBeInstanceOf(ProblemError);
+  expect((refusal as ProblemError).fieldErrors).toEqual([fault as never]);
 }

@@ -64,10 +64,10 @@ describe("with SQLite", () => {
   test("nothing is changed by asking, and no other process reads anything anew", async () => {
     const url = `sqlite:${join(folder, "same.db")}`;
     const [engine, other] = [await openEngine(url, allResources), await openEngine(url, allResources)];
-    const before = [await engine.heads([0]), await Array.fromAsync(engine.dump())];
-    await engine.tryWrite();
-    expect([await engine.heads([0]), await Array.fromAsync(engine.dump())]).toEqual(before);
-    expect(await other.heads([0])).toEqual(await engine.heads([0]));
+    const before = [await engine.readHeads([0]), await Array.fromAsync(engine.dump())];
+    await engine.probeWrite();
+    expect([await engine.readHeads([0]), await Array.fromAsync(engine.dump())]).toEqual(before);
+    expect(await other.readHeads([0])).toEqual(await engine.readHeads([0]));
     await Promise.all([engine.close(), other.close()]);
   });
 });
@@ -122,7 +122,7 @@ describe("the storage is asked", () => {
       count++;
       return tryWrite();
     };
-    const readiness = new Readiness({ heads: engine.heads, tryWrite: counted }, () => now);
+    const readiness = new Readiness({ readHeads: engine.readHeads, probeWrite: counted }, () => now);
     return () => readiness.require();
   };
   beforeAll(async () => {
@@ -131,14 +131,14 @@ describe("the storage is asked", () => {
   afterAll(() => engine.close());
 
   test("once a second, however many callers there are", async () => {
-    const isReady = asks(() => engine.tryWrite());
+    const isReady = asks(() => engine.probeWrite());
     for (now = 0; now < 2500; now += 100) await Promise.all(Array.from({ length: 50 }, isReady));
     expect(count).toBe(3);
   });
 
   test("again after a failure", async () => {
     let fails = true;
-    const isReady = asks(() => (fails ? Promise.reject(new Error("gone")) : engine.tryWrite()));
+    const isReady = asks(() => (fails ? Promise.reject(new Error("gone")) : engine.probeWrite()));
     await expect(isReady()).rejects.toThrow("gone");
     fails = false;
     now += 1000;

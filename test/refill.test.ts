@@ -39,19 +39,19 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       yield* backup;
       throw new Error("bad");
     })();
-    await expect(engine.refill(bad)).rejects.toThrow("bad");
+    await expect(engine.replaceAllData(bad)).rejects.toThrow("bad");
     expect(await namesNow()).toEqual(["old", "newer"]);
     expect(await beside()).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("of two at the same time, the one that began first changes nothing", async () => {
     const other = await open();
-    const first = engine.refill(
+    const first = engine.replaceAllData(
       (async function* () {
         yield* backup;
         await other.commit([create("in between")]);
-        await other.refill(rowsOf(backup));
+        await other.replaceAllData(rowsOf(backup));
         await other.commit([create("after the second")]);
       })(),
     );
@@ -67,11 +67,11 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     let found: unknown[] = [];
     let second: Promise<unknown> | undefined;
     const { promise: outcome, resolve } = Promise.withResolvers<string>();
-    const first = engine.refill(
+    const first = engine.replaceAllData(
       (async function* () {
         yield* sites.map((row) => ({ table: "sites", row }) as const);
         yield* backup.filter(({ table }) => table !== "sites");
-        second = other.refill(
+        second = other.replaceAllData(
           (async function* () {
             found = [await outcome, await count()];
             yield* backup;
@@ -85,54 +85,54 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     );
     await second;
     expect(found).toEqual(found[0] === "restored" ? ["restored", 6000] : ["overtaken", 1]);
-    expect([await namesNow(), await beside(), await engine.check()]).toEqual([["old"], [], []]);
+    expect([await namesNow(), await beside(), await engine.findInconsistencies()]).toEqual([["old"], [], []]);
   });
 
   test("a site that it brings back is not dropped by those who saw that it was removed", async () => {
     await engine.commit([createIntent({ site: 0, resource: "site" })]);
     const whole = await Array.fromAsync(engine.dump());
     await deleteSiteRecord(engine, 1);
-    expect(await engine.undroppedSites()).toEqual([1]);
-    await (await open()).refill(rowsOf(whole));
+    expect(await engine.readSitesToDrop()).toEqual([1]);
+    await (await open()).replaceAllData(rowsOf(whole));
     await engine.dropSite(1);
     expect(await namesNow()).toEqual(["Acme", "old", "newer"]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("a site of which the backup knows nothing is not closed by those who drop it", async () => {
     await deleteSiteRecord(engine, 1);
-    await (await open()).refill(rowsOf([]));
+    await (await open()).replaceAllData(rowsOf([]));
     await engine.dropSite(1);
     const [outcome] = await engine.commit([create("new")]);
     expect(outcome).toMatchObject({ kind: "done", id: 1 });
   });
 
   test("what could not be kept stays, is reported, and is kept by the next one", async () => {
-    const failing = engine.refill(rowsOf(backup), async () => {
+    const failing = engine.replaceAllData(rowsOf(backup), async () => {
       throw new Error("the disk is full");
     });
     await expect(failing).rejects.toThrow("the disk is full");
     expect(await namesNow()).toEqual(["old"]);
-    expect(await engine.check()).toEqual([expect.stringContaining("the next `restore` keeps it in a file")]);
+    expect(await engine.findInconsistencies()).toEqual([expect.stringContaining("the next `restore` keeps it in a file")]);
     const kept: string[][] = [];
-    await engine.refill(rowsOf(backup), async (rows) => void kept.push(namesIn(await Array.fromAsync(rows))));
+    await engine.replaceAllData(rowsOf(backup), async (rows) => void kept.push(namesIn(await Array.fromAsync(rows))));
     expect(kept).toEqual([["old", "newer"], ["old"]]);
     expect(await beside()).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("that cannot drop what it has replaced is done all the same; the next one drops it", async () => {
     const impatient = await openEngine(url, allResources, { timeout: 100 });
     opened.push(impatient);
     let release = () => {};
-    await impatient.refill(rowsOf(backup), async (rows) => {
+    await impatient.replaceAllData(rowsOf(backup), async (rows) => {
       expect(namesIn(await Array.fromAsync(rows))).toEqual(["old", "newer"]);
       release = await kind.obstruct(url);
     });
     release();
     expect(await namesNow()).toEqual(["old"]);
-    expect(await engine.check()).toEqual([expect.stringContaining("the next `restore`")]);
-    await engine.refill(rowsOf(backup), async () => {});
+    expect(await engine.findInconsistencies()).toEqual([expect.stringContaining("the next `restore`")]);
+    await engine.replaceAllData(rowsOf(backup), async () => {});
     expect(await beside()).toEqual([]);
   });
 
@@ -142,10 +142,10 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const keep = async (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) =>
       void kept.push(namesIn(await Array.fromAsync(rows)));
     let second: Promise<unknown> | undefined;
-    await engine.refill(rowsOf(backup), async (rows) => {
+    await engine.replaceAllData(rowsOf(backup), async (rows) => {
       const reading = iterate(rows);
       const { value } = await reading.next();
-      second = other.refill(rowsOf(backup), keep);
+      second = other.replaceAllData(rowsOf(backup), keep);
       await Bun.sleep(300);
       await keep(
         (async function* () {
@@ -164,7 +164,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const reading = iterate(reader.dump());
     await reading.next();
     let isDone = false;
-    const refilling = engine.refill(rowsOf(backup)).then(() => {
+    const refilling = engine.replaceAllData(rowsOf(backup)).then(() => {
       isDone = true;
     });
     const writer = await open();
@@ -181,7 +181,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   });
 
   test("twice in a row, every table is still found by its index", async () => {
-    for (let i = 0; i < 2; i++) await engine.refill(rowsOf(backup));
+    for (let i = 0; i < 2; i++) await engine.replaceAllData(rowsOf(backup));
     await engine.commit([create("after")]);
     expect(await namesNow()).toEqual(["old", "after"]);
     if (name === "SQLite") {
@@ -215,7 +215,7 @@ describe("PostgreSQL", () => {
     const permissions =
       "select relname, relacl::text, reloptions::text from pg_class where relname in ('records', 'directly', 'brand') order by 1";
     const before = await sql(permissions);
-    await engine.refill(rowsOf(backup));
+    await engine.replaceAllData(rowsOf(backup));
     await engine.commit([createIntent({ values: { Name: "after" } })]);
     expect(await sql(permissions)).toEqual(before);
     expect(await sql("select name from on_top order by 1")).toEqual([{ name: "after" }, { name: "old" }]);
@@ -229,7 +229,7 @@ describe("PostgreSQL", () => {
     await sql(
       "create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE') execute function disk_full()",
     );
-    await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the disk of the database is full");
+    await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the disk of the database is full");
     await sql("drop event trigger full_disk");
     expect(await kind.tablesBeside(url)).toEqual([]);
     await engine.close();
@@ -237,7 +237,7 @@ describe("PostgreSQL", () => {
 
   test("what cannot be carried over is refused before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
-    await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
+    await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
     expect(await kind.tablesBeside(url)).toEqual([]);
     await engine.close();
   });

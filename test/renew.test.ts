@@ -29,7 +29,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     const paths = ["/restapi/brands/1.json", "/restapi/brands.json"];
     const get = (path: string, headers = {}) => server.call("GET", path, { headers });
     const before = await Promise.all(paths.map((path) => get(path)));
-    expect(await elsewhere.renew()).toBe(1);
+    expect(await elsewhere.renewEpochs()).toBe(1);
     for (const [n, { headers, text }] of before.entries()) {
       const etag = headers.get("ETag") as string;
       const after = await get(paths[n] as string, { "If-None-Match": etag });
@@ -41,22 +41,22 @@ describe.each(engines)("new histories on $name", (kind) => {
       server.call("PUT", "/restapi/brands/1.json", { body: { Name: "New" }, headers: { "If-Match": etag } });
     expect((await put(record?.headers.get("ETag") as string)).status).toBe(412);
     expect((await put((await get("/restapi/brands/1.json")).headers.get("ETag") as string)).status).toBe(200);
-    expect(await elsewhere.check()).toEqual([]);
+    expect(await elsewhere.findInconsistencies()).toEqual([]);
   });
 
   test("are for all sites but removed ones, whose number stays unused", async () => {
-    const epochs = async (ids: readonly number[]) => (await elsewhere.heads(ids)).map(({ epoch }) => epoch);
+    const epochs = async (ids: readonly number[]) => (await elsewhere.readHeads(ids)).map(({ epoch }) => epoch);
     const [one, two, gone] = await Promise.all(["one", "two", "gone"].map((name) => addSite(elsewhere, name, {}, 1)));
     const ids = [one, two, gone].map((site) => site?.ID as number);
     await elsewhere.commit(ids.map((site) => createIntent({ site })));
     await removeSite(elsewhere, "gone", 1);
     const before = await epochs([0, ...ids]);
-    expect(await elsewhere.renew()).toBe(3);
+    expect(await elsewhere.renewEpochs()).toBe(3);
     const after = await epochs([0, ...ids]);
     expect(after.map((epoch, n) => epoch === before[n])).toEqual([false, false, false, true]);
     expect(new Set(after).size).toBe(4);
     expect((await setSite(elsewhere, "one", { name: "uno" }, 1)).ID).toBe(ids[0] as number);
-    expect(await elsewhere.undroppedSites()).toEqual([]);
+    expect(await elsewhere.readSitesToDrop()).toEqual([]);
   });
 
   test("leave a site that is filled to its import", async () => {
@@ -66,12 +66,12 @@ describe.each(engines)("new histories on $name", (kind) => {
       await stored;
       yield { table: "sites", row: { id: ID, epoch: "new", revision: 1, counters: "{}" } };
     };
-    const filled = elsewhere.fillSite(ID, rows());
-    while ((await elsewhere.heads([ID]))[0]?.epoch === "") await Bun.sleep(5);
-    await elsewhere.renew();
+    const filled = elsewhere.importSiteRows(ID, rows());
+    while ((await elsewhere.readHeads([ID]))[0]?.epoch === "") await Bun.sleep(5);
+    await elsewhere.renewEpochs();
     go();
     await filled;
-    expect((await elsewhere.heads([ID]))[0]?.epoch).toMatch(/^[0-9A-Za-z]{8}$/);
-    await expect(elsewhere.fillSite(ID, rows())).rejects.toMatchObject({ code: "conflict" });
+    expect((await elsewhere.readHeads([ID]))[0]?.epoch).toMatch(/^[0-9A-Za-z]{8}$/);
+    await expect(elsewhere.importSiteRows(ID, rows())).rejects.toMatchObject({ code: "conflict" });
   });
 });

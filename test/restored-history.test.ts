@@ -11,10 +11,10 @@ import { backUp, restore } from "../src/operator/backup.ts";
 import { createKey, revokeKey, setKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
-import { SiteWatch } from "../src/store/changes/site-change-notifier.ts";
+import { SiteChangeNotifier } from "../src/store/changes/site-change-notifier.ts";
 import { LastBackup } from "../src/store/database/last-backup.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { WriteQueue } from "../src/store/writes/write-queue.ts";
 import type { Listener } from "../src/wire/listen.ts";
 import { engines } from "./support/engines.ts";
@@ -41,7 +41,7 @@ describe.each(engines)("a restore on $name", (kind) => {
         return engine.commit(intents, atomic);
       },
     };
-    const snapshots = new Snapshots(engine, allResources, 1 << 20);
+    const snapshots = new SiteViews(engine, allResources, 1 << 20);
     server = serveHttp(
       {
         host: "127.0.0.1",
@@ -49,13 +49,13 @@ describe.each(engines)("a restore on $name", (kind) => {
         tls: undefined,
         trustProxy: false,
         trustForwardedHost: false,
-        idleTimeout: 60,
+        idleTimeoutSeconds: 60,
         slowMs: Number.POSITIVE_INFINITY,
         connections: 100,
         memory: 64 * 1024 * 1024,
         reusePort: false,
         keyLimit: undefined,
-        failureLimit: { rate: 2, burst: 100 },
+        failureLimit: { tokensPerSecond: 2, maxTokens: 100 },
       },
       {
         engine,
@@ -63,7 +63,7 @@ describe.each(engines)("a restore on $name", (kind) => {
         lastBackup: new LastBackup(engine),
         build: () => ({ version: "", commit: "" }),
         snapshots,
-        siteWatch: new SiteWatch(delayed),
+        changeNotifier: new SiteChangeNotifier(delayed),
         writeQueue: new WriteQueue(delayed, snapshots),
         resources: allResources,
         log: pino({ level: "silent" }),
@@ -116,7 +116,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     ]);
     beforeCommit = async () => {};
     expect((await create("late")).status).toBe(401);
-    expect(await engine.heads([1])).toMatchObject([{ revision: 0, epoch: expect.stringMatching(/./) }]);
+    expect(await engine.readHeads([1])).toMatchObject([{ revision: 0, epoch: expect.stringMatching(/./) }]);
   });
 
   test("a request that is sent again is not replayed before its key is checked in the restored history", async () => {

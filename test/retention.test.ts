@@ -6,16 +6,16 @@ import { toMetricsText } from "../src/lib/metrics.ts";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { copyDatabase } from "../src/operator/copy.ts";
-import { journal, restoreRecord } from "../src/operator/history.ts";
+import { readEntries, restoreRecord } from "../src/operator/history.ts";
 import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { removeSite } from "../src/operator/site-removal.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { undo } from "../src/operator/undo.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
-import { revisionBefore, startRetention } from "../src/store/changes/retention.ts";
+import { findRevisionBefore, startRetention } from "../src/store/changes/retention.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { waitFor } from "./support/command.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -33,7 +33,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   const update = (id: number, Name: string, at = 1) =>
     createIntent({ site, operation: "update", id, values: { Name }, at });
   const revisions = async (since?: number) =>
-    (await Array.fromAsync(journal(engine, site, since))).map(({ revision }) => revision);
+    (await Array.fromAsync(readEntries(engine, site, since))).map(({ revision }) => revision);
   const failed = (work: Promise<unknown>) => work.catch((error) => error);
   const rowOf = async (one: Engine) => {
     const rows: DumpedRow[] = await Array.fromAsync(one.dump());
@@ -55,9 +55,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       code: "not-found",
       message: "the journal begins with revision 4: older entries were pruned",
     });
-    expect(await engine.since(site, 2)).toBeUndefined();
-    expect(await engine.since(site, 3)).toHaveLength(3);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.readChangesSince(site, 2)).toBeUndefined();
+    expect(await engine.readChangesSince(site, 3)).toHaveLength(3);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("keeps its last entry, so that whoever has read everything can go on", async () => {
@@ -68,9 +68,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
       { site, deleted: 0, begins: 6, webhooks: [] },
     ]);
-    expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[6], [], []]);
-    expect(await engine.since(site, 4)).toBeUndefined();
-    expect(await engine.check()).toEqual([]);
+    expect([await revisions(), await revisions(6), await engine.readChangesSince(site, 6)]).toEqual([[6], [], []]);
+    expect(await engine.readChangesSince(site, 4)).toBeUndefined();
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("may be empty after another program pruned it, and goes on with the next change", async () => {
@@ -79,13 +79,13 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
       { site, deleted: 0, begins: 7, webhooks: [] },
     ]);
-    expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[], [], []]);
-    expect(await engine.since(site, 5)).toBeUndefined();
-    expect(await engine.check()).toEqual([]);
+    expect([await revisions(), await revisions(6), await engine.readChangesSince(site, 6)]).toEqual([[], [], []]);
+    expect(await engine.readChangesSince(site, 5)).toBeUndefined();
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.commit([update(3, "C2", 0)]);
     expect(await revisions()).toEqual([7]);
-    expect(await engine.since(site, 6)).toMatchObject([{ revision: 7, at: 1 }]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.readChangesSince(site, 6)).toMatchObject([{ revision: 7, at: 1 }]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("still has what undo and restore-record need, and says what it lacks", async () => {
@@ -114,17 +114,17 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const other = await openEngine(await kind.newDatabase(), allResources);
     await copyDatabase(engine, other);
     expect(await rowOf(other)).toMatchObject({ floor: 3 });
-    expect(await other.check()).toEqual([]);
+    expect(await other.findInconsistencies()).toEqual([]);
     await restore(other, join(folder, "a"), join(folder, "kept"), 0);
-    expect((await other.journal(site, 0, 10)).entries.map(({ revision }) => revision)).toEqual([4, 5, 6]);
-    expect(await other.check()).toEqual([]);
+    expect((await other.readJournalPage(site, 0, 10)).entries.map(({ revision }) => revision)).toEqual([4, 5, 6]);
+    expect(await other.findInconsistencies()).toEqual([]);
     await other.close();
     rmSync(folder, { recursive: true });
   });
 
   test("is loaded again by a server that was behind its beginning", async () => {
     await makePruned();
-    const snapshots = new Snapshots(engine, allResources, 1 << 20);
+    const snapshots = new SiteViews(engine, allResources, 1 << 20);
     const name = async () => JSON.parse((await loadFresh(snapshots, site)).collection(brand).get(3)?.json ?? "{}").Name;
     expect(await name()).toBe("Acme");
     const another = await openEngine(url, allResources);
@@ -137,16 +137,16 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   test("keeps its beginning when a program of before writes, which does not know it", async () => {
     await makePruned();
     await kind.select(url, `update sites set floor = null where id = ${site}`);
-    expect((await engine.journal(site, 0, 10)).floor).toBe(3);
+    expect((await engine.readJournalPage(site, 0, 10)).floor).toBe(3);
     expect(await revisions()).toEqual([4, 5, 6]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await pruneJournals(engine, [site], { revision: 5 });
     expect(await rowOf(engine)).toMatchObject({ floor: 4 });
   });
 
   test("is found wanting by `check` if an entry is missing or left over", async () => {
     await makePruned();
-    const faults = async () => (await engine.check()).filter((fault) => fault.includes(`site ${site}:`));
+    const faults = async () => (await engine.findInconsistencies()).filter((fault) => fault.includes(`site ${site}:`));
     await kind.select(url, `update sites set floor = 4 where id = ${site}`);
     expect(await faults()).toEqual([`site ${site}: entry 4 is before the beginning of the journal`]);
     await kind.select(url, `update sites set floor = 2 where id = ${site}`);
@@ -168,20 +168,20 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       [1250, 2500],
       [9999, 3000],
     ] as const)
-      expect([at, await revisionBefore(engine, site, at)]).toEqual([at, revision]);
+      expect([at, await findRevisionBefore(engine, site, at)]).toEqual([at, revision]);
     const pruning = pruneJournals(engine, [site], { at: 1250 });
     await engine.commit([createIntent({ site, at: 2000 })]);
     expect(await pruning).toEqual([{ site, deleted: 2500, begins: 2501, webhooks: [] }]);
     expect((await revisions()).length).toBe(501);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("of a removed site stays removed", async () => {
     const { ID } = await addSite(engine, "gone", {}, 1);
     await engine.commit([createIntent({ site: ID })]);
     await removeSite(engine, "gone", 1);
-    expect(await engine.prune(ID, 10, 10)).toBe(false);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.pruneJournal(ID, 10, 10)).toBe(false);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("loses nothing to a clock that is ahead: ages count from the newest entry of the whole database", async () => {
@@ -194,9 +194,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
     const log = { info: () => {}, warn: () => {} };
     const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
-    await waitFor(async () => (await engine.journal(busy, 0, 1)).floor > 0, "what is old all the same to be deleted");
+    await waitFor(async () => (await engine.readJournalPage(busy, 0, 1)).floor > 0, "what is old all the same to be deleted");
     await retention.stop();
-    expect((await engine.journal(ID, 0, 1)).floor).toBe(0);
+    expect((await engine.readJournalPage(ID, 0, 1)).floor).toBe(0);
     const prune = (age: number, now = ahead) => pruneJournals(engine, [ID], { age: age * day, now });
     expect(await prune(365)).toMatchObject([{ deleted: 0 }]);
     // The clock counts where it is the earlier one.
@@ -210,7 +210,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const { ID } = await addSite(engine, "jumped", {}, 1);
     const old = Array.from({ length: 9 }, () => createIntent({ site: ID, at: at - 400 * day }));
     await engine.commit([...old, createIntent({ site: ID, at })]);
-    const floor = async () => (await engine.journal(ID, 0, 1)).floor;
+    const floor = async () => (await engine.readJournalPage(ID, 0, 1)).floor;
     const warnings: { sites?: number[]; days?: number }[] = [];
     const deleted: number[] = [];
     const log = {
@@ -233,7 +233,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await waitFor(async () => (await floor()) === 9, "the rest, day by day");
     await next.stop();
     expect(deleted).toEqual([5, 7, 8, 9]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("is pruned by a server once entries are old enough, but not that of sites and keys", async () => {
@@ -242,17 +242,17 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);
     const warnings: unknown[] = [];
     const log = { info: () => {}, warn: (warning: unknown) => warnings.push(warning) };
-    await engine.putWebhook(webhookState({ site: ID, webhook: 5 }), [webhookSecret()]);
+    await engine.saveWebhook(webhookState({ site: ID, webhook: 5 }), [webhookSecret()]);
     const { ID: idle } = await addSite(engine, "idle", {}, 1);
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
-    await waitFor(async () => (await engine.journal(ID, 0, 1)).floor > 0, "the old entry to be deleted");
-    await waitFor(async () => (await engine.journal(idle, 0, 1)).floor > 0, "that of a site without new ones");
+    await waitFor(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");
+    await waitFor(async () => (await engine.readJournalPage(idle, 0, 1)).floor > 0, "that of a site without new ones");
     await waitFor(async () => warnings.length > 0, "a warning about the webhook that had not delivered it");
     await retention.stop();
     expect(warnings).toEqual([{ site: ID, through: 1, webhooks: [5] }]);
-    expect((await engine.journal(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
-    expect((await engine.journal(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
-    expect((await engine.journal(0, 0, 1)).floor).toBe(0);
+    expect((await engine.readJournalPage(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
+    expect((await engine.readJournalPage(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
+    expect((await engine.readJournalPage(0, 0, 1)).floor).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { loadSite } from "../src/store/database/site-state.ts";
+import { readAllRows } from "../src/store/database/site-state.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
@@ -163,9 +163,9 @@ test("many concurrent writers lose nothing: IDs, records and journal have no gap
   const list = (await other.call("GET", "/restapi/brands.json")).json as { ID: number; Name: string }[];
   expect(list.map(({ ID }) => ID)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
   expect(new Set(list.map(({ Name }) => Name)).size).toBe(500);
-  const journal = await other.engine.since(other.site.ID, 0);
+  const journal = await other.engine.readChangesSince(other.site.ID, 0);
   expect(journal?.map(({ revision }) => revision)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
-  expect(await other.engine.check()).toEqual([]);
+  expect(await other.engine.findInconsistencies()).toEqual([]);
   await other.stop();
 });
 
@@ -174,13 +174,13 @@ test("a write whose site was restored or removed in the meantime is refused, and
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
   const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
-    { kind: "refused", why: "other-history" },
+    { kind: "rejected", rejectionReason: "other-history" },
   ]);
   await deleteSiteRecord(other.engine, other.site.ID);
   await other.engine.dropSite(other.site.ID);
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
-    { kind: "refused", why: "other-history" },
+    { kind: "rejected", rejectionReason: "other-history" },
   ]);
-  expect((await loadSite(other.engine, other.site.ID)).rows).toEqual([]);
+  expect((await readAllRows(other.engine, other.site.ID)).rows).toEqual([]);
   await other.stop();
 });

@@ -1,7 +1,7 @@
 // A kept selection is patched with the changes since, or made again if they are no longer known.
 
 import { expect, test } from "bun:test";
-import { readListQuery } from "../src/http/list-parameters.ts";
+import { parseListParameters } from "../src/http/list-parameters.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
 import { Collection } from "../src/store/memory/collection.ts";
 
@@ -10,7 +10,7 @@ const queries = ["sort=Name", "sort=-Name,ID", "filter[Name][contains]=b", "filt
 const histories = [[1], [255], [256], [257], [600], [200, 56], [200, 57], [1, 256], [257, 1], [100, 100, 100, 1]];
 
 async function idsOf(collection: Collection, query: string): Promise<readonly number[]> {
-  const { filters, sort } = readListQuery(orderStatus, query) ?? { filters: [], sort: [] };
+  const { filters, sort } = parseListParameters(orderStatus, query) ?? { filters: [], sort: [] };
   return collection.selections.select(await collection.version(), filters, sort, () => true);
 }
 

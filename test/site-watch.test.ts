@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine, Head } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { SiteWatch } from "../src/store/changes/site-change-notifier.ts";
+import { SiteChangeNotifier } from "../src/store/changes/site-change-notifier.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -20,14 +20,14 @@ async function until(isTrue: () => boolean): Promise<void> {
 for (const kind of engineKinds) {
   describe(kind.name, () => {
     let opened: Engine[] = [];
-    let watches: SiteWatch[] = [];
+    let watches: SiteChangeNotifier[] = [];
 
     /** Two processes with the same database; the first one watches. */
-    async function start(): Promise<[watch: SiteWatch, own: Engine, other: Engine]> {
+    async function start(): Promise<[watch: SiteChangeNotifier, own: Engine, other: Engine]> {
       const url = await kind.newDatabase();
       opened = [await openEngine(url, allResources), await openEngine(url, allResources)];
       const [own, other] = opened as [Engine, Engine];
-      const watch = new SiteWatch(own);
+      const watch = new SiteChangeNotifier(own);
       watches.push(watch);
       return [watch, own, other];
     }
@@ -46,8 +46,8 @@ for (const kind of engineKinds) {
       const [watch, own, other] = await start();
       const calls = [0, 0, 0];
       for (const [index, site] of [1, 1, 2].entries()) {
-        const [head] = await own.heads([site]);
-        watch.watch(site, head as Head, () => {
+        const [head] = await own.readHeads([site]);
+        watch.subscribe(site, head as Head, () => {
           calls[index] = (calls[index] as number) + 1;
         });
       }
@@ -66,7 +66,7 @@ for (const kind of engineKinds) {
       await write(own, 1);
       await Bun.sleep(50);
       let calls = 0;
-      watch.watch(1, never, () => void calls++);
+      watch.subscribe(1, never, () => void calls++);
       await until(() => calls === 1);
     });
 
@@ -75,21 +75,21 @@ for (const kind of engineKinds) {
       await write(own, 1);
       await write(own, 1);
       let calls = 0;
-      watch.watch(1, (await own.heads([1]))[0] as Head, () => void calls++);
+      watch.subscribe(1, (await own.readHeads([1]))[0] as Head, () => void calls++);
       await Bun.sleep(50);
       expect(calls).toBe(0);
-      await other.renew();
+      await other.renewEpochs();
       await until(() => calls === 1);
-      await other.refill((async function* () {})());
+      await other.replaceAllData((async function* () {})());
       await until(() => calls === 2);
-      expect((await own.heads([1]))[0]?.revision).toBe(0);
+      expect((await own.readHeads([1]))[0]?.revision).toBe(0);
     });
 
     test("a change during a call leads to another call, and two never run at once", async () => {
       const [watch, own] = await start();
       let [calls, running, most] = [0, 0, 0];
       const holds = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
-      watch.watch(1, never, async () => {
+      watch.subscribe(1, never, async () => {
         most = Math.max(most, ++running);
         await holds[calls++]?.promise;
         running--;
@@ -109,7 +109,7 @@ for (const kind of engineKinds) {
     test("what no longer waits is not called, and nothing is left of it", async () => {
       const [watch, own] = await start();
       let calls = 0;
-      const stops = Array.from({ length: 100 }, (_, index) => watch.watch(1 + (index % 10), never, () => void calls++));
+      const stops = Array.from({ length: 100 }, (_, index) => watch.subscribe(1 + (index % 10), never, () => void calls++));
       expect(watch.size).toBe(10);
       for (const stop of [...stops, ...stops]) stop();
       expect(watch.size).toBe(0);
@@ -117,7 +117,7 @@ for (const kind of engineKinds) {
       await Bun.sleep(300);
       expect(calls).toBe(0);
       // It can be used again.
-      watch.watch(1, never, () => void calls++);
+      watch.subscribe(1, never, () => void calls++);
       await until(() => calls === 1);
     });
   });
@@ -130,8 +130,8 @@ function createReporting(mayMiss: boolean) {
     ...{ reads: 0, sitesRead: 0, isDown: false, watches: 0, cost: 0, timeline: 1 },
     report: (_?: readonly number[]) => {},
   };
-  const engine: Pick<Engine, "heads" | "watchCommits"> = {
-    heads(sites) {
+  const engine: Pick<Engine, "readHeads" | "subscribeToCommits"> = {
+    readHeads(sites) {
       state.reads++;
       state.sitesRead += sites.length;
       if (state.isDown) throw new Error("down");
@@ -139,10 +139,10 @@ function createReporting(mayMiss: boolean) {
       while (performance.now() < end);
       return sites.map((site) => ({ revision: heads.get(site) ?? 0, epoch: "x", timeline: state.timeline }));
     },
-    watchCommits(onCommit) {
+    subscribeToCommits(onCommit) {
       state.watches++;
       state.report = onCommit;
-      return { mayMiss, stop: () => void state.watches-- };
+      return { mayMissCommits: mayMiss, stop: () => void state.watches-- };
     },
   };
   return { engine, heads, state };
@@ -151,15 +151,15 @@ function createReporting(mayMiss: boolean) {
 const known: Head = { revision: 0, epoch: "x", timeline: 1 };
 
 describe("an engine", () => {
-  let watch: SiteWatch;
+  let watch: SiteChangeNotifier;
   afterEach(() => watch.stop());
 
   test("that may miss commits is asked by itself, and one that misses none only when it reports", async () => {
     for (const mayMiss of [true, false]) {
       const { engine, heads, state } = createReporting(mayMiss);
-      watch = new SiteWatch(engine);
+      watch = new SiteChangeNotifier(engine);
       let calls = 0;
-      watch.watch(1, known, () => void calls++);
+      watch.subscribe(1, known, () => void calls++);
       await until(() => state.reads === 1);
       heads.set(1, 1);
       if (mayMiss) await until(() => calls === 1);
@@ -173,9 +173,9 @@ describe("an engine", () => {
 
   test("on which another machine has taken over may have other changes under the same numbers", async () => {
     const { engine, state } = createReporting(false);
-    watch = new SiteWatch(engine);
+    watch = new SiteChangeNotifier(engine);
     const calls: Head[] = [];
-    watch.watch(1, known, (head) => void calls.push(head));
+    watch.subscribe(1, known, (head) => void calls.push(head));
     await until(() => state.reads === 1);
     state.timeline = 2;
     state.report();
@@ -185,9 +185,9 @@ describe("an engine", () => {
 
   test("that names the sites is asked for those alone, and not for sites that nothing watches", async () => {
     const { engine, heads, state } = createReporting(false);
-    watch = new SiteWatch(engine);
+    watch = new SiteChangeNotifier(engine);
     let calls = 0;
-    for (let site = 1; site <= 1000; site++) watch.watch(site, known, () => void calls++);
+    for (let site = 1; site <= 1000; site++) watch.subscribe(site, known, () => void calls++);
     await until(() => state.sitesRead === 1000);
     await Bun.sleep(50);
     state.report([5000]);
@@ -201,9 +201,9 @@ describe("an engine", () => {
 
   test("that fails is asked again until it responds, and nothing is lost", async () => {
     const { engine, heads, state } = createReporting(false);
-    watch = new SiteWatch(engine);
+    watch = new SiteChangeNotifier(engine);
     let calls = 0;
-    for (let site = 1; site <= 500; site++) watch.watch(site, known, () => void calls++);
+    for (let site = 1; site <= 500; site++) watch.subscribe(site, known, () => void calls++);
     await until(() => state.sitesRead === 500);
     state.isDown = true;
     heads.set(1, 1);
@@ -218,8 +218,8 @@ describe("an engine", () => {
 
   test("that reports all the time is asked for about a tenth of the time, a portion of the sites at a time", async () => {
     const { engine, state } = createReporting(false);
-    watch = new SiteWatch(engine);
-    for (let site = 1; site <= 10_000; site++) watch.watch(site, known, () => {});
+    watch = new SiteChangeNotifier(engine);
+    for (let site = 1; site <= 10_000; site++) watch.subscribe(site, known, () => {});
     state.cost = 1;
     const begun = performance.now();
     while (state.reads <= 2 * 50) {
@@ -233,10 +233,10 @@ describe("an engine", () => {
 
   test("is watched only while something waits, and for a moment after that", async () => {
     const { engine, state } = createReporting(true);
-    watch = new SiteWatch(engine);
+    watch = new SiteChangeNotifier(engine);
     expect(state.watches).toBe(0);
     for (let round = 0; round < 3; round++) {
-      const stops = [watch.watch(1, known, () => {}), watch.watch(2, known, () => {})];
+      const stops = [watch.subscribe(1, known, () => {}), watch.subscribe(2, known, () => {})];
       expect(state.watches).toBe(1);
       for (const stop of stops) stop();
     }

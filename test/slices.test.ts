@@ -1,7 +1,7 @@
 // Long work in slices: what is new in a turn of the event loop has a bound together, however much of it there is.
 
 import { expect, test } from "bun:test";
-import { eventLoopTurn, inSlices, type Steps } from "../src/lib/event-loop.ts";
+import { nextImmediate, runInSlices, type Steps } from "../src/lib/event-loop.ts";
 
 /** Work of two steps of at least a millisecond each. */
 function* longWork(begun: number[], id: number): Steps<number> {
@@ -21,12 +21,12 @@ function* shortWork(): Steps<string> {
 
 test("of a hundred long works that begin in one turn, two begin before the event loop gets its turn", async () => {
   const begun: number[] = [];
-  const all = Array.from({ length: 100 }, (_, id) => inSlices(longWork(begun, id)));
+  const all = Array.from({ length: 100 }, (_, id) => runInSlices(longWork(begun, id)));
   expect(begun.length).toBeLessThanOrEqual(2);
   const others: number[] = [];
   while (begun.length < 100) {
     const before = begun.length;
-    await eventLoopTurn();
+    await nextImmediate();
     others.push(begun.length - before);
   }
   expect(Math.max(...others)).toBeLessThanOrEqual(2);
@@ -34,12 +34,12 @@ test("of a hundred long works that begin in one turn, two begin before the event
 });
 
 test("short work returns at once, also in the turn after one that was full", async () => {
-  expect(inSlices(shortWork())).toBe("done");
-  const works = Array.from({ length: 3 }, (_, id) => inSlices(longWork([], id)));
-  expect(await inSlices(shortWork())).toBe("done");
+  expect(runInSlices(shortWork())).toBe("done");
+  const works = Array.from({ length: 3 }, (_, id) => runInSlices(longWork([], id)));
+  expect(await runInSlices(shortWork())).toBe("done");
   await Promise.all(works);
-  await eventLoopTurn();
-  expect(inSlices(shortWork())).toBe("done");
+  await nextImmediate();
+  expect(runInSlices(shortWork())).toBe("done");
 });
 
 test("work that fails leaves the turns of others as they are", async () => {
@@ -48,9 +48,9 @@ test("work that fails leaves the turns of others as they are", async () => {
     throw new Error("broken");
   };
   // On a busy machine, the ten may take more than a turn has for them; then the rest fail in the next one.
-  const attempts = Array.from({ length: 10 }, async () => inSlices(failing()));
+  const attempts = Array.from({ length: 10 }, async () => runInSlices(failing()));
   for (const { reason } of (await Promise.allSettled(attempts)) as PromiseRejectedResult[])
     expect(reason.message).toBe("broken");
-  await eventLoopTurn();
-  expect(inSlices(shortWork())).toBe("done");
+  await nextImmediate();
+  expect(runInSlices(shortWork())).toBe("done");
 });

@@ -4,10 +4,10 @@ import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../src/model/change.ts";
 import type { Head, RecordRow } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
-import type { LoadedSite } from "../src/store/database/site-state.ts";
+import type { SiteRows } from "../src/store/database/site-state.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
-import { ColdSite } from "../src/store/reads/uncached-site.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
+import { UncachedSite } from "../src/store/reads/uncached-site.ts";
 import { createManualEngine, type ManualEngine, type Question } from "./support/manual-engine.ts";
 import { loadFresh } from "./support/snapshots.ts";
 
@@ -15,7 +15,7 @@ const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
 
 /** A site whose one brand is named after the revision. */
-function contentsAt(revision: number, epoch = "a"): LoadedSite {
+function contentsAt(revision: number, epoch = "a"): SiteRows {
   const row = { resource: "brand", id: 1, revision, body: bodyOf(1, `r${revision}`) };
   return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
 }
@@ -30,10 +30,10 @@ const systemHead = { revision: 0, epoch: "" };
 const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 
 /** Snapshots that have the system site and site 1, at `revision`, in memory. */
-async function loaded(hand: ManualEngine, revision: number): Promise<Snapshots> {
-  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+async function loaded(hand: ManualEngine, revision: number): Promise<SiteViews> {
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const fresh = loadFresh(snapshots, 1);
-  (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
+  (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   (await hand.next("load")).resolve(contentsAt(revision));
   expect(nameIn(await fresh)).toBe(`r${revision}`);
@@ -42,7 +42,7 @@ async function loaded(hand: ManualEngine, revision: number): Promise<Snapshots> 
 
 /** The result of a query for the head of site 1. */
 async function tellHead(hand: ManualEngine, revision: number, epoch = "a"): Promise<void> {
-  (await hand.next("heads")).resolve([systemHead, headAt(revision, epoch)]);
+  (await hand.next("readHeads")).resolve([systemHead, headAt(revision, epoch)]);
 }
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
   ["that detects commits by itself", () => false],
 ])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
   const hand = createManualEngine(unchanged);
-  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const early = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
@@ -60,7 +60,7 @@ test.each([
   await tellHead(hand, 2);
   expect(await hand.waiting()).toEqual([]);
   load.resolve(contentsAt(1));
-  const since = await hand.next("since");
+  const since = await hand.next("readChangesSince");
   expect(since.args.slice(0, 2)).toEqual([1, 1]);
   since.resolve([changeTo(2)]);
   expect(nameIn(await late)).toBe("r2");
@@ -69,7 +69,7 @@ test.each([
 
 test("a failed load does not fail later requests", async () => {
   const hand = createManualEngine();
-  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const early = Promise.resolve(loadFresh(snapshots, 1)).catch((error) => error.message);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
@@ -84,13 +84,13 @@ test("a failed load does not fail later requests", async () => {
 
 test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
   const hand = createManualEngine();
-  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const failures = Promise.all(
     Array.from({ length: 10 }, () => loadFresh(snapshots, 1).catch((error) => error.message)),
   );
   let loads = 0;
   for (let [name] = await hand.waiting(); name; [name] = await hand.waiting()) {
-    if (name === "heads") await tellHead(hand, 1);
+    if (name === "readHeads") await tellHead(hand, 1);
     else {
       const load = await hand.next("load");
       if (load.args[0] === 0) load.resolve(contentsAt(0, ""));
@@ -103,12 +103,12 @@ test("requests that wait for a load share the next one and its failure, so that 
 test("requests that wait for a load while the site is restored do not each load it again", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const fresh = Promise.resolve(snapshots.fresh(2));
+  const fresh = Promise.resolve(snapshots.getUpToDate(2));
   await tellHead(hand, 1);
   const site = await fresh;
-  if (!(site instanceof ColdSite)) throw new Error("the site is in memory");
+  if (!(site instanceof UncachedSite)) throw new Error("the site is in memory");
   const lists = Array.from({ length: 10 }, () =>
-    Promise.resolve(site.load()).then(String, (error) => error.constructor.name),
+    Promise.resolve(site.loadSnapshot()).then(String, (error) => error.constructor.name),
   );
   let loads = 0;
   for (; (await hand.waiting()).length > 0; loads++) (await hand.next("load")).resolve(contentsAt(1, "b"));
@@ -119,18 +119,18 @@ test("requests that wait for a load while the site is restored do not each load 
 test("a request that shares what another has begun gets the changes since, too", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const respond = ({ args: [, revision, options], resolve }: Question<"since">) =>
+  const respond = ({ args: [, revision, options], resolve }: Question<"readChangesSince">) =>
     resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
   const names: Promise<string>[] = [];
-  const first: Question<"since">[] = [];
+  const first: Question<"readChangesSince">[] = [];
   // The second waits for the first and then takes over as many changes again, which the third shares.
   for (const head of [1001, 2001, 2301]) {
     names.push(loadFresh(snapshots, 1).then(nameIn));
-    if ((await hand.waiting())[0] === "since") first.push(await hand.next("since"));
+    if ((await hand.waiting())[0] === "readChangesSince") first.push(await hand.next("readChangesSince"));
     await tellHead(hand, head);
   }
   first.forEach(respond);
-  while ((await hand.waiting()).length > 0) respond(await hand.next("since"));
+  while ((await hand.waiting()).length > 0) respond(await hand.next("readChangesSince"));
   expect(await Promise.all(names)).toEqual(["r1001", "r2001", "r2301"]);
 });
 
@@ -142,7 +142,7 @@ test("reads that share a query share the load that follows", async () => {
   await tellHead(hand, 1);
   expect(nameIn(await first)).toBe("r1");
   await tellHead(hand, 2);
-  (await hand.next("since")).resolve([changeTo(2)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect((await Promise.all(shared)).map(nameIn)).toEqual(["r2", "r2", "r2"]);
   expect(await hand.waiting()).toEqual([]);
 });
@@ -152,10 +152,10 @@ test("changes are read in several steps if there are many", async () => {
   const snapshots = await loaded(hand, 1);
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2100);
-  const first = await hand.next("since");
+  const first = await hand.next("readChangesSince");
   const limit = first.args[2]?.limit as number;
   first.resolve(Array.from({ length: limit }, (_, i) => changeTo(2 + i)));
-  const second = await hand.next("since");
+  const second = await hand.next("readChangesSince");
   expect(second.args[1]).toBe(1 + limit);
   second.resolve(Array.from({ length: 2100 - 1 - limit }, (_, i) => changeTo(2 + limit + i)));
   expect(nameIn(await fresh)).toBe("r2100");
@@ -181,24 +181,24 @@ for (const { what, stored, shown } of [
   test(`when another machine has taken over, a site in memory ${what}`, async () => {
     const hand = createManualEngine();
     const snapshots = await loaded(hand, 4);
-    snapshots.apply(1, changeTo(5), "a");
+    snapshots.applyOwnCommit(1, changeTo(5), "a");
     const fresh = loadFresh(snapshots, 1);
-    (await hand.next("heads")).resolve([
+    (await hand.next("readHeads")).resolve([
       { ...systemHead, timeline: 2 },
       { ...headAt(5), timeline: 2 },
     ]);
     const system = { ...systemHead, timeline: 2 };
-    (await hand.next("journal")).resolve({ head: system, floor: 0, entries: [] });
-    const question = await hand.next("journal");
+    (await hand.next("readJournalPage")).resolve({ head: system, floor: 0, entries: [] });
+    const question = await hand.next("readJournalPage");
     expect(question.args).toEqual([1, 4, 1]);
     // What a client wrote to the new machine is not taken for the change after what may be lost.
-    snapshots.apply(1, changeTo(6), "a", 2);
+    snapshots.applyOwnCommit(1, changeTo(6), "a", 2);
     question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
     if (shown === "new") {
       const renewal = await hand.next("renewSite");
       expect(renewal.args).toEqual([1, "a"]);
       renewal.resolve({ ...headAt(5, "b"), timeline: 2 });
-      (await hand.next("heads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
+      (await hand.next("readHeads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
       const { rows } = contentsAt(5);
       const body = bodyOf(1, "new");
       (await hand.next("load")).resolve({
@@ -214,19 +214,19 @@ for (const { what, stored, shown } of [
 test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
   const hand = createManualEngine();
   const lost: number[] = [];
-  const snapshots = new Snapshots(hand.engine, [brand], plenty, (site) => void lost.push(site));
+  const snapshots = new SiteViews(hand.engine, [brand], plenty, (site) => void lost.push(site));
   const on = (head: Head, timeline: number) => ({ ...head, timeline });
   const first = loadFresh(snapshots, 1);
-  (await hand.next("heads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
+  (await hand.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
   (await hand.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
   (await hand.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
   await first;
-  const later = snapshots.fresh(0);
-  (await hand.next("heads")).resolve([on(systemHead, 2)]);
-  const journal = await hand.next("journal");
+  const later = snapshots.getUpToDate(0);
+  (await hand.next("readHeads")).resolve([on(systemHead, 2)]);
+  const journal = await hand.next("readJournalPage");
   expect(journal.args).toEqual([1, 2, 1]);
   journal.resolve({ head: on(headAt(2), 2), floor: 0, entries: [] });
-  (await hand.next("journal")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
+  (await hand.next("readJournalPage")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
   await later;
   const renewal = await hand.next("renewSite");
   expect(renewal.args).toEqual([1, "a"]);
@@ -234,27 +234,27 @@ test("when another machine has taken over, sites in memory that no one requests 
   renewal.resolve(on(headAt(2, "b"), 2));
   await hand.waiting();
   expect(lost).toEqual([1]);
-  expect(snapshots.size.sites).toBe(1);
+  expect(snapshots.usage.sites).toBe(1);
 });
 
 test("a change of the system site that comes when it has been loaded anew is not followed", async () => {
   const hand = createManualEngine();
-  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const followed: string[] = [];
-  snapshots.follow({
-    reset: ({ epoch }) => void followed.push(`reset to ${epoch}`),
-    change: ({ revision }) => void followed.push(`change ${revision}`),
+  snapshots.addSystemListener({
+    onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
+    onEntry: ({ revision }) => void followed.push(`change ${revision}`),
   });
   const first = loadFresh(snapshots, 0);
-  (await hand.next("heads")).resolve([headAt(1)]);
+  (await hand.next("readHeads")).resolve([headAt(1)]);
   (await hand.next("load")).resolve(contentsAt(1));
   await first;
   const slow = loadFresh(snapshots, 0);
-  (await hand.next("heads")).resolve([headAt(2)]);
-  const since = await hand.next("since");
+  (await hand.next("readHeads")).resolve([headAt(2)]);
+  const since = await hand.next("readChangesSince");
   // Another process restores a backup.
   const late = loadFresh(snapshots, 0);
-  (await hand.next("heads")).resolve([headAt(1, "b")]);
+  (await hand.next("readHeads")).resolve([headAt(1, "b")]);
   (await hand.next("load")).resolve(contentsAt(1, "b"));
   await late;
   since.resolve([changeTo(2)]);
@@ -266,7 +266,7 @@ test("a change of this process during a query for the head does not look like a 
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = loadFresh(snapshots, 1);
-  snapshots.apply(1, changeTo(6), "a");
+  snapshots.applyOwnCommit(1, changeTo(6), "a");
   await tellHead(hand, 5);
   expect(nameIn(await fresh)).toBe("r6");
   expect(await hand.waiting()).toEqual([]);
@@ -283,9 +283,9 @@ for (const [what, applied, contents, shown] of [
     const fresh = loadFresh(snapshots, 1);
     await tellHead(hand, 3, contents.head.epoch);
     // The journal no longer reaches back to revision 1.
-    if (contents.head.epoch === "a") (await hand.next("since")).resolve(undefined);
+    if (contents.head.epoch === "a") (await hand.next("readChangesSince")).resolve(undefined);
     const load = await hand.next("load");
-    for (const revision of applied) snapshots.apply(1, changeTo(revision), "a");
+    for (const revision of applied) snapshots.applyOwnCommit(1, changeTo(revision), "a");
     load.resolve(contents);
     expect(nameIn(await fresh)).toBe(shown);
     expect((await fresh).epoch).toBe(contents.head.epoch);
@@ -300,7 +300,7 @@ test("a reader sees no part of a transaction that was committed since the query 
     const fresh = loadFresh(snapshots, 1);
     await tellHead(hand, head);
     while ((await hand.waiting()).length > 0) {
-      const { args, resolve } = await hand.next("since");
+      const { args, resolve } = await hand.next("readChangesSince");
       resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
     }
     expect(nameIn(await fresh)).toBe(`r${head}`);
@@ -315,9 +315,9 @@ test("a second load of the same revision keeps the snapshot and its lists", asyn
   const before = await asked;
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2);
-  (await hand.next("since")).resolve(undefined);
+  (await hand.next("readChangesSince")).resolve(undefined);
   const load = await hand.next("load");
-  snapshots.apply(1, changeTo(2), "a");
+  snapshots.applyOwnCommit(1, changeTo(2), "a");
   load.resolve(contentsAt(2));
   expect(await fresh).toBe(before);
 });
@@ -327,7 +327,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
   const snapshots = await loaded(hand, 1);
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 3);
-  (await hand.next("since")).resolve([changeTo(3)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(3)]);
   (await hand.next("load")).resolve(contentsAt(3));
   expect(nameIn(await fresh)).toBe("r3");
 });
@@ -335,7 +335,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
 test("a change of another history is not applied", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  snapshots.apply(1, changeTo(2), "b");
+  snapshots.applyOwnCommit(1, changeTo(2), "b");
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   expect(nameIn(await fresh)).toBe("r1");
@@ -354,7 +354,7 @@ test("an engine that reports no commit is not queried until it reports one", asy
   same = false;
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2);
-  (await hand.next("since")).resolve([changeTo(2)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await fresh)).toBe("r2");
 });
 
@@ -363,17 +363,17 @@ test("a query that was sent before a commit does not hide the commit from later 
   const hand = createManualEngine(() => same);
   const snapshots = await loaded(hand, 1);
   const early = loadFresh(snapshots, 1);
-  const question = await hand.next("heads");
+  const question = await hand.next("readHeads");
   // A commit happens after the query and before its result arrives. The next read is informed once.
   const late = loadFresh(snapshots, 1);
-  const lateQuestion = await hand.next("heads");
+  const lateQuestion = await hand.next("readHeads");
   question.resolve([systemHead, headAt(1)]);
   await early;
   same = true;
   const third = loadFresh(snapshots, 1);
-  expect(await hand.waiting()).toEqual(["heads"]);
+  expect(await hand.waiting()).toEqual(["readHeads"]);
   await tellHead(hand, 2);
-  (await hand.next("since")).resolve([changeTo(2)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await third)).toBe("r2");
   lateQuestion.resolve([systemHead, headAt(2)]);
   expect(nameIn(await late)).toBe("r2");
@@ -384,22 +384,22 @@ test("records are not brought up before the keys, so that no other request finds
   const snapshots = await loaded(hand, 1);
   const first = loadFresh(snapshots, 1);
   // Another process has revoked a key and then changed the record.
-  (await hand.next("heads")).resolve([headAt(1, ""), headAt(2)]);
-  const { args, resolve } = await hand.next("since");
+  (await hand.next("readHeads")).resolve([headAt(1, ""), headAt(2)]);
+  const { args, resolve } = await hand.next("readChangesSince");
   expect(args.slice(0, 2)).toEqual([0, 0]);
   expect(await hand.waiting()).toEqual([]);
   resolve([changeTo(1)]);
-  (await hand.next("since")).resolve([changeTo(2)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await first)).toBe("r2");
-  expect(snapshots.system.revision).toBe(1);
+  expect(snapshots.systemHead.revision).toBe(1);
 });
 
 test("a site that is dropped while a request brings it up is forgotten", async () => {
   const hand = createManualEngine();
-  const snapshots = new Snapshots(hand.engine, [brand], 1);
+  const snapshots = new SiteViews(hand.engine, [brand], 1);
   const read = async (site: number, revision: number) => {
     const fresh = loadFresh(snapshots, site);
-    (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
+    (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
     for (let [name] = await hand.waiting(); name === "load"; [name] = await hand.waiting()) {
       const load = await hand.next("load");
       load.resolve(load.args[0] === 0 ? contentsAt(0, "") : contentsAt(revision));
@@ -409,30 +409,30 @@ test("a site that is dropped while a request brings it up is forgotten", async (
   await read(1, 1);
   const slow = loadFresh(snapshots, 1);
   await tellHead(hand, 2);
-  const since = await hand.next("since");
+  const since = await hand.next("readChangesSince");
   await read(2, 1);
   since.resolve([changeTo(2)]);
   expect(nameIn(await slow)).toBe("r2");
-  const { bytes } = snapshots.size;
+  const { bytes } = snapshots.usage;
   // It stays in memory, as a site does that is larger than the budget.
   const again = await read(1, 2);
   expect(await read(1, 2)).toBe(again);
-  expect(snapshots.size).toMatchObject({ sites: 2, bytes });
+  expect(snapshots.usage).toMatchObject({ sites: 2, bytes });
 });
 
 test("a site whose changes were taken over counts, also when no request comes for it", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const { bytes, sites } = snapshots.size;
-  const fresh = Promise.resolve(snapshots.fresh(1));
+  const { bytes, sites } = snapshots.usage;
+  const fresh = Promise.resolve(snapshots.getUpToDate(1));
   await tellHead(hand, 1001);
   expect((await fresh).revision).toBe(1001);
   while ((await hand.waiting()).length > 0) {
-    const { args, resolve } = await hand.next("since");
+    const { args, resolve } = await hand.next("readChangesSince");
     resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
   }
-  expect(snapshots.size.sites).toBe(sites);
-  expect(snapshots.size.bytes).toBeGreaterThanOrEqual(bytes);
+  expect(snapshots.usage.sites).toBe(sites);
+  expect(snapshots.usage.bytes).toBeGreaterThanOrEqual(bytes);
 });
 
 test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
@@ -447,7 +447,7 @@ test("above the budget, the least recently used site is dropped first, and the s
   /** The sites that were loaded for a fresh snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
     const fresh = loadFresh(snapshots, site);
-    (await hand.next("heads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
+    (await hand.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
     const sites: number[] = [];
     while ((await hand.waiting()).length > 0) {
       const load = await hand.next("load");
@@ -457,17 +457,17 @@ test("above the budget, the least recently used site is dropped first, and the s
     await fresh;
     return sites;
   }
-  let snapshots = new Snapshots(hand.engine, [brand], plenty);
+  let snapshots = new SiteViews(hand.engine, [brand], plenty);
   await read(1);
   await read(2);
   // A little more than two sites need.
-  snapshots = new Snapshots(hand.engine, [brand], snapshots.size.bytes * 1.25);
+  snapshots = new SiteViews(hand.engine, [brand], snapshots.usage.bytes * 1.25);
   expect(await read(0)).toEqual([0]);
   expect(await read(1)).toEqual([1]);
   expect(await read(2)).toEqual([2]);
   expect(await read(1)).toEqual([]);
   expect(await read(3)).toEqual([3]);
-  expect(snapshots.size.sites).toBe(3);
+  expect(snapshots.usage.sites).toBe(3);
   expect(await read(1)).toEqual([]);
   expect(await read(3)).toEqual([]);
   expect(await read(2)).toEqual([2]);

@@ -12,7 +12,7 @@ import { createKey } from "../src/operator/keys.ts";
 import { addSite, setSite } from "../src/operator/sites.ts";
 import { brand } from "../src/resources/brand.ts";
 import { type Running, start } from "../src/start.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";
 import { loadFresh } from "./support/snapshots.ts";
@@ -119,7 +119,7 @@ describe("a backup that is restored while servers run", () => {
       headers: { "If-Match": created.headers.get("ETag") as string },
     });
     expect(next.status).toBe(412);
-    expect(await server.engine.check()).toEqual([]);
+    expect(await server.engine.findInconsistencies()).toEqual([]);
     await server.stop();
     rmSync(folder, { recursive: true });
   });
@@ -156,12 +156,12 @@ test("a change that a restore by another process replaced is not in reads", asyn
   const create = (name: string) => createIntent({ site: site.ID, values: { Name: name } });
   await engine.commit([create("kept")]);
   await backUp(engine, join(folder, "a.backup"), 0);
-  const snapshots = new Snapshots(engine, [brand], 1 << 20);
+  const snapshots = new SiteViews(engine, [brand], 1 << 20);
   const [outcome] = await engine.commit([create("lost")]);
   if (outcome?.kind !== "done") throw new Error("nothing was created");
   await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
   await loadFresh(snapshots, site.ID);
-  snapshots.apply(site.ID, outcome.change, outcome.epoch);
+  snapshots.applyOwnCommit(site.ID, outcome.change, outcome.epoch);
   const shown = [...(await loadFresh(snapshots, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
   expect(shown).toEqual(["kept"]);
   await stop();
@@ -256,12 +256,12 @@ describe("the memory budget", () => {
   test("does not drop a site in use when only the system site is read, as for webhooks", async () => {
     const { engine, site, stop } = await startTestServer();
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
-    const snapshots = new Snapshots(engine, [brand], 1);
+    const snapshots = new SiteViews(engine, [brand], 1);
     const loaded = await loadFresh(snapshots, site.ID);
     // Snapshots are weighed ten times a second.
     await Bun.sleep(110);
-    await snapshots.fresh(systemSite);
-    expect(await snapshots.fresh(site.ID)).toBe(loaded);
+    await snapshots.getUpToDate(systemSite);
+    expect(await snapshots.getUpToDate(site.ID)).toBe(loaded);
     await stop();
   });
 
@@ -269,7 +269,7 @@ describe("the memory budget", () => {
     const { engine, site, stop } = await startTestServer();
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));
-    const snapshots = new Snapshots(engine, [brand], 1);
+    const snapshots = new SiteViews(engine, [brand], 1);
     const loaded = await loadFresh(snapshots, site.ID);
     await engine.commit([create]);
     expect(await loadFresh(snapshots, site.ID)).toBe(loaded);

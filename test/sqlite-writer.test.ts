@@ -41,7 +41,7 @@ test("what a killed process left in the log is in the database file before anyth
   copyFileSync(left, alone);
   const log = statSync(`${left}-wal`).size;
   const other = await openEngine(`sqlite:${alone}`, allResources);
-  expect([log, await other.heads([1])]).toMatchObject([0, [{ revision: 1 }]]);
+  expect([log, await other.readHeads([1])]).toMatchObject([0, [{ revision: 1 }]]);
   await other.close();
   // Not while another process uses it.
   await next.commit([createIntent()]);
@@ -83,7 +83,7 @@ describe("a writer thread that ends", () => {
     const [outcome] = await engine.commit([createIntent()]);
     expect(outcome).toMatchObject({ kind: "done", id: 2 });
     expect(threads).toHaveLength(2);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("while idle is replaced with the next write", async () => {
@@ -101,10 +101,10 @@ describe("a writer thread that ends", () => {
       thread.terminate();
       await ended;
     };
-    expect(await failureOf(engine.commitTogether(batchesOf(4), kill))).toBe("unavailable");
+    expect(await failureOf(engine.commitAtomically(batchesOf(4), kill))).toBe("unavailable");
     expect(count).toBe(last);
-    expect(await engine.heads([1])).toMatchObject([{ revision: 1 }]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.readHeads([1])).toMatchObject([{ revision: 1 }]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 });
 
@@ -127,10 +127,10 @@ test("a failure that ends a transaction of several batches, as a full disk does:
     "create trigger fails before insert on journal when new.id = 6 begin select raise(rollback, 'the disk is full'); end",
   );
   const outcomes: Outcome[] = [];
-  const failure = await failureOf(engine.commitTogether(batchesOf(4), (some) => void outcomes.push(...some)));
+  const failure = await failureOf(engine.commitAtomically(batchesOf(4), (some) => void outcomes.push(...some)));
   expect([failure, outcomes.length]).toEqual(["the disk is full", 3]);
-  expect(await engine.heads([1])).toMatchObject([{ revision: 1 }]);
-  expect(await engine.check()).toEqual([]);
+  expect(await engine.readHeads([1])).toMatchObject([{ revision: 1 }]);
+  expect(await engine.findInconsistencies()).toEqual([]);
   database.run("drop trigger fails");
   expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
   await engine.close();
@@ -187,7 +187,7 @@ describe("a write is not confirmed when the database is moved away", () => {
     const onOutcomes = () => {
       if (++batches === 4) moveAway();
     };
-    expect(await failureOf(engine.commitTogether(batchesOf(4), onOutcomes))).toBe("unavailable");
+    expect(await failureOf(engine.commitAtomically(batchesOf(4), onOutcomes))).toBe("unavailable");
     moveBack();
     expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done" });
   });

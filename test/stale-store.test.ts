@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
 
@@ -33,24 +33,24 @@ afterEach(async () => {
 
 /** An engine that must be queried for the heads of sites. */
 function far(parts: Partial<Engine>): Engine {
-  const { unchanged: _, ...engine } = current;
+  const { isUnchanged: _, ...engine } = current;
   return { ...engine, ...parts };
 }
 
 const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
-const namesIn = async (snapshots: Snapshots) =>
+const namesIn = async (snapshots: SiteViews) =>
   [...(await loadFresh(snapshots, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
 test("a site loaded from an outdated store is not served", async () => {
   await write(current, "new");
-  const snapshots = new Snapshots(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
+  const snapshots = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
   expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
 });
 
 test("a site that lacks changes of an outdated store is not served until they arrive", async () => {
   let asked = old;
-  const torn = far({ since: (site, revision, { epoch } = {}) => asked.since(site, revision, { epoch: epoch ?? "" }) });
-  const snapshots = new Snapshots(torn, [brand], 1e9);
+  const torn = far({ readChangesSince: (site, revision, { epoch } = {}) => asked.readChangesSince(site, revision, { epoch: epoch ?? "" }) });
+  const snapshots = new SiteViews(torn, [brand], 1e9);
   expect(await namesIn(snapshots)).toEqual(["old"]);
   await write(current, "new");
   expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
@@ -61,14 +61,14 @@ test("a site that lacks changes of an outdated store is not served until they ar
 test("a site of another history than the store just reported is not served: the store is queried again", async () => {
   const rows = await Array.fromAsync(current.dump());
   await write(old, "of the history before");
-  await current.refill(
+  await current.replaceAllData(
     (async function* () {
       yield* rows;
     })(),
   );
   let loads = 0;
   const torn = far({ readSite: (...call) => (loads++ < 2 ? old : current).readSite(...call) });
-  expect(await namesIn(new Snapshots(torn, [brand], 1e9))).toEqual(["old"]);
+  expect(await namesIn(new SiteViews(torn, [brand], 1e9))).toEqual(["old"]);
   const forEver = far({ readSite: old.readSite, readRecord: old.readRecord });
-  expect(await namesIn(new Snapshots(forEver, [brand], 1e9)).catch(({ code }) => code)).toBe("unavailable");
+  expect(await namesIn(new SiteViews(forEver, [brand], 1e9)).catch(({ code }) => code)).toBe("unavailable");
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
-import { makeKey } from "../src/model/api-key.ts";
+import { createApiKey } from "../src/model/api-key.ts";
 import { type Fields, group, text } from "../src/model/field.ts";
 import { defineResource, type Resource } from "../src/model/resource.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
@@ -166,14 +166,14 @@ for (const kind of engines) {
     test("an update with an empty value for a field that was never stored changes nothing", async () => {
       const id = await oldBrand();
       const before = await asNewer("GET", `/restapi/brands/${id}.json`);
-      const heads = await newer.engine.heads([older.site.ID]);
+      const heads = await newer.engine.readHeads([older.site.ID]);
       const same = await asNewer("PUT", `/restapi/brands/${id}.json`, { body: before.json });
       expect([same.status, same.headers.get("ETag"), same.text]).toEqual([
         200,
         before.headers.get("ETag"),
         before.text,
       ]);
-      expect(await newer.engine.heads([older.site.ID])).toEqual(heads);
+      expect(await newer.engine.readHeads([older.site.ID])).toEqual(heads);
     });
 
     test("a tag of one version does not match a read of the other, and allows an update through it", async () => {
@@ -285,7 +285,7 @@ for (const kind of engines) {
       });
       afterAll(() => running.stop());
 
-      const key = makeKey();
+      const key = createApiKey();
       const status = async () => (await call(`${running.url}/restapi/brands.json`, "GET", { key: key.key })).status;
       const put = (resource: string, values: object) =>
         running.engine.commit([createIntent({ site: 0, resource, values })]);

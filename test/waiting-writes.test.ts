@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
-import { eventLoopTurn } from "../src/lib/event-loop.ts";
+import { nextImmediate } from "../src/lib/event-loop.ts";
 import { revokeKey, setKey } from "../src/operator/keys.ts";
 import { setSite } from "../src/operator/sites.ts";
 import { waitFor } from "./support/command.ts";
@@ -53,11 +53,11 @@ for (const kind of engines) {
       await shows("queue_length 2");
       const changed = change(server);
       // On SQLite, it is sent to the thread of the writer at once, after the first write and before those in the queue.
-      await (kind.name === "SQLite" ? eventLoopTurn() : changed);
+      await (kind.name === "SQLite" ? nextImmediate() : changed);
       await release();
       await changed;
       expect((await Promise.all(late)).map((response) => response.status)).toEqual([status, status]);
-      const stored = (await server.engine.since(server.site.ID, 0)) ?? [];
+      const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
       const names = stored.map(({ body }) => JSON.parse(body).Name);
       const isFirstStored = (await first).status === 201;
       // One that is admitted again may come after others.
@@ -66,7 +66,7 @@ for (const kind of engines) {
         ...(isFirstStored ? ["first"] : []),
         ...(status === 201 ? ["late"] : []),
       ]);
-      expect(await server.engine.check()).toEqual([]);
+      expect(await server.engine.findInconsistencies()).toEqual([]);
       await server.stop();
     });
   });

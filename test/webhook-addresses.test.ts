@@ -5,7 +5,7 @@ import { isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { readConfig } from "../src/config.ts";
 import { toNetwork } from "../src/lib/networks.ts";
-import { type AddressPolicy, requireAllowed } from "../src/webhooks/address-policy.ts";
+import { type AddressPolicy, resolveAllowedUrl } from "../src/webhooks/address-policy.ts";
 
 /** A policy under which every name has `addresses`. */
 function policy(addresses: readonly string[], allow: readonly string[] = [], isLoopbackAllowed = false): AddressPolicy {
@@ -59,7 +59,7 @@ describe("a name with the address", () => {
     "64:ff9b::c000:9",
     "2002:101:101::1",
   ])("%s is public", async (address) => {
-    expect((await requireAllowed("https://hooks.example/", policy([address]))).addresses).toEqual([address]);
+    expect((await resolveAllowedUrl("https://hooks.example/", policy([address]))).addresses).toEqual([address]);
   });
 
   test.each([
@@ -132,7 +132,7 @@ describe("a name with the address", () => {
     "::1]/",
     "",
   ])("%s is refused", async (address) => {
-    const names = requireAllowed("https://hooks.example/", policy([address]));
+    const names = resolveAllowedUrl("https://hooks.example/", policy([address]));
     await expect(names).rejects.toThrow(/hooks\.example has the address/);
   });
 
@@ -142,12 +142,12 @@ describe("a name with the address", () => {
       ["10.0.0.1", "1.1.1.1"],
       ["1.1.1.1", "2606:4700::1111", "::1"],
     ])
-      await expect(requireAllowed("https://hooks.example/", policy(addresses))).rejects.toThrow(/has the address/);
+      await expect(resolveAllowedUrl("https://hooks.example/", policy(addresses))).rejects.toThrow(/has the address/);
   });
 
   test("that cannot be resolved is another error", async () => {
     const lookup = () => Promise.reject(new Error("ENOTFOUND"));
-    const checked = requireAllowed("https://hooks.example/", { ...anywhere, lookup });
+    const checked = resolveAllowedUrl("https://hooks.example/", { ...anywhere, lookup });
     await expect(checked).rejects.toMatchObject({
       code: "unavailable",
       message: "the name hooks.example cannot be resolved",
@@ -167,7 +167,7 @@ describe("the URL", () => {
     ["https://[2606:4700::1111]:8443/", "https://[2606:4700::1111]:8443/", "2606:4700::1111"],
     ["https://[2606:4700:0:0::1111]/", "https://[2606:4700::1111]/", "2606:4700::1111"],
   ])("%s is allowed as %s", async (text, href, host) => {
-    const destination = await requireAllowed(text, anywhere);
+    const destination = await resolveAllowedUrl(text, anywhere);
     expect([destination.url.href, destination.host]).toEqual([href, host]);
   });
 
@@ -214,7 +214,7 @@ describe("the URL", () => {
     ["https://LOCALHOST./", /this machine/],
     ["https://[::1]/", /this machine/],
   ])("%j is refused", async (text, fault) => {
-    await expect(requireAllowed(text, anywhere)).rejects.toThrow(fault);
+    await expect(resolveAllowedUrl(text, anywhere)).rejects.toThrow(fault);
   });
 });
 
@@ -226,7 +226,7 @@ describe("a URL of this machine, where it is allowed", () => {
     ["http://127.3.2.1/", []],
     ["http://[::1]:80/", []],
   ])("%s is allowed", async (text, addresses) => {
-    await requireAllowed(text, policy(addresses, [], true));
+    await resolveAllowedUrl(text, policy(addresses, [], true));
   });
 
   test.each([
@@ -239,7 +239,7 @@ describe("a URL of this machine, where it is allowed", () => {
     ["http://localhost/", ["1.1.1.1"], /not this machine/],
     ["http://0.0.0.0/", [], /https/],
   ])("%s with the addresses %j is refused", async (text, addresses, fault) => {
-    await expect(requireAllowed(text, policy(addresses, [], true))).rejects.toThrow(fault);
+    await expect(resolveAllowedUrl(text, policy(addresses, [], true))).rejects.toThrow(fault);
   });
 });
 
@@ -254,7 +254,7 @@ describe("--webhook-allow", () => {
     ["0.0.0.0/0", "192.168.0.1"],
     ["::/0", "fe80::1"],
   ])("%s allows %s", async (network, address) => {
-    await requireAllowed("https://hooks.example/", policy([address], [network]));
+    await resolveAllowedUrl("https://hooks.example/", policy([address], [network]));
   });
 
   test.each([
@@ -269,7 +269,7 @@ describe("--webhook-allow", () => {
     ["::/0", "::ffff:127.0.0.1", "this machine"],
     ["::/0", "10.0.0.1", "another family"],
   ])("%s does not decide about %s: %s", async (network, address, why) => {
-    const checked = requireAllowed("https://hooks.example/", policy([address], [network]));
+    const checked = resolveAllowedUrl("https://hooks.example/", policy([address], [network]));
     if (why === "is public") await checked;
     else await expect(checked).rejects.toThrow(/has the address/);
   });
@@ -279,10 +279,10 @@ describe("--webhook-allow", () => {
     const forms = own.flatMap(({ address }) => (isIPv4(address) ? [address, `::ffff:${address}`] : [address]));
     const everything = ["0.0.0.0/0", "::/0"];
     for (const address of forms)
-      await expect(requireAllowed("https://hooks.example/", policy([address], everything))).rejects.toThrow(
+      await expect(resolveAllowedUrl("https://hooks.example/", policy([address], everything))).rejects.toThrow(
         `hooks.example has the address ${address}, which is this machine`,
       );
-    const literal = requireAllowed(
+    const literal = resolveAllowedUrl(
       `https://${own.find(({ family }) => family === "IPv4")?.address}/`,
       policy([], everything),
     );
@@ -290,7 +290,7 @@ describe("--webhook-allow", () => {
   });
 
   test("does not allow http", async () => {
-    const checked = requireAllowed("http://10.0.0.1/", policy([], ["10.0.0.0/8"]));
+    const checked = resolveAllowedUrl("http://10.0.0.1/", policy([], ["10.0.0.0/8"]));
     await expect(checked).rejects.toThrow(/https/);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
-import { Refusal } from "../src/model/errors.ts";
-import { inBatches } from "../src/store/sqlite/webhook-batches.ts";
+import { ProblemError } from "../src/model/errors.ts";
+import { runInBatches } from "../src/store/sqlite/webhook-batches.ts";
 import type { WebhookWrite } from "../src/store/sqlite/webhook-writes.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { webhookSecret, webhookState } from "./support/webhooks.ts";
@@ -14,12 +14,12 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
 
   test("each has its own result, and one that has a fault fails alone", async () => {
     const keys = Array.from({ length: 150 }, (_, i) => ({ site: 1, webhook: i + 1 }));
-    await Promise.all(keys.map((key) => engine.putWebhook(webhookState(key), [webhookSecret()])));
+    await Promise.all(keys.map((key) => engine.saveWebhook(webhookState(key), [webhookSecret()])));
     const results = await Promise.allSettled(
       keys.map((key, i) =>
         i === 70
-          ? engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0.5 })
-          : engine.updateWebhook(
+          ? engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0.5 })
+          : engine.compareAndSetWebhook(
               key,
               { cursor: i % 2 === 0 ? "0.0" : "another", rewinds: 0, resumes: 0 },
               { nextAt: i },
@@ -34,11 +34,11 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
 });
 
 describe("writes that wait", () => {
-  const write = (args: unknown): WebhookWrite => ({ name: "claimWebhook", args: [args], now: 0 });
+  const write = (args: unknown): WebhookWrite => ({ name: "acquireWebhookLease", args: [args], now: 0 });
 
   test("form one transaction, in order, and get their own results", async () => {
     const sent: number[] = [];
-    const add = inBatches(async (writes) => {
+    const add = runInBatches(async (writes) => {
       sent.push(writes.length);
       await Bun.sleep(1);
       return JSON.stringify(writes.map(({ args }) => args[0]));
@@ -50,10 +50,10 @@ describe("writes that wait", () => {
 
   test("fail together when the database is unavailable, without another try", async () => {
     let calls = 0;
-    const add = inBatches(async () => {
+    const add = runInBatches(async () => {
       calls++;
       await Bun.sleep(1);
-      throw new Refusal("unavailable", "the disk is full");
+      throw new ProblemError("unavailable", "the disk is full");
     });
     const results = await Promise.allSettled([add(write(1)), add(write(2)), add(write(3))]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);

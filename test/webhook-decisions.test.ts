@@ -1,8 +1,8 @@
 // When a webhook is tried again, and when it is paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
-import { afterFailure, afterSuccess, isWaiting } from "../src/webhooks/retry-policy.ts";
-import type { Received } from "../src/webhooks/send.ts";
+import { decideAfterFailure, stateAfterSuccess, isBackingOff } from "../src/webhooks/retry-policy.ts";
+import type { DeliveryResponse } from "../src/webhooks/send.ts";
 import { webhookState } from "./support/webhooks.ts";
 
 const now = Date.UTC(2030, 0, 1);
@@ -10,11 +10,11 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const fault = "the receiver responded with 500";
-const refused = (retryAfter?: string, status: number | null = 500): Received => ({ status, retryAfter, fault });
+const refused = (retryAfter?: string, status: number | null = 500): DeliveryResponse => ({ status, retryAfter, fault });
 
 /** The pause after the failure with this number, in milliseconds. */
-function pauseAfter(failure: number, received: Received, random = 0.5): number {
-  const { changes } = afterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
+function pauseAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
+  const { changes } = decideAfterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
   return (changes.nextAt as number) - now;
 }
 
@@ -58,17 +58,17 @@ describe("after a failed attempt", () => {
   ])("Retry-After: %s is ignored", (retryAfter) => expect(pauseAfter(2, refused(retryAfter))).toBe(minute));
 
   test("failures are counted, and since when", () => {
-    const first = afterFailure(webhookState(), refused(), { now, random: 0 }).changes;
+    const first = decideAfterFailure(webhookState(), refused(), { now, random: 0 }).changes;
     expect(first).toMatchObject({ failures: 1, failingSince: now });
     const state = webhookState({ failures: 4, failingSince: now - hour });
-    expect(afterFailure(state, refused(), { now, random: 0 }).changes).toMatchObject({
+    expect(decideAfterFailure(state, refused(), { now, random: 0 }).changes).toMatchObject({
       failures: 5,
       failingSince: now - hour,
     });
   });
 
   test("nothing else of the state changes, so that the same page follows", () => {
-    const { changes } = afterFailure(webhookState({ first: 1, last: 9 }), refused(), { now, random: 0 });
+    const { changes } = decideAfterFailure(webhookState({ first: 1, last: 9 }), refused(), { now, random: 0 });
     expect(Object.keys(changes).sort()).toEqual(["failingSince", "failures", "nextAt"]);
   });
 });
@@ -82,12 +82,12 @@ test.each([
   // The clock was set back by a day, or was a day ahead when this was stored.
   [now + day, false],
 ])("an attempt that is due at %i is waited for: %s", (nextAt, isLater) => {
-  expect(isWaiting(webhookState({ nextAt }), now)).toBe(isLater);
+  expect(isBackingOff(webhookState({ nextAt }), now)).toBe(isLater);
 });
 
 describe("a webhook is paused", () => {
-  const reasonAfter = (failures: number, failing: number, received: Received) =>
-    afterFailure(webhookState({ failures, failingSince: now - failing }), received, { now, random: 0 }).pauseReason;
+  const reasonAfter = (failures: number, failing: number, received: DeliveryResponse) =>
+    decideAfterFailure(webhookState({ failures, failingSince: now - failing }), received, { now, random: 0 }).pauseReason;
 
   test("at once by 410", () => {
     expect(reasonAfter(0, 0, refused(undefined, 410))).toBe("the receiver responded with 410 (gone)");
@@ -115,7 +115,7 @@ describe("a webhook is paused", () => {
       let at = now;
       let state = webhookState();
       for (;;) {
-        const { changes, pauseReason } = afterFailure(state, refused(), { now: at, random });
+        const { changes, pauseReason } = decideAfterFailure(state, refused(), { now: at, random });
         state = { ...state, ...changes };
         if (pauseReason !== undefined) break;
         at = state.nextAt;
@@ -128,7 +128,7 @@ describe("a webhook is paused", () => {
 });
 
 test("a success moves the cursor and ends the failures", () => {
-  expect(afterSuccess("abc.9")).toEqual({
+  expect(stateAfterSuccess("abc.9")).toEqual({
     cursor: "abc.9",
     since: "abc.9",
     first: 0,

@@ -41,7 +41,7 @@ interface Scene {
 
 async function changeRecord({ engine }: TestServer, id: number, values: Record<string, string>): Promise<void> {
   const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
-  await engine.commit([{ ...change, text: JSON.stringify(values), actor: "operator", at: Date.now() }]);
+  await engine.commit([{ ...change, valuesJson: JSON.stringify(values), actor: "operator", at: Date.now() }]);
 }
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
@@ -64,7 +64,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
       return webhook;
     },
     async create(...names) {
-      const intents = names.map((Name): Intent => ({ ...brand, text: JSON.stringify({ Name }), at: Date.now() }));
+      const intents = names.map((Name): Intent => ({ ...brand, valuesJson: JSON.stringify({ Name }), at: Date.now() }));
       await server.engine.commit(intents);
     },
     stateOf,
@@ -129,12 +129,12 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await receiver.received(1);
     for (const name of ["one", "two", "three"]) {
       const status = { site: site.ID, resource: "order-status", operation: "create", actor: "sfk_x" } as const;
-      await server.engine.commit([{ ...status, text: JSON.stringify({ Name: "other" }), at: Date.now() }]);
+      await server.engine.commit([{ ...status, valuesJson: JSON.stringify({ Name: "other" }), at: Date.now() }]);
       await create(name);
       await waitFor(() => namesIn(receiver.events).includes(name), name);
     }
     await server.engine.commit([
-      { site: site.ID, resource: "brand", operation: "delete", id: 1, text: "{}", actor: "sfk_x", at: Date.now() },
+      { site: site.ID, resource: "brand", operation: "delete", id: 1, valuesJson: "{}", actor: "sfk_x", at: Date.now() },
     ]);
     const events = await receiver.received(5);
     expect(namesIn(events.slice(0, 4))).toEqual(["before", "one", "two", "three"]);
@@ -179,7 +179,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const { webhook } = key;
       await create("a");
       const paused = await waitFor(async () => {
-        const { entries } = await server.engine.journal(systemSite, 0, 100_000);
+        const { entries } = await server.engine.readJournalPage(systemSite, 0, 100_000);
         return entries.find(
           ({ actor, resource, id }) => actor === "webhook" && resource === "webhook" && id === webhook,
         );
@@ -190,7 +190,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(Math.abs(Date.now() - Date.parse(record.Paused))).toBeLessThan(60_000);
       await create("b");
       receiver.respond(200);
-      await server.engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0 });
+      await server.engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0 });
       await Bun.sleep(2500);
       expect(receiver.events).toHaveLength(1);
       await changeRecord(server, webhook, { Paused: "", Reason: "" });
@@ -223,7 +223,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await withScene(server, async ({ receiver, site, add, create, untilState }) => {
       await create("a", "b", "c");
-      await server.engine.prune(site.ID, 2, 100);
+      await server.engine.pruneJournal(site.ID, 2, 100);
       const key = await add();
       const [gone] = await receiver.received(1);
       expect(typeOf(gone)).toBe("storefront.gone");
@@ -234,7 +234,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(namesIn((await receiver.received(2)).slice(1))).toEqual(["d"]);
       await untilState(key, ({ cursor }) => cursor.endsWith(".4"));
       receiver.respond((response) => response.writeHead(503, { "Retry-After": "5" }).end());
-      await server.engine.renew();
+      await server.engine.renewEpochs();
       const [, , goneAgain] = await receiver.received(3);
       expect(typeOf(goneAgain)).toBe("storefront.gone");
       expect(idOf(goneAgain)).not.toBe(idOf(gone));
@@ -325,7 +325,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const [first] = await receiver.received(1);
       await untilState(key, ({ first, cursor }) => first === 0 && cursor !== "0.0");
       const { cursor } = await stateOf(key);
-      await server.engine.updateWebhook(
+      await server.engine.compareAndSetWebhook(
         key,
         { cursor, rewinds: 0, resumes: 0 },
         { cursor: "0.0", rewinds: 1, first: 0, last: 0 },
@@ -342,7 +342,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     const key = await add();
     const secrets = [key.secret, ...[1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`)];
     const rotate = (secret: string | undefined, until: number) =>
-      server.engine.addWebhookSecret(key, secret as string, Date.now(), until);
+      server.engine.rotateWebhookSecret(key, secret as string, Date.now(), until);
     const isSigned = ({ body, headers }: ReceivedEvent) =>
       secrets.map((secret) => {
         try {

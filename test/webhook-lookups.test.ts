@@ -1,7 +1,7 @@
 // Look-ups of the names of receivers, of which some get no response for long.
 
 import { expect, test } from "bun:test";
-import { Lookups } from "../src/webhooks/name-resolver.ts";
+import { NameResolver } from "../src/webhooks/name-resolver.ts";
 
 /** A resolver that responds when it is told to. */
 function resolver() {
@@ -13,10 +13,10 @@ function resolver() {
     open.set(name, Promise.withResolvers());
     return (open.get(name) as PromiseWithResolvers<readonly string[]>).promise;
   };
-  const lookups = new Lookups(resolve, { elapsed: () => now });
+  const lookups = new NameResolver(resolve, { monotonicMs: () => now });
   return {
     begun,
-    ask: (name: string, signal?: AbortSignal) => lookups.addressesOf(name, signal).catch((error) => String(error)),
+    ask: (name: string, signal?: AbortSignal) => lookups.resolveName(name, signal).catch((error) => String(error)),
     /** Responds after so many milliseconds. */
     async respond(name: string, milliseconds = 1) {
       now += milliseconds;

@@ -5,11 +5,11 @@ import type { Engine } from "../src/model/engine.ts";
 import { systemSite } from "../src/model/limits.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { systemClock } from "../src/webhooks/lease.ts";
-import { WebhookRecords } from "../src/webhooks/records.ts";
+import { WebhookIndex } from "../src/webhooks/records.ts";
 import { WebhookRunner } from "../src/webhooks/runner.ts";
-import type { Received } from "../src/webhooks/send.ts";
+import type { DeliveryResponse } from "../src/webhooks/send.ts";
 import { waitFor } from "./support/command.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { putTestWebhook } from "./support/test-webhook.ts";
@@ -30,22 +30,22 @@ function counter() {
 
 /** Starts a runner, which sends nothing. */
 function startRunner(engine: Engine, onRead: () => void, onSend: () => void): WebhookRunner {
-  const records = new WebhookRecords(allResources);
-  const snapshots = new Snapshots(engine, allResources, 1_000_000);
-  snapshots.follow(records);
-  const noted: Pick<Engine, "journal"> = {
-    journal(...args) {
+  const records = new WebhookIndex(allResources);
+  const snapshots = new SiteViews(engine, allResources, 1_000_000);
+  snapshots.addSystemListener(records);
+  const noted: Pick<Engine, "readJournalPage"> = {
+    readJournalPage(...args) {
       onRead();
-      return engine.journal(...args);
+      return engine.readJournalPage(...args);
     },
   };
   return new WebhookRunner({
     engine: Object.assign(Object.create(engine), engine, noted),
     records,
-    watchSite: () => () => {},
-    refresh: async () => snapshots.fresh(systemSite),
+    subscribeToSite: () => () => {},
+    catchUpIndex: async () => snapshots.getUpToDate(systemSite),
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
-    async send(): Promise<Received> {
+    async send(): Promise<DeliveryResponse> {
       onSend();
       return { status: 200, retryAfter: undefined, fault: null };
     },
@@ -67,7 +67,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test(`${webhooks} that are due at once read and send their events in turns of their own`, async () => {
     const { ID: site } = await addSite(engine, "shop", {}, Date.now());
     const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
-    await engine.commit([{ ...brand, text: JSON.stringify({ Name: "A" }) }]);
+    await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
     for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");
     const [reads, sends] = [counter(), counter()];
     const runner = startRunner(engine, reads.note, sends.note);

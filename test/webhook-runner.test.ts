@@ -12,12 +12,12 @@ import { findWebhook } from "../src/operator/webhook-list.ts";
 import { resumeWebhook } from "../src/operator/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import type { Clock } from "../src/webhooks/lease.ts";
-import { takeLease, type WebhookLease } from "../src/webhooks/lease.ts";
-import { WebhookRecords } from "../src/webhooks/records.ts";
+import { acquireLease, type WebhookLease } from "../src/webhooks/lease.ts";
+import { WebhookIndex } from "../src/webhooks/records.ts";
 import { WebhookRunner } from "../src/webhooks/runner.ts";
-import type { Received } from "../src/webhooks/send.ts";
+import type { DeliveryResponse } from "../src/webhooks/send.ts";
 import { waitFor } from "./support/command.ts";
 import { putTestWebhook } from "./support/test-webhook.ts";
 
@@ -28,8 +28,8 @@ class TestClock implements Clock {
   readonly timers = new Map<() => void, number>();
 
   now = () => this.at;
-  elapsed = () => this.at;
-  after = (milliseconds: number, callback: () => void) => {
+  monotonicMs = () => this.at;
+  callAfter = (milliseconds: number, callback: () => void) => {
     this.timers.set(callback, milliseconds);
     return () => void this.timers.delete(callback);
   };
@@ -68,31 +68,31 @@ async function addToNewSite() {
 }
 
 function change(...ids: number[]) {
-  const brand = { resource: "brand", operation: "create", actor: "sfk_x", at: clock.at, text: '{"Name":"A"}' } as const;
+  const brand = { resource: "brand", operation: "create", actor: "sfk_x", at: clock.at, valuesJson: '{"Name":"A"}' } as const;
   return engine.commit(ids.map((site) => ({ ...brand, site })));
 }
 
 interface RunnerOptions {
   readonly engine?: Engine;
   readonly onRefresh?: () => void | Promise<void>;
-  readonly received?: Received | (() => Promise<Received>);
+  readonly received?: DeliveryResponse | (() => Promise<DeliveryResponse>);
   readonly onPause?: () => void;
 }
 
 function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
-  const records = new WebhookRecords(allResources);
-  const snapshots = new Snapshots(engine, allResources, 1_000_000);
-  snapshots.follow(records);
+  const records = new WebhookIndex(allResources);
+  const snapshots = new SiteViews(engine, allResources, 1_000_000);
+  snapshots.addSystemListener(records);
   return new WebhookRunner({
     engine: options.engine ?? engine,
     records,
-    watchSite: () => () => {},
-    async refresh() {
+    subscribeToSite: () => () => {},
+    async catchUpIndex() {
       await onRefresh();
-      if (received) await snapshots.fresh(systemSite);
+      if (received) await snapshots.getUpToDate(systemSite);
     },
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
-    send: async () => (typeof received === "function" ? received() : (received as Received)),
+    send: async () => (typeof received === "function" ? received() : (received as DeliveryResponse)),
     holder: "test",
     clock,
     random: () => 0.5,
@@ -142,13 +142,13 @@ describe("the looks at all webhooks", () => {
 
 describe("a lease", () => {
   /** Until when, on the clock of the database, a request of this lease may last, and when the lease ends there. */
-  const endsOf = ({ left, state }: WebhookLease) => [clock.at + left, state.leaseUntil];
+  const endsOf = ({ usableMs, state }: WebhookLease) => [clock.at + usableMs, state.leaseUntil];
   /** The engine, with claims that take so long before and after the database carries them out. */
   const slowEngine = (before: number, after: number): Engine => ({
     ...engine,
-    async claimWebhook(...args) {
+    async acquireWebhookLease(...args) {
       clock.at += before;
-      const state = await engine.claimWebhook(...args);
+      const state = await engine.acquireWebhookLease(...args);
       clock.at += after;
       return state;
     },
@@ -161,7 +161,7 @@ describe("a lease", () => {
     [3000, 9000],
   ])("whose claim took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
     const key = await addWebhook();
-    const lease = await takeLease(key, { store: slowEngine(before, after), holder: "one", clock });
+    const lease = await acquireLease(key, { store: slowEngine(before, after), holder: "one", clock });
     const [end, until] = endsOf(lease as WebhookLease) as [number, number];
     expect(end).toBe(until - before - 1000);
     clock.at += 10_000;
@@ -173,8 +173,8 @@ describe("a lease", () => {
 });
 
 test("receivers whose last attempt was slow have half of the turns, until they are quick again", async () => {
-  const responses: ((received: Received) => void)[] = [];
-  const received = () => new Promise<Received>((resolve) => responses.push(resolve));
+  const responses: ((received: DeliveryResponse) => void)[] = [];
+  const received = () => new Promise<DeliveryResponse>((resolve) => responses.push(resolve));
   const respond = () => {
     for (const resolve of responses.splice(0)) resolve({ status: 200, retryAfter: undefined, fault: null });
   };
@@ -209,7 +209,7 @@ test("a process that stops hands over at once, also if its webhook was resumed d
   const key = await addWebhook();
   const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
   const sent = Promise.withResolvers<void>();
-  const response = Promise.withResolvers<Received>();
+  const response = Promise.withResolvers<DeliveryResponse>();
   const received = () => {
     sent.resolve();
     return response.promise;

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { AddressPolicy } from "../src/webhooks/address-policy.ts";
-import { type Received, send } from "../src/webhooks/send.ts";
+import { type DeliveryResponse, send } from "../src/webhooks/send.ts";
 import { makeAuthority } from "./support/certificate.ts";
 
 const open: Server[] = [];
@@ -63,7 +63,7 @@ const ok = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Lengt
 /** Milliseconds; less only where the test is about the time, since a busy machine may need some. */
 const usualTimeout = 20_000;
 
-const deliver = (url: string, options: Partial<Parameters<typeof send>[1]> = {}, signal = never): Promise<Received> =>
+const deliver = (url: string, options: Partial<Parameters<typeof send>[1]> = {}, signal = never): Promise<DeliveryResponse> =>
   send(
     { url, headers: { "webhook-id": "evt_1" }, body: '{"ä":1}' },
     { ...policy, timeout: usualTimeout, ...options },
@@ -82,7 +82,7 @@ function endless(socket: Socket, text: string, interval = 1): void {
 }
 
 describe("a receiver that", () => {
-  test.each<[string, (socket: Socket) => void, Partial<Received>, timeout?: number]>([
+  test.each<[string, (socket: Socket) => void, Partial<DeliveryResponse>, timeout?: number]>([
     ["responds with 200", ok, { status: 200, fault: null }],
     ["responds with 204", (s) => s.end("HTTP/1.1 204 No Content\r\n\r\n"), { status: 204, fault: null }],
     ["speaks HTTP/1.0", (s) => s.end("HTTP/1.0 200 OK\r\n\r\n"), { status: 200, fault: null }],

@@ -1,20 +1,20 @@
 import { expect, test } from "bun:test";
-import { TurnQueue } from "../src/webhooks/delivery-queue.ts";
+import { DeliveryQueue } from "../src/webhooks/delivery-queue.ts";
 
 /** A queue, the turns under way, and all turns so far. Each webhook is of a site of its own, unless the test says otherwise. */
 function openQueue() {
   const running = new Set<number>();
   const taken: number[] = [];
-  const queue = new TurnQueue((webhook) => {
+  const queue = new DeliveryQueue((webhook) => {
     running.add(webhook);
     taken.push(webhook);
   });
   const end = (webhook: number) => {
     running.delete(webhook);
-    return queue.done(webhook);
+    return queue.finishDelivery(webhook);
   };
   const add = (webhook: number, speed: "quick" | "slow" = "quick", site = webhook) =>
-    queue.add(webhook, { site, speed });
+    queue.enqueue(webhook, { site, speed });
   return { queue, running, taken, add, end };
 }
 
@@ -82,7 +82,7 @@ test("webhooks of one site have 8 turns at once, and delay those of no other", (
 test("no turn begins after the end", () => {
   const { queue, taken, add, end } = openQueue();
   for (const webhook of range(1, 70)) add(webhook);
-  queue.end();
+  queue.stopStarting();
   end(1);
   add(100);
   expect(taken).toHaveLength(64);

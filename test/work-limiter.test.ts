@@ -2,8 +2,8 @@
 
 import { beforeEach, expect, test } from "bun:test";
 import type { Steps } from "../src/lib/event-loop.ts";
-import { eventLoopTurn } from "../src/lib/event-loop.ts";
-import { AbandonedWork, WorkLimiter } from "../src/lib/work-limiter.ts";
+import { nextImmediate } from "../src/lib/event-loop.ts";
+import { AbandonedWorkError, WorkLimiter } from "../src/lib/work-limiter.ts";
 
 const wanted = () => true;
 const most = 4;
@@ -44,7 +44,7 @@ function* short(): Steps<number> {
 
 /** Waits until so many works have begun at least once: new work of one turn of the event loop has a bound together. */
 async function untilBegun(count: number): Promise<void> {
-  while (new Set(begun).size < count) await eventLoopTurn();
+  while (new Set(begun).size < count) await nextImmediate();
 }
 
 /** Starts as many works as can run at once. */
@@ -99,7 +99,7 @@ test("waiting work is dropped if all its clients have gone", async () => {
   isThere = false;
   begun = [];
   isRunning = false;
-  const isDropped = expect(gone).rejects.toBeInstanceOf(AbandonedWork);
+  const isDropped = expect(gone).rejects.toBeInstanceOf(AbandonedWorkError);
   expect(await Promise.all(shared)).toEqual(["shared", "shared"]);
   await Promise.all(works);
   await isDropped;

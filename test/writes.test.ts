@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../src/model/change.ts";
-import { Refusal } from "../src/model/errors.ts";
+import { ProblemError } from "../src/model/errors.ts";
 import { allResources } from "../src/resources/all.ts";
-import { Snapshots } from "../src/store/reads/site-views.ts";
+import { SiteViews } from "../src/store/reads/site-views.ts";
 import { WriteQueue } from "../src/store/writes/write-queue.ts";
 import { createIntent } from "./support/intents.ts";
 import { createManualEngine, settled } from "./support/manual-engine.ts";
@@ -14,7 +14,7 @@ const [longestQueue, longestBatch] = [10_000, 512];
 
 function createQueue() {
   const hand = createManualEngine();
-  return { ...hand, writes: new WriteQueue(hand.engine, new Snapshots(hand.engine, allResources, 1 << 20)) };
+  return { ...hand, writes: new WriteQueue(hand.engine, new SiteViews(hand.engine, allResources, 1 << 20)) };
 }
 
 const intentOf = (number: number) => createIntent({ at: number });
@@ -25,7 +25,7 @@ const outcomesOf = (intents: readonly Intent[]): Outcome[] =>
 test("writes that arrive while a batch commits form the next batches, of at most 512, and each gets its outcome", async () => {
   const { writes, next, waiting } = createQueue();
   const count = 1 + 2 * longestBatch + 7;
-  const written = Array.from({ length: count }, (_, i) => writes.write(intentOf(i)));
+  const written = Array.from({ length: count }, (_, i) => writes.enqueue(intentOf(i)));
   const sizes: number[] = [];
   while ((await waiting()).length > 0) {
     const commit = await next("commit");
@@ -45,7 +45,7 @@ describe("the outcomes of a batch", () => {
   async function perTurn(whileCommitting: (writes: WriteQueue) => void): Promise<number[]> {
     const { writes, next } = createQueue();
     let done = 0;
-    const written = Array.from({ length: 41 }, (_, i) => writes.write(intentOf(i)).then(() => void done++));
+    const written = Array.from({ length: 41 }, (_, i) => writes.enqueue(intentOf(i)).then(() => void done++));
     const first = await next("commit");
     first.resolve(outcomesOf(first.args[0]));
     const commit = await next("commit");
@@ -62,7 +62,7 @@ describe("the outcomes of a batch", () => {
   }
 
   test("come in parts while reads arrive, so that no read waits for all their responses", async () => {
-    expect(await perTurn((writes) => writes.noteRead())).toEqual([8, 8, 8, 8, 8]);
+    expect(await perTurn((writes) => writes.countRead())).toEqual([8, 8, 8, 8, 8]);
   });
 
   test("come at once without reads", async () => {
@@ -73,16 +73,16 @@ describe("the outcomes of a batch", () => {
 test("a full queue refuses writes with Retry-After, loses none that it has, and accepts more when it is shorter", async () => {
   const { writes, next, waiting } = createQueue();
   // The first is committed at once and does not wait.
-  const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.write(intentOf(i)));
-  const refused = await writes.write(intentOf(-1)).catch((error) => error);
-  expect(refused).toBeInstanceOf(Refusal);
+  const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.enqueue(intentOf(i)));
+  const refused = await writes.enqueue(intentOf(-1)).catch((error) => error);
+  expect(refused).toBeInstanceOf(ProblemError);
   expect([refused.code, refused.retryAfter]).toEqual(["unavailable", 1]);
   let later: Promise<Outcome> | undefined;
   while ((await waiting()).length > 0) {
     const commit = await next("commit");
     commit.resolve(outcomesOf(commit.args[0]));
     await settled();
-    later ??= writes.write(intentOf(-2));
+    later ??= writes.enqueue(intentOf(-2));
   }
   expect((await Promise.all(taken)).every(({ kind }) => kind === "unchanged")).toBe(true);
   expect(await later).toMatchObject({ kind: "unchanged", id: -2 });
@@ -90,20 +90,20 @@ test("a full queue refuses writes with Retry-After, loses none that it has, and 
 
 test("when a commit fails, the queued writes fail with it, and later ones are tried", async () => {
   const { writes, next, waiting } = createQueue();
-  const first = writes.write(intentOf(0));
-  const batch = [1, 2, 3].map((i) => writes.write(intentOf(i)));
+  const first = writes.enqueue(intentOf(0));
+  const batch = [1, 2, 3].map((i) => writes.enqueue(intentOf(i)));
   const commit = await next("commit");
   commit.resolve(outcomesOf(commit.args[0]));
   await first;
   const failing = await next("commit");
   expect(failing.args[0]).toHaveLength(3);
-  const outcomes = Promise.allSettled([...batch, writes.write(intentOf(4)), writes.write(intentOf(5))]);
-  failing.reject(new Refusal("unavailable", "down"));
+  const outcomes = Promise.allSettled([...batch, writes.enqueue(intentOf(4)), writes.enqueue(intentOf(5))]);
+  failing.reject(new ProblemError("unavailable", "down"));
   expect((await outcomes).map((one) => (one as PromiseRejectedResult).reason?.code)).toEqual(
     new Array(5).fill("unavailable"),
   );
   expect(await waiting()).toEqual([]);
-  const later = writes.write(intentOf(6));
+  const later = writes.enqueue(intentOf(6));
   const last = await next("commit");
   last.resolve(outcomesOf(last.args[0]));
   expect(await later).toMatchObject({ id: 6 });
@@ -111,8 +111,8 @@ test("when a commit fails, the queued writes fail with it, and later ones are tr
 
 test("a fault of the program fails the writes of its batch, and no others", async () => {
   const { writes, next } = createQueue();
-  const early = writes.write(intentOf(1)).catch((error) => error.message);
-  const late = writes.write(intentOf(2));
+  const early = writes.enqueue(intentOf(1)).catch((error) => error.message);
+  const late = writes.enqueue(intentOf(2));
   (await next("commit")).reject(new Error("a bug"));
   expect(await early).toBe("a bug");
   const commit = await next("commit");

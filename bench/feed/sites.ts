@@ -37,7 +37,7 @@ export async function fillSites(database: string, webhooks: number, receiver: st
       at: Date.now(),
     } as const;
     await engine.commit(
-      sampleBrands(1000).map(({ ID: _, ...values }) => ({ ...common, text: JSON.stringify(values) })),
+      sampleBrands(1000).map(({ ID: _, ...values }) => ({ ...common, valuesJson: JSON.stringify(values) })),
     );
     const keys = await Array.fromAsync({ length: keysOfSite }, () => createKey(engine, site, {}, Date.now()));
     return { site, keys: keys.map(({ key }) => key) };

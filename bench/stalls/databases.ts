@@ -2,7 +2,7 @@
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { addOperator, beginSession, makeLink } from "../../src/operator/operators.ts";
+import { addOperator, signIn, createSignInLink } from "../../src/operator/operators.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres.ts";
@@ -88,9 +88,9 @@ async function fill(database: string, sites: readonly SampleSite[]): Promise<Fil
   const { keys, rows } = fillingOf(sites);
   const engine = await openEngine(database, allResources);
   try {
-    await engine.refill(rows);
+    await engine.replaceAllData(rows);
     await addOperator(engine, "bench", [], Date.now());
-    const { secret } = await beginSession(engine, await makeLink(engine, "bench", Date.now()), Date.now());
+    const { secret } = await signIn(engine, await createSignInLink(engine, "bench", Date.now()), Date.now());
     const names = sites.slice(0, keys.length).map(({ name }) => name);
     return { database, session: secret, keys: Object.fromEntries(names.map((name, at) => [name, keys[at] as string])) };
   } finally {

@@ -3,7 +3,7 @@
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 
 export interface Shop {
   readonly site: SiteRecord;
@@ -235,7 +235,7 @@ export async function isWrong(server: string, shop: Shop, stored: ReadonlyMap<nu
 
 /** The names of the brands that are stored, by ID. */
 export async function namesIn(engine: Engine, { site }: Shop): Promise<Map<number, string>> {
-  const { rows } = await loadSite(engine, site.ID);
+  const { rows } = await readAllRows(engine, site.ID);
   return new Map(rows.flatMap(({ id, body }) => (body === null ? [] : [[id, JSON.parse(body).Name] as const])));
 }
 

@@ -7,15 +7,15 @@ import { preferredCoding } from "../http/common/content-negotiation.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { managedSites, mayManage } from "../operator/operators.ts";
+import { ProblemError } from "../model/errors.ts";
+import { managedSites, canManage } from "../operator/operators.ts";
 import { findSite, listSites, type SiteRecord, UnknownSite } from "../operator/sites.ts";
-import { actingAs } from "../system/system-changes.ts";
+import { withActor } from "../system/system-changes.ts";
 import type { WireRequest } from "../wire/request.ts";
-import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
-import { Repeats } from "./idempotent-responses.ts";
+import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
+import { IdempotentResponses } from "./idempotent-responses.ts";
 import { ArrivingBodies, readJsonObject } from "./json-body.ts";
-import { requireOwnPage, type Session, type SessionDependencies, sessionOf } from "./session.ts";
+import { requireOwnPage, type Session, type SessionDependencies, requireSession } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */
@@ -25,7 +25,7 @@ export interface ActionDependencies extends SessionDependencies {
 }
 
 /** The context of one action: a request of a signed-in operator. */
-export interface Call extends ActionDependencies, AdminExchange {
+export interface ActionContext extends ActionDependencies, AdminRequestContext {
   /** Writes with the actor `console:<name>` and the run ID `run`. */
   readonly engine: Engine;
   /** The run ID, which all changes of this request share. */
@@ -40,7 +40,7 @@ export interface Call extends ActionDependencies, AdminExchange {
 }
 
 /** The function of an action. Returns the object to send as JSON, or a file. */
-type Run = (call: Call) => Promise<object | FileContent>;
+type ActionHandler = (call: ActionContext) => Promise<object | FileContent>;
 
 /** A response that is a file to download. */
 export interface FileContent extends AdminContent {
@@ -51,25 +51,25 @@ export interface FileContent extends AdminContent {
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
-  run: Run,
+  run: ActionHandler,
   scope?: "all",
 ];
 
 /** Creates the routes for `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
-  const repeats = new Repeats(dependencies.now);
+  const repeats = new IdempotentResponses(dependencies.now);
   const bodies = new ArrivingBodies();
   for (const [method, path, run, scope] of actions) {
     const route = routes.get(path) ?? {};
     routes.set(path, route);
-    route[method] = async (exchange) => {
-      if (method !== "GET") await requireBody(exchange.request, bodies, dependencies);
-      const call = await toCall(exchange, dependencies);
+    route[method] = async (context) => {
+      if (method !== "GET") await requireBody(context.request, bodies, dependencies);
+      const call = await createActionContext(context, dependencies);
       if (scope === "all") requireAllSites(call.session);
-      const key = method === "GET" ? null : exchange.request.headers.get("idempotency-key");
+      const key = method === "GET" ? null : context.request.headers.get("idempotency-key");
       const content =
-        key === null ? run(call).then((result) => toContent(result, exchange)) : runOnce(call, key, run, repeats);
+        key === null ? run(call).then((result) => toContent(result, context)) : runIdempotent(call, key, run, repeats);
       return content.catch((error) => {
         throw withoutOtherSites(error, call);
       });
@@ -81,7 +81,7 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 /** Requires an operator of all sites. @throws ProblemError `forbidden` */
 export function requireAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
-  throw new Refusal("forbidden", "only operators of all sites may do this");
+  throw new ProblemError("forbidden", "only operators of all sites may do this");
 }
 
 /**
@@ -94,13 +94,13 @@ async function requireBody(
   bodies: ArrivingBodies,
   dependencies: ActionDependencies,
 ): Promise<void> {
-  const { operator } = await sessionOf(request, dependencies);
+  const { operator } = await requireSession(request, dependencies);
   requireOwnPage(request, operator);
   await bodies.await(operator.ID, request);
 }
 
 /** Removes the suggestion of a similar name from an UnknownSite error, so that an operator of some sites does not learn the names of other sites. */
-function withoutOtherSites(error: unknown, { session, parameters }: Call): unknown {
+function withoutOtherSites(error: unknown, { session, parameters }: ActionContext): unknown {
   return error instanceof UnknownSite && session.operator.siteNames ? new UnknownSite(parameters.site ?? "") : error;
 }
 
@@ -108,10 +108,10 @@ function withoutOtherSites(error: unknown, { session, parameters }: Call): unkno
  * Runs an action once for each `Idempotency-Key`. For a repeated request, returns the first response.
  * @throws ProblemError `not-found` if the operator may no longer manage the site of the response
  */
-async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Promise<AdminContent> {
+async function runIdempotent(call: ActionContext, key: string, run: ActionHandler, repeats: IdempotentResponses): Promise<AdminContent> {
   const { operator } = call.session;
-  const attempt = { operator: operator.ID, key, request: await identityOf(call.request) };
-  const { content, site } = await repeats.once(attempt, async () => {
+  const attempt = { operator: operator.ID, key, request: await requestFingerprint(call.request) };
+  const { content, site } = await repeats.respondOnce(attempt, async () => {
     let used: SiteRecord | undefined;
     const site = async () => {
       used = await call.site();
@@ -120,33 +120,33 @@ async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Pro
     return { content: await toContent(await run({ ...call, site }), call), site: used?.ID };
   });
   // Check the ID of the site that the action used, not the name in the path: the site may have been renamed, or removed by this request.
-  if (site !== undefined && !mayManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
+  if (site !== undefined && !canManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
   return content;
 }
 
 /** Returns a text that is the same for two requests only if method, target, content and the header fields that matter are the same. */
-async function identityOf(request: WireRequest): Promise<string> {
+async function requestFingerprint(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
   const body = Bun.SHA256.hash((await request.body()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 
 /** Creates the context of an action. @throws ProblemError `unauthorized`, or `conflict` or `bad-request` if the page belongs to another operator */
-async function toCall(exchange: AdminExchange, dependencies: ActionDependencies): Promise<Call> {
+async function createActionContext(context: AdminRequestContext, dependencies: ActionDependencies): Promise<ActionContext> {
   const { engine } = dependencies;
-  const session = await sessionOf(exchange.request, dependencies);
-  requireOwnPage(exchange.request, session.operator);
+  const session = await requireSession(context.request, dependencies);
+  requireOwnPage(context.request, session.operator);
   const run = randomText(8);
-  const acting = actingAs(engine, `console:${session.operator.Name}`, run);
+  const acting = withActor(engine, `console:${session.operator.Name}`, run);
   return {
     ...dependencies,
-    ...exchange,
+    ...context,
     engine: acting,
     run,
     session,
-    site: () => siteOf(engine, session, exchange.parameters.site ?? ""),
+    site: () => siteOf(engine, session, context.parameters.site ?? ""),
     sites: async () => managedSites(session.operator, await listSites(engine)),
-    input: () => readJsonObject(exchange.request),
+    input: () => readJsonObject(context.request),
   };
 }
 
@@ -157,7 +157,7 @@ async function siteOf(engine: Engine, { operator }: Session, name: string): Prom
   if (siteNames && !siteNames.includes(name)) throw new UnknownSite(name);
   const site = await findSite(engine, name);
   // Check the ID too, because another site may have just received this name.
-  if (!mayManage(operator, site.ID)) throw new UnknownSite(name);
+  if (!canManage(operator, site.ID)) throw new UnknownSite(name);
   return site;
 }
 
@@ -169,7 +169,7 @@ const compress = promisify(gzip);
  */
 const longResponse = 16_000;
 
-async function toContent(result: object | FileContent, { request }: AdminExchange): Promise<AdminContent> {
+async function toContent(result: object | FileContent, { request }: AdminRequestContext): Promise<AdminContent> {
   if ("isFile" in result) return result;
   const body = JSON.stringify(result);
   const headers = { "Content-Type": "application/json" };

@@ -16,7 +16,7 @@ const loadOnce = once(loadScript);
 /** Creates the routes of the console. @param load loads the script; by default the script of this program */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
-    ["/", { GET: async () => toPage(await soon(load().then(({ digest }) => digest))) }],
+    ["/", { GET: async () => toPage(await withMaxWait(load().then(({ digest }) => digest))) }],
     ["/console.js", { GET: async ({ request, query }) => toScriptResponse(request, await load(), query.size > 0) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
@@ -31,12 +31,12 @@ const icon =
   );
 
 /** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes about 600 ms. */
-const maxWait = 200;
+const maxWaitMs = 200;
 
 /** Returns the value, or undefined if it takes longer than `maxWaitMs`. */
-async function soon<T>(value: Promise<T>): Promise<T | undefined> {
+async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), maxWait);
+  const timer = setTimeout(() => resolve(undefined), maxWaitMs);
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
 }
 
@@ -114,13 +114,13 @@ export interface ConsoleScript {
  * @throws AggregateError with the errors in the source of a checkout, or Error about the licence of a package
  */
 export function loadScript(): Promise<ConsoleScript> {
-  return existsSync(consoleEntry) ? madeScript() : containedScript();
+  return existsSync(consoleEntry) ? buildScript() : readBundledScript();
 }
 
 /** Options for fast compression. The best compression would take seconds, too long for the first page. */
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
-async function madeScript(): Promise<ConsoleScript> {
+async function buildScript(): Promise<ConsoleScript> {
   const { script, notices } = await buildConsole();
   const bytes = Buffer.from(script);
   return createConsoleScript(
@@ -131,7 +131,7 @@ async function madeScript(): Promise<ConsoleScript> {
   );
 }
 
-async function containedScript(): Promise<ConsoleScript> {
+async function readBundledScript(): Promise<ConsoleScript> {
   const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
   const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
   const bytes = await Bun.file(file).bytes();

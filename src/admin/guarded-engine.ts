@@ -2,10 +2,10 @@
 // checked again before each transaction.
 
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { type ListedOperator, mayManage, operatorOf } from "../operator/operators.ts";
-import type { Call } from "./action-routes.ts";
-import { currentSystem, sessionOf } from "./session.ts";
+import { ProblemError } from "../model/errors.ts";
+import { type ListedOperator, canManage, operatorOf } from "../operator/operators.ts";
+import type { ActionContext } from "./action-routes.ts";
+import { readCurrentSystemRecords, requireSession } from "./session.ts";
 
 /** An import or undo that an operator has started. Its members may change: they are read before each transaction. */
 interface Started {
@@ -19,40 +19,40 @@ interface Started {
  * Wraps the engine of `call` for an import or undo. Before each transaction, requires that the operator still exists, may manage the site, and
  * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
-export function guardedEngine(call: Call, what: "import" | "undo", started: Started): Engine {
+export function withImportAuthorization(call: ActionContext, what: "import" | "undo", started: Started): Engine {
   const { engine } = call;
   return {
     ...engine,
     async commit(intents, atomic) {
-      await requireStill(call, what, started);
+      await requireStillAuthorized(call, what, started);
       return engine.commit(intents, atomic);
     },
-    async commitTogether(batches, onOutcomes) {
-      await requireStill(call, what, started);
-      return engine.commitTogether(batches, onOutcomes);
+    async commitAtomically(batches, onOutcomes) {
+      await requireStillAuthorized(call, what, started);
+      return engine.commitAtomically(batches, onOutcomes);
     },
   };
 }
 
 /** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */
-async function requireStill(call: Call, what: string, started: Started): Promise<void> {
+async function requireStillAuthorized(call: ActionContext, what: string, started: Started): Promise<void> {
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
-  if (operator && mayManage(operator, started.site)) return;
+  if (operator && canManage(operator, started.site)) return;
   const reason = operator ? "may no longer manage this shop" : "was signed out or removed";
-  throw new Refusal("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${reason}`);
+  throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${reason}`);
 }
 
-async function operatorOfSession(call: Call): Promise<ListedOperator | undefined> {
+async function operatorOfSession(call: ActionContext): Promise<ListedOperator | undefined> {
   try {
-    return (await sessionOf(call.request, call)).operator;
+    return (await requireSession(call.request, call)).operator;
   } catch (error) {
-    if (error instanceof Refusal && error.code === "unauthorized") return undefined;
+    if (error instanceof ProblemError && error.code === "unauthorized") return undefined;
     throw error;
   }
 }
 
-async function currentOperator({ session, snapshots }: Call): Promise<ListedOperator | undefined> {
-  return operatorOf(await currentSystem(snapshots), session.operator.ID);
+async function currentOperator({ session, snapshots }: ActionContext): Promise<ListedOperator | undefined> {
+  return operatorOf(await readCurrentSystemRecords(snapshots), session.operator.ID);
 }

@@ -4,9 +4,9 @@
 import type { Logger } from "pino";
 import { statusOf, unreadableCodes } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { createLogLimit, type LogLimit } from "../lib/logging.ts";
+import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError, type RequestHeaders } from "../wire/request-header.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
@@ -20,14 +20,14 @@ export interface AdminContent {
 }
 
 /** The context of one request. */
-export interface AdminExchange {
+export interface AdminRequestContext {
   readonly request: WireRequest;
   readonly query: URLSearchParams;
   /** The segments of the path that the client chose, by their names in the route's pattern. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-type Respond = (exchange: AdminExchange) => Promise<AdminContent>;
+type Respond = (context: AdminRequestContext) => Promise<AdminContent>;
 
 /** An endpoint of the admin listener: a function for each method, in the order of `Allow`. HEAD uses the function of GET. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
@@ -48,7 +48,7 @@ export class AdminHandler implements Handler {
   readonly #router: Router<AdminRoute>;
   readonly #isAllowed: (host: string | null) => boolean;
   readonly #log: Logger;
-  readonly #logLimit: LogLimit;
+  readonly #logLimit: LogRateLimiter;
 
   constructor(
     routes: AdminRoutes,
@@ -58,7 +58,7 @@ export class AdminHandler implements Handler {
     this.#router = new Router(routes);
     this.#isAllowed = isAllowed;
     this.#log = log;
-    this.#logLimit = createLogLimit(now);
+    this.#logLimit = createLogRateLimiter(now);
   }
 
   async respond(request: WireRequest): Promise<WireResponse> {
@@ -70,11 +70,11 @@ export class AdminHandler implements Handler {
     }
   }
 
-  respondUnreadable(error: unknown): WireResponse {
+  respondToUnreadable(error: unknown): WireResponse {
     return this.#toProblem(randomText(12), error);
   }
 
-  note(incident: Incident, reason?: string): void {
+  logIncident(incident: Incident, reason?: string): void {
     this.#logLimit(incident, (suppressed) => this.#log.warn({ reason, suppressed }, `admin listener: ${incident}`));
   }
 
@@ -83,11 +83,11 @@ export class AdminHandler implements Handler {
     const { method, target, headers } = request;
     if (!this.#isAllowed(headers.get("host"))) {
       const detail = "this hostname is not allowed here; use `localhost` or an IP address, or add it with --admin-host";
-      throw new Refusal("wrong-site", detail);
+      throw new ProblemError("wrong-site", detail);
     }
     const [path = "", query = ""] = splitAt(target, "?");
     const found = this.#router.find(path);
-    if (!found) throw new Refusal("not-found", "there is nothing at this path");
+    if (!found) throw new ProblemError("not-found", "there is nothing at this path");
     const { route, parameters } = found;
     const name = method === "HEAD" ? "GET" : method;
     // Look for an own property, because a method may be any token, for example `constructor`.
@@ -98,27 +98,27 @@ export class AdminHandler implements Handler {
   }
 
   #toProblem(id: string, error: unknown, asPage = false): WireResponse {
-    const { code, message, faults, headers, retryAfter } = this.#toRefusal(id, error);
+    const { code, message, fieldErrors, headers, retryAfterSeconds } = this.#toProblemError(id, error);
     const status = statusOf(code);
-    const more = { ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }), ...headers };
+    const more = { ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }), ...headers };
     if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), more));
     const problem = { status, detail: message, instance: id, code };
-    const body = JSON.stringify(faults.length > 0 ? { ...problem, errors: faults } : problem);
+    const body = JSON.stringify(fieldErrors.length > 0 ? { ...problem, errors: fieldErrors } : problem);
     return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...more } });
   }
 
-  #toRefusal(id: string, error: unknown): Refusal {
-    if (error instanceof Refusal) return error;
-    if (error instanceof RequestError) return new Refusal(unreadableCodes[error.reason], error.message);
+  #toProblemError(id: string, error: unknown): ProblemError {
+    if (error instanceof ProblemError) return error;
+    if (error instanceof RequestError) return new ProblemError(unreadableCodes[error.reason], error.message);
     this.#log.error({ request: id, err: error }, "a request of the admin listener failed");
-    return new Refusal("internal", `the server's log has the details of the request ${id}`);
+    return new ProblemError("internal", `the server's log has the details of the request ${id}`);
   }
 }
 
-function wrongMethod(method: string, route: AdminRoute): Refusal {
+function wrongMethod(method: string, route: AdminRoute): ProblemError {
   const methods = Object.keys(route).flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
   const allow = { headers: { Allow: methods.join(", ") } };
-  return new Refusal("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
+  return new ProblemError("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
 }
 
 function splitAt(text: string, mark: string): [before: string, after: string] {
@@ -201,7 +201,7 @@ function requireSameOrigin(headers: RequestHeaders): void {
   const url = origin === null ? null : URL.parse(origin);
   const host = URL.parse(`${url?.protocol}//${headers.get("host")}`)?.host;
   if (url && /^https?:$/.test(url.protocol) && url.origin === origin && url.host === host) return;
-  throw new Refusal(
+  throw new ProblemError(
     "forbidden",
     "a change must come from a page of this address: send `Origin` with the scheme and host of the request; a proxy must pass on `Host`",
   );

@@ -2,11 +2,11 @@
 // and the action does not run twice. Responses are kept in memory only, because they may contain secrets that are stored nowhere, such as a new
 // API key.
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { AdminContent } from "./handler.ts";
 
 /** The identity of a request that the client may repeat. */
-interface Attempt {
+interface RepeatableRequest {
   /** ID of the operator; no ID is used twice. The session is not part of the identity: an operator can repeat a request after a new sign-in. */
   readonly operator: number;
   /** The `Idempotency-Key`. */
@@ -22,12 +22,12 @@ interface RepeatableResponse {
   readonly site: number | undefined;
 }
 
-interface Remembered extends Omit<Attempt, "key"> {
+interface KeptResponse extends Omit<RepeatableRequest, "key"> {
   readonly response: Promise<RepeatableResponse>;
   /** Time of the request, in milliseconds since 1970. */
   readonly at: number;
   /** Whether the response is still being made. */
-  isUnderWay: boolean;
+  isPending: boolean;
 }
 
 /** Maximum number of kept responses: of all operators, and of one operator. */
@@ -36,11 +36,11 @@ const maxOfOperator = 100;
 /** Maximum length of a kept response, in characters or bytes. A longer response is a report; a repeated request makes it again. */
 const maxLength = 64 * 1024;
 /** Milliseconds for which a response is kept. */
-const lifetime = 10 * 60_000;
+const responseLifetimeMs = 10 * 60_000;
 
-export class Repeats {
+export class IdempotentResponses {
   /** Kept responses by operator and `Idempotency-Key`, the oldest first. */
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #remembered = new Map<string, KeptResponse>();
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -53,27 +53,27 @@ export class Repeats {
    * @param respond runs the action and returns its response
    * @throws ProblemError `bad-request`, `idempotency-key-reused`, and every error that `respond` throws
    */
-  once(attempt: Attempt, respond: () => Promise<RepeatableResponse>): Promise<RepeatableResponse> {
+  respondOnce(attempt: RepeatableRequest, respond: () => Promise<RepeatableResponse>): Promise<RepeatableResponse> {
     if (!/^[\x20-\x7e]{1,255}$/.test(attempt.key))
-      throw new Refusal("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
+      throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
     this.#removeOld();
     const found = this.#remembered.get(nameOf(attempt));
     if (!found) {
-      this.#makeRoom(attempt.operator);
+      this.#evictOldest(attempt.operator);
       return this.#remember(attempt, respond());
     }
     if (found.request === attempt.request) return found.response;
-    throw new Refusal("idempotency-key-reused", "the Idempotency-Key was used for another request");
+    throw new ProblemError("idempotency-key-reused", "the Idempotency-Key was used for another request");
   }
 
-  #remember(attempt: Attempt, response: Promise<RepeatableResponse>): Promise<RepeatableResponse> {
+  #remember(attempt: RepeatableRequest, response: Promise<RepeatableResponse>): Promise<RepeatableResponse> {
     const name = nameOf(attempt);
     const { operator, request } = attempt;
-    const remembered = { operator, request, response, at: this.#now(), isUnderWay: true };
+    const remembered = { operator, request, response, at: this.#now(), isPending: true };
     this.#remembered.set(name, remembered);
     response.then(
       ({ content: { body } }) => {
-        remembered.isUnderWay = false;
+        remembered.isPending = false;
         if (!isShort(body)) this.#remembered.delete(name);
       },
       () => this.#remembered.delete(name),
@@ -82,23 +82,23 @@ export class Repeats {
   }
 
   #removeOld(): void {
-    for (const [name, { at, isUnderWay }] of this.#remembered)
-      if (!isUnderWay && at <= this.#now() - lifetime) this.#remembered.delete(name);
+    for (const [name, { at, isPending }] of this.#remembered)
+      if (!isPending && at <= this.#now() - responseLifetimeMs) this.#remembered.delete(name);
   }
 
   /** Evicts the oldest response when a limit is reached. A pending response is never evicted: its action would run twice. */
-  #makeRoom(operator: number): void {
+  #evictOldest(operator: number): void {
     const own = [...this.#remembered].filter(([, one]) => one.operator === operator);
     const crowd = own.length >= maxOfOperator ? own : this.#remembered.size >= maxRemembered ? this.#remembered : [];
-    for (const [name, { isUnderWay }] of crowd) {
-      if (isUnderWay) continue;
+    for (const [name, { isPending }] of crowd) {
+      if (isPending) continue;
       this.#remembered.delete(name);
       return;
     }
   }
 }
 
-function nameOf({ operator, key }: Attempt): string {
+function nameOf({ operator, key }: RepeatableRequest): string {
   return `${operator}\n${key}`;
 }
 

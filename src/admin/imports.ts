@@ -3,12 +3,12 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isRunning } from "../lib/operating-system.ts";
+import { isProcessRunning } from "../lib/operating-system.ts";
 import { randomText } from "../lib/text.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/import-job.ts";
-import { accessing } from "../operator/output.ts";
+import { withFileErrors } from "../operator/output.ts";
 
 /** Result of undoing an import: the number of records. */
 interface UndoneImport {
@@ -19,7 +19,7 @@ interface UndoneImport {
 }
 
 /** An import of an operator into a site. */
-export interface BegunImport {
+export interface OpenImport {
   readonly id: string;
   /** ID of the operator, because another operator may get the name later. */
   readonly operator: number;
@@ -35,25 +35,25 @@ export interface BegunImport {
   /** Whether the import continues after the session in which it was started has ended. */
   outlivesSession: boolean;
   /** Time of the last request for the import, in milliseconds since 1970. */
-  usedAt: number;
+  lastRequestedAt: number;
 }
 
 /** Maximum number of imports of one operator, and of all operators. */
 const maxOfOperator = 4;
 const maxImports = 32;
 /** Maximum number of dry runs and imports that run at once. Each keeps in memory what identifies the records of its site. */
-const maxBusy = 2;
+const maxRunningJobs = 2;
 /** Maximum bytes of one file, and of all files together. */
 const maxSize = 256 * 1024 * 1024;
 const maxTotalSize = 1024 * 1024 * 1024;
 /** Milliseconds without a request after which an import is removed. */
-const lifetime = 60 * 60_000;
+const unusedLifetimeMs = 60 * 60_000;
 /** Milliseconds between two searches for unused imports. */
-const sweepInterval = 60_000;
+const sweepIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
 export class Imports {
-  readonly #imports = new Map<string, BegunImport>();
+  readonly #imports = new Map<string, OpenImport>();
   readonly #now: () => number;
   readonly #onError: (error: unknown) => void;
   #folder: string | undefined;
@@ -66,14 +66,14 @@ export class Imports {
   }
 
   /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
-  begin(operator: number, site: number, resource: Resource, name: string): BegunImport {
+  openImport(operator: number, site: number, resource: Resource, name: string): OpenImport {
     this.#makeRoom(operator);
     const id = randomText(16);
-    const job = accessing(
+    const job = withFileErrors(
       "no file can be stored",
       () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
     );
-    const begun: BegunImport = {
+    const begun: OpenImport = {
       id,
       operator,
       site,
@@ -82,34 +82,34 @@ export class Imports {
       run: undefined,
       undone: undefined,
       outlivesSession: false,
-      usedAt: this.#now(),
+      lastRequestedAt: this.#now(),
     };
     this.#imports.set(id, begun);
     return begun;
   }
 
   /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
-  find(operator: number, site: number, id: string): BegunImport {
+  find(operator: number, site: number, id: string): OpenImport {
     const found = this.#imports.get(id);
     if (found?.operator !== operator || found.site !== site)
-      throw new Refusal("not-found", "there is no such import; it may have ended");
-    found.usedAt = this.#now();
+      throw new ProblemError("not-found", "there is no such import; it may have ended");
+    found.lastRequestedAt = this.#now();
     return found;
   }
 
   /** Lists the imports of an operator into a site, the latest first. */
-  list(operator: number, site: number): BegunImport[] {
+  list(operator: number, site: number): OpenImport[] {
     return [...this.#imports.values()].filter((one) => one.operator === operator && one.site === site).reverse();
   }
 
   /** Adds a part of the file. @param number of the part, from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
-  add({ job }: BegunImport, number: number, bytes: Uint8Array): void {
-    if (job.state !== "new" || job.progress.rows > 0) throw new Refusal("conflict", "the file is in use already");
+  add({ job }: OpenImport, number: number, bytes: Uint8Array): void {
+    if (job.state !== "new" || job.progress.rows > 0) throw new ProblemError("conflict", "the file is in use already");
     if (job.upload.size + bytes.length > maxSize)
-      throw new Refusal("too-large", `a file may have at most ${maxSize / 1024 ** 2} MiB`);
+      throw new ProblemError("too-large", `a file may have at most ${maxSize / 1024 ** 2} MiB`);
     let total = bytes.length;
     for (const one of this.#imports.values()) total += one.job.upload.size;
-    if (total > maxTotalSize) throw new Refusal("unavailable", "the files of all imports together are too large");
+    if (total > maxTotalSize) throw new ProblemError("unavailable", "the files of all imports together are too large");
     job.upload.add(number, bytes);
   }
 
@@ -118,21 +118,21 @@ export class Imports {
    * @param begun the import to run; undefined for a dry run. Two imports that run into one site at once would not find each other's records
    * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `begun`
    */
-  requireIdle(begun?: BegunImport): void {
+  requireFreeCapacity(begun?: OpenImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
     if (busy.some(({ site, job }) => job.state === "running" && site === begun?.site))
-      throw new Refusal("conflict", "another import into this shop is running; wait until it has ended");
-    if (busy.length < maxBusy) return;
-    throw new Refusal("too-many-requests", "other imports are running; try again in a moment", { retryAfter: 5 });
+      throw new ProblemError("conflict", "another import into this shop is running; wait until it has ended");
+    if (busy.length < maxRunningJobs) return;
+    throw new ProblemError("too-many-requests", "other imports are running; try again in a moment", { retryAfterSeconds: 5 });
   }
 
   /** Saves the result of an undo in the import that it undid, if that import still exists. @param run the run ID of the import */
-  noteUndone(site: number, run: string, undone: UndoneImport): void {
+  markUndone(site: number, run: string, undone: UndoneImport): void {
     for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
   }
 
   /** Stops an import and removes its files. */
-  async remove({ id, job }: BegunImport): Promise<void> {
+  async remove({ id, job }: OpenImport): Promise<void> {
     this.#imports.delete(id);
     await job.remove();
   }
@@ -141,7 +141,7 @@ export class Imports {
    * Removes the imports of an operator who signs out or was signed out, except running imports. A running import continues if the operator signed
    * out in one browser only. If the operator signed out everywhere, its next batch is rejected (guarded-engine.ts).
    */
-  async leave(operator: number, isEverywhere: boolean): Promise<void> {
+  async endImportsOf(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {
       if (one.operator !== operator) continue;
       if (one.job.state !== "running") await this.remove(one);
@@ -164,8 +164,8 @@ export class Imports {
   #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
-    const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.usedAt - other.usedAt);
-    if (!left) throw new Refusal("too-many-requests", "there are too many imports; end one first, or try again later");
+    const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.lastRequestedAt - other.lastRequestedAt);
+    if (!left) throw new ProblemError("too-many-requests", "there are too many imports; end one first, or try again later");
     this.remove(left).catch(this.#onError);
   }
 
@@ -173,14 +173,14 @@ export class Imports {
     if (this.#folder) return this.#folder;
     removeStaleFolders(this.#now());
     this.#folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
-    this.#timer = setInterval(() => this.#sweep().catch(this.#onError), sweepInterval);
+    this.#timer = setInterval(() => this.#removeUnused().catch(this.#onError), sweepIntervalMs);
     this.#timer.unref();
     return this.#folder;
   }
 
-  async #sweep(): Promise<void> {
+  async #removeUnused(): Promise<void> {
     for (const one of [...this.#imports.values()])
-      if (!one.job.isBusy && one.usedAt < this.#now() - lifetime) await this.remove(one);
+      if (!one.job.isBusy && one.lastRequestedAt < this.#now() - unusedLifetimeMs) await this.remove(one);
   }
 }
 
@@ -191,10 +191,10 @@ export class Imports {
 function removeStaleFolders(now: number): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = new RegExp(`^${folderPrefix}([0-9]+)-`).exec(name)?.[1];
-    if (pid === undefined || isRunning(Number(pid))) continue;
+    if (pid === undefined || isProcessRunning(Number(pid))) continue;
     const folder = join(tmpdir(), name);
     const found = statSync(folder, { throwIfNoEntry: false });
     if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
-    if (found.mtimeMs < now - lifetime) rmSync(folder, { recursive: true, force: true });
+    if (found.mtimeMs < now - unusedLifetimeMs) rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 // Reads the body of a request, a JSON object, and its members; limits the bodies that are awaited.
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
 /**
@@ -11,18 +11,18 @@ import type { WireRequest } from "../wire/request.ts";
 export async function readJsonObject(request: WireRequest, maxBytes?: number): Promise<object> {
   const value = await readJson(request, maxBytes);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw new Refusal("bad-request", "the body must be a JSON object");
+  throw new ProblemError("bad-request", "the body must be a JSON object");
 }
 
 async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
-  if (type !== "application/json") throw new Refusal("unsupported-media-type", "send the body as application/json");
+  if (type !== "application/json") throw new ProblemError("unsupported-media-type", "send the body as application/json");
   const { view } = await request.body(maxBytes);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));
   } catch (error) {
-    throw new Refusal("bad-request", "the body is not JSON", { cause: error });
+    throw new ProblemError("bad-request", "the body is not JSON", { cause: error });
   }
 }
 
@@ -30,7 +30,7 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
 export function readText(input: unknown, name: string): string {
   const value = Object(input)[name];
   if (typeof value === "string") return value;
-  throw new Refusal("bad-request", `\`${name}\` must be a string`);
+  throw new ProblemError("bad-request", `\`${name}\` must be a string`);
 }
 
 /** Returns a member that may be a string; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
@@ -46,14 +46,14 @@ export function readTexts(input: unknown, name: string): readonly string[] | und
   const value = Object(input)[name];
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.length <= maxTexts && value.every((item) => typeof item === "string")) return value;
-  throw new Refusal("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
+  throw new ProblemError("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
 }
 
 /** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function readBoolean(input: unknown, name: string): boolean | undefined {
   const value = Object(input)[name];
   if (value === undefined || typeof value === "boolean") return value;
-  throw new Refusal("bad-request", `\`${name}\` must be true or false`);
+  throw new ProblemError("bad-request", `\`${name}\` must be true or false`);
 }
 
 // Limits the bodies that have not arrived yet, because each uses one of the listener's few connections.
@@ -74,17 +74,17 @@ export class ArrivingBodies {
       // The response discards the body. Catch its error here, because nobody else awaits it.
       body.catch(() => {});
       const detail = `${count} requests of this operator are being sent already; try again when they have arrived`;
-      throw new Refusal("too-many-requests", detail, { retryAfter: 5 });
+      throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: 5 });
     }
     this.#counts.set(operator, count + 1);
     try {
       await body;
     } finally {
-      this.#leave(operator);
+      this.#release(operator);
     }
   }
 
-  #leave(operator: number): void {
+  #release(operator: number): void {
     const left = (this.#counts.get(operator) ?? 1) - 1;
     if (left > 0) this.#counts.set(operator, left);
     else this.#counts.delete(operator);
@@ -94,7 +94,7 @@ export class ArrivingBodies {
 // Limits the sign-in requests that have not arrived yet, because each uses one of the listener's few connections, and their clients are unknown.
 
 /** Maximum milliseconds until the body of a sign-in request arrives. */
-const maxWait = 1000;
+const maxBodyWaitMs = 1000;
 
 /** Maximum number of bodies that are awaited at once. Nearly all sign-in requests arrive with their body, and so do not wait. */
 const maxAwaited = 16;
@@ -108,13 +108,13 @@ export class SignInBodies {
    * Waits for a body for at most a second, and only until 16 newer bodies are awaited.
    * @throws ProblemError `request-timeout`, or the error of `body`
    */
-  async inTime<T>(body: Promise<T>): Promise<T> {
+  async withBodyTimeout<T>(body: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const end = () => {
       this.#ends.delete(end);
-      reject(new Refusal("request-timeout", "the request did not arrive in time"));
+      reject(new ProblemError("request-timeout", "the request did not arrive in time"));
     };
-    const timer = setTimeout(end, maxWait);
+    const timer = setTimeout(end, maxBodyWaitMs);
     this.#ends.add(end);
     const [longest] = this.#ends;
     if (this.#ends.size > maxAwaited) longest?.();

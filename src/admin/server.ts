@@ -5,7 +5,7 @@
 
 import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
-import { coalesced } from "../lib/concurrency.ts";
+import { coalesceCalls } from "../lib/concurrency.ts";
 import { type MetricsSample, metricsLibrary, metricsType, toMetricsText } from "../lib/metrics.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
@@ -31,7 +31,7 @@ interface AdminDependencies extends ActionDependencies {
 }
 
 /** Limits for a listener with few clients: seconds, bytes, connections, bytes. */
-const limits = { idleTimeout: 30, maxBodyBytes: 1024 * 1024, connections: 128, memory: 64 * 1024 * 1024 };
+const limits = { idleTimeoutSeconds: 30, maxBodyBytes: 1024 * 1024, connections: 128, memory: 64 * 1024 * 1024 };
 
 /** Opens the admin listener. @throws Error if the port is in use or the certificate is invalid */
 export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies: AdminDependencies): Listener {
@@ -59,7 +59,7 @@ function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHist
   return new Map([
     metricsRoute(dependencies.samples),
     ...consoleRoutes(dependencies.loadScript),
-    ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.leave(operator, isEverywhere)),
+    ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.endImportsOf(operator, isEverywhere)),
     ...toRoutes(allActions(traffic, imports), dependencies),
   ]);
 }
@@ -85,6 +85,6 @@ const plain = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
   // Scrapes at the same time share one result, because each scrape takes some milliseconds of every worker.
-  const text = coalesced(async () => toMetricsText(await samples()));
+  const text = coalesceCalls(async () => toMetricsText(await samples()));
   return ["/metrics", { GET: async () => ({ headers: { "Content-Type": metricsType }, body: await text() }) }];
 }

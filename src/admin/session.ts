@@ -1,23 +1,23 @@
 // Signs operators in to the console and out again (contract section 13). The session is a cookie that browsers send only for requests of this
 // listener's own pages.
 
-import { Buckets, type Limit } from "../lib/token-buckets.ts";
+import { TokenBuckets, type Limit } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import {
-  beginSession,
-  endSession,
+  signIn,
+  signOutSession,
   findSession,
   type ListedOperator,
   type OperatorRecord,
   operatorOfLink,
-  sessionLifetime,
+  sessionLifetimeMs,
   signOutEverywhere,
 } from "../operator/operators.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { Snapshots } from "../store/reads/site-views.ts";
-import { type System, systemOf } from "../system/system-changes.ts";
+import type { SiteViews } from "../store/reads/site-views.ts";
+import { type SystemRecords, systemOf } from "../system/system-changes.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
@@ -32,13 +32,13 @@ export interface Session {
 
 export interface SessionDependencies {
   readonly engine: Engine;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SiteViews;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Limit of failed sign-ins, for all clients together. It only limits the work, because a link is too long to be guessed. */
-const failures: Limit = { rate: 0.2, burst: 20 };
+const failures: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 
 /** Maximum bytes in the body of a sign-in request. */
 const maxBody = 512;
@@ -47,7 +47,7 @@ const maxBody = 512;
 interface SessionContext extends SessionDependencies {
   /** Called with the ID of an operator who signs out in one browser (`isEverywhere` false) or everywhere. */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
-  readonly buckets: Buckets<"sign-in">;
+  readonly buckets: TokenBuckets<"sign-in">;
   readonly bodies: SignInBodies;
 }
 
@@ -56,21 +56,21 @@ export function sessionRoutes(
   dependencies: SessionDependencies,
   onSignOut: SessionContext["onSignOut"],
 ): [path: string, route: AdminRoute][] {
-  const context = { ...dependencies, onSignOut, buckets: new Buckets<"sign-in">(), bodies: new SignInBodies() };
+  const context = { ...dependencies, onSignOut, buckets: new TokenBuckets<"sign-in">(), bodies: new SignInBodies() };
   return [
     [
       "/operator/session",
       {
         // Without a session, respond with 200 instead of 401, because browsers report a 401 as an error of the page.
-        GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
-        POST: ({ request }) => signIn(request, context),
+        GET: async ({ request }) => toShown(await findRequestSession(request, dependencies)),
+        POST: ({ request }) => respondToSignIn(request, context),
         async DELETE({ request }) {
-          const session = await findOwn(request, dependencies);
+          const session = await findRequestSession(request, dependencies);
           if (session) {
             requireOwnPage(request, session.operator);
             await endOwn(request, session, context);
           }
-          return ended(request);
+          return signedOutResponse(request);
         },
       },
     ],
@@ -78,11 +78,11 @@ export function sessionRoutes(
       "/operator/sessions",
       {
         async DELETE({ request }) {
-          const { operator } = await sessionOf(request, dependencies);
+          const { operator } = await requireSession(request, dependencies);
           requireOwnPage(request, operator);
           await signOutEverywhere(dependencies.engine, operator.Name);
           await onSignOut(operator.ID, true);
-          return ended(request);
+          return signedOutResponse(request);
         },
       },
     ],
@@ -90,17 +90,17 @@ export function sessionRoutes(
 }
 
 /** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
-async function signIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
+async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
-  const input = await bodies.inTime(readJsonObject(request, maxBody));
+  const input = await bodies.withBodyTimeout(readJsonObject(request, maxBody));
   const link = readText(input, "link");
-  const present = await findOwn(request, context);
-  const { secret, ...session } = await limited(buckets, now(), async () => {
+  const present = await findRequestSession(request, context);
+  const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {
     if (present) await requireAgreed(present, link, input, context);
-    return beginSession(engine, link, now());
+    return signIn(engine, link, now());
   });
   if (present && present.operator.ID !== session.operator.ID) await endOwn(request, present, context);
-  return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
+  return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetimeMs));
 }
 
 /** Ends the sessions in the cookies of a request. */
@@ -111,14 +111,14 @@ async function endOwn(
 ): Promise<void> {
   // Call `onSignOut` before the session ends, because a running import checks the session until it is marked to outlive it.
   await onSignOut(operator.ID, false);
-  for (const secret of secretsIn(headers)) await endSession(engine, secret);
+  for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
 }
 
 /** Returns the session of a request. @throws ProblemError `unauthorized` if the request has no session that is valid now */
-export async function sessionOf(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
-  const session = await findOwn(request, dependencies);
+export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
+  const session = await findRequestSession(request, dependencies);
   if (session) return session;
-  throw new Refusal("unauthorized", "sign in with a link that `storefront operator link` prints");
+  throw new ProblemError("unauthorized", "sign in with a link that `storefront operator link` prints");
 }
 
 /**
@@ -134,7 +134,7 @@ async function requireAgreed(
 ): Promise<void> {
   const other = await operatorOfLink(engine, link, now());
   if (other.ID === operator.ID || Object(input).insteadOf === operator.ID) return;
-  throw new Refusal(
+  throw new ProblemError(
     "conflict",
     `this browser is signed in as ${operator.Name}, and the link signs in as ${other.Name}`,
     toOperatorHeader(operator),
@@ -142,12 +142,12 @@ async function requireAgreed(
 }
 
 /** Returns the valid session in the cookies of a request, if any. */
-async function findOwn(
+async function findRequestSession(
   { headers }: WireRequest,
   { engine, snapshots, now }: SessionDependencies,
 ): Promise<Session | undefined> {
-  const secrets = secretsIn(headers);
-  const system = secrets.length > 0 ? await currentSystem(snapshots) : undefined;
+  const secrets = sessionSecretsIn(headers);
+  const system = secrets.length > 0 ? await readCurrentSystemRecords(snapshots) : undefined;
   for (const secret of secrets) {
     const session = system && (await findSession(engine, system, secret, now()));
     if (session) return session;
@@ -156,19 +156,19 @@ async function findOwn(
 }
 
 /** Reads the records of the system site, up to date. */
-export async function currentSystem(snapshots: Snapshots): Promise<Pick<System, "records">> {
-  return systemOf((await snapshots.fresh(systemSite)) as Snapshot);
+export async function readCurrentSystemRecords(snapshots: SiteViews): Promise<Pick<SystemRecords, "records">> {
+  return systemOf((await snapshots.getUpToDate(systemSite)) as Snapshot);
 }
 
 /** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
-async function limited<T>(buckets: Buckets<"sign-in">, now: number, attempt: () => Promise<T>): Promise<T> {
+async function limitFailedSignIns<T>(buckets: TokenBuckets<"sign-in">, now: number, attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== "unauthorized") throw error;
-    if (buckets.take("sign-in", failures, now) !== undefined) throw error;
-    throw new Refusal("too-many-requests", "too many attempts to sign in failed; try again in a minute", {
-      retryAfter: 60,
+    if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
+    if (buckets.consumeToken("sign-in", failures, now) !== undefined) throw error;
+    throw new ProblemError("too-many-requests", "too many attempts to sign in failed; try again in a minute", {
+      retryAfterSeconds: 60,
     });
   }
 }
@@ -188,7 +188,7 @@ function withCookie({ headers, ...content }: AdminContent, cookie: string): Admi
   return { ...content, headers: { ...headers, "Set-Cookie": cookie } };
 }
 
-function ended({ headers }: WireRequest): AdminContent {
+function signedOutResponse({ headers }: WireRequest): AdminContent {
   return { status: 204, body: null, headers: { "Set-Cookie": toCookie(headers, "", 0) } };
 }
 
@@ -209,7 +209,7 @@ function toCookie(headers: RequestHeaders, value: string, lifetime: number): str
 const maxCookies = 4;
 
 /** Returns the secrets in the cookies of this name. There may be several: another server of this host can add cookies (RFC 6265 section 8.6). */
-function secretsIn(headers: RequestHeaders): string[] {
+function sessionSecretsIn(headers: RequestHeaders): string[] {
   const beginning = `${cookieName(headers)}=`;
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
   const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));
@@ -232,12 +232,12 @@ export function requireOwnPage({ method, headers }: WireRequest, operator: Opera
   if (shown === String(operator.ID)) return;
   if (shown === null) {
     if (method === "GET" || method === "HEAD") return;
-    throw new Refusal(
+    throw new ProblemError(
       "bad-request",
       `a change must say whose page it is: send \`${field}\` with the ID of the operator`,
     );
   }
-  throw new Refusal(
+  throw new ProblemError(
     "conflict",
     `this page belongs to another operator than ${operator.Name}, who is signed in in this browser now; nothing was changed`,
     toOperatorHeader(operator),

@@ -3,7 +3,7 @@
 import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
 
 /** Milliseconds between two points. */
-const interval = 20_000;
+const pointIntervalMs = 20_000;
 /** Maximum number of points: an hour. */
 const maxPoints = 180;
 
@@ -43,9 +43,9 @@ export class TrafficHistory {
   constructor(samples: () => Promise<readonly MetricsSample[]>, now: () => number) {
     this.#samples = samples;
     this.#now = now;
-    this.#timer = setInterval(() => void this.note().catch(() => {}), interval);
+    this.#timer = setInterval(() => void this.addPoint().catch(() => {}), pointIntervalMs);
     this.#timer.unref();
-    void this.note().catch(() => {});
+    void this.addPoint().catch(() => {});
   }
 
   /** The points, the oldest first. */
@@ -54,7 +54,7 @@ export class TrafficHistory {
   }
 
   /** Adds a point for the time since the last call. A timer calls it every 20 seconds. */
-  async note(): Promise<void> {
+  async addPoint(): Promise<void> {
     const totals = totalsOf((await this.#samples()).flat());
     const at = this.#now();
     const before = this.#last;

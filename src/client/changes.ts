@@ -144,10 +144,10 @@ function checkedSince(since: unknown): void {
 async function readPage<Name extends FeedResource>(
   send: Send,
   path: string,
-  held: number,
+  serverWaitMs: number,
   { signal, timeout }: CallOptions,
 ): Promise<ChangesPage<Name>> {
-  const response = await send({ method: "GET", path, held, signal, ...(timeout === undefined ? {} : { timeout }) });
+  const response = await send({ method: "GET", path, serverWaitMs, signal, ...(timeout === undefined ? {} : { timeout }) });
   const page = response?.body as ChangesPage<Name> | undefined;
   if (Array.isArray(page?.Changes) && typeof page.Next === "string" && page.Next !== "") return page;
   throw new StorefrontFailure("unreadable", "the response is not a page of changes");

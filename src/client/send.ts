@@ -19,7 +19,7 @@ export interface ClientRequest extends CallOptions {
   readonly ifNoneMatch?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** Milliseconds for which the server may hold the request (long poll). They are added to the time limit. */
-  readonly held?: number;
+  readonly serverWaitMs?: number;
 }
 
 export interface ParsedResponse {
@@ -88,9 +88,9 @@ function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequ
   };
 }
 
-function toTimeout({ timeout, held = 0 }: ClientRequest, settings: ClientSettings): number {
+function toTimeout({ timeout, serverWaitMs = 0 }: ClientRequest, settings: ClientSettings): number {
   const limit = timeout === undefined ? settings.timeout : checkedInteger("timeout", timeout, 1, maxDelay);
-  return Math.min(limit + held, maxDelay);
+  return Math.min(limit + serverWaitMs, maxDelay);
 }
 
 /** Returns a random `Idempotency-Key`. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */

@@ -3,17 +3,17 @@
 import type { SingleBar } from "cli-progress";
 import { Argument, type Command, InvalidArgumentError } from "commander";
 import { type Config, type ConfigSources, environment, operatorName, readConfig } from "../config.ts";
-import { messageOf, systemCodeOf } from "../lib/errors-for-log.ts";
-import { escapeControls, nearest, randomText } from "../lib/text.ts";
+import { errorMessage, systemErrorCode } from "../lib/errors-for-log.ts";
+import { escapeControls, findNearest, randomText } from "../lib/text.ts";
 import type { DumpedRow, Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
-import { type Resource, servedOf } from "../model/resource.ts";
+import { type Resource, publicResources } from "../model/resource.ts";
 import { writeAll } from "../operator/output.ts";
-import { finishRemovals } from "../operator/site-removal.ts";
+import { completeRemovals } from "../operator/site-removal.ts";
 import { allResources } from "../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
-import { actingAs } from "../system/system-changes.ts";
+import { withActor } from "../system/system-changes.ts";
 
 export interface CommonOptions {
   readonly database?: string;
@@ -45,7 +45,7 @@ type Work<T> = (engine: Engine, run: string) => Promise<T>;
 export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
   if (!databaseExists(database)) {
-    throw new Refusal("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
+    throw new ProblemError("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
   }
   return withOpened(options, { orReadOnly: true }, work);
 }
@@ -61,9 +61,9 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
     throw toUsageError(error);
   });
   try {
-    for (const done of await finishRemovals(engine, Date.now())) printMessage(done);
+    for (const done of await completeRemovals(engine, Date.now())) printMessage(done);
     const run = randomText(8);
-    return await work(actingAs(engine, actor, run), run);
+    return await work(withActor(engine, actor, run), run);
   } finally {
     await engine.close();
   }
@@ -88,7 +88,7 @@ export function asUsageError<T>(work: () => T): T {
 }
 
 function toUsageError(error: unknown): unknown {
-  return error instanceof Refusal && error.code === "bad-request" ? new UsageError(error.message) : error;
+  return error instanceof ProblemError && error.code === "bad-request" ? new UsageError(error.message) : error;
 }
 
 /** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false if the reader of stdout has closed it. */
@@ -103,7 +103,7 @@ export function printMessage(line: string): void {
 }
 
 /** Returns a number with its noun: `1 site`, `2 sites`. */
-export function counted(count: number, singular: string, plural = `${singular}s`): string {
+export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`;
 }
 
@@ -118,7 +118,7 @@ export function withSiteOption(command: Command): Command {
 }
 
 /** Collects the values of an option that may be given several times. */
-export function collected(value: string, before: string[] = []): string[] {
+export function collectValue(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
@@ -132,17 +132,17 @@ export function fileArgument(name: string, description: string): Argument {
 
 /** Creates an argument that names a resource by its path, such as `brands`. The action gets the Resource. */
 export function resourceArgument(): Argument {
-  const names = servedOf(allResources).map(({ path }) => path);
+  const names = publicResources(allResources).map(({ path }) => path);
   return new Argument("<resource>", `one of ${names.join(", ")}`).argParser(findResource);
 }
 
 /** Returns the public resource with this path or name. @throws UsageError that suggests the most similar path */
 export function findResource(name: string): Resource {
-  const served = servedOf(allResources);
+  const served = publicResources(allResources);
   const found = served.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
   const names = served.map(({ path }) => path);
-  const meant = nearest(name, names);
+  const meant = findNearest(name, names);
   throw new UsageError(
     `unknown resource \`${name}\`: ${meant ? `did you mean \`${meant}\`?` : `known resources: ${names.join(", ")}`}`,
   );
@@ -201,8 +201,8 @@ export function printText(text: string): boolean {
     writeAll(1, Buffer.from(text));
     return true;
   } catch (error) {
-    if (systemCodeOf(error) === "EPIPE") return false;
-    throw new Refusal("unavailable", `cannot write to standard output: ${messageOf(error)}`, { cause: error });
+    if (systemErrorCode(error) === "EPIPE") return false;
+    throw new ProblemError("unavailable", `cannot write to standard output: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -269,13 +269,13 @@ export function showingRows(engine: Engine, { show }: Progress, total?: number):
   return {
     ...engine,
     dump: (site) => countedRows(engine.dump(site), (rows) => show("reading", rows)),
-    refill: (rows, save, amend) =>
-      engine.refill(
+    replaceAllData: (rows, save, amend) =>
+      engine.replaceAllData(
         countedRows(rows, (count) => show("storing", count, total)),
         save && ((replaced) => save(countedRows(replaced, (count) => show("saving the previous content", count)))),
         amend,
       ),
-    check: () => engine.check(countRows((count) => show("checking", count))),
+    findInconsistencies: () => engine.findInconsistencies(countRows((count) => show("checking", count))),
   };
 }
 

@@ -6,9 +6,9 @@ import { isDelimiter } from "../formats/csv.ts";
 import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
 import { toFileError } from "../formats/syntax-errors.ts";
 import { fromUtf8, isEncoding } from "../formats/text-encoding.ts";
-import { messageOf } from "../lib/errors-for-log.ts";
-import { nearest } from "../lib/text.ts";
-import { Refusal } from "../model/errors.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
+import { findNearest } from "../lib/text.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type CsvOptions, type FileFormat, formatOf } from "../operator/import/file-rows.ts";
 import { isStandardInput, isStandardOutput, standardInput } from "../operator/output.ts";
@@ -71,16 +71,16 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   let size = 0;
   for await (const chunk of openInput(map)) {
     size += chunk.length;
-    if (size > maxMappingSize) throw new Refusal("too-large", `${map} is larger than 1 MiB; is it a mapping?`);
+    if (size > maxMappingSize) throw new ProblemError("too-large", `${map} is larger than 1 MiB; is it a mapping?`);
     chunks.push(chunk);
   }
   try {
     return readMapping(resource, fromUtf8(Buffer.concat(chunks)));
   } catch (thrown) {
     const error = toFileError(thrown);
-    if (!(error instanceof Refusal)) throw error;
-    const { code, message, faults } = error;
-    throw new Refusal(code, `${map}: ${message}`, { faults });
+    if (!(error instanceof ProblemError)) throw error;
+    const { code, message, fieldErrors } = error;
+    throw new ProblemError(code, `${map}: ${message}`, { fieldErrors });
   }
 }
 
@@ -116,7 +116,7 @@ const commonEncodings = ["utf-8", "utf-16le", "utf-16be", "windows-1250", "windo
 
 function readEncoding(name: string): string {
   if (isEncoding(name)) return name;
-  const meant = nearest(name, commonEncodings);
+  const meant = findNearest(name, commonEncodings);
   throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
 }
 
@@ -128,14 +128,14 @@ function readEncoding(name: string): string {
  */
 export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
   const isInput = isStandardInput(file);
-  if (!isInput && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (!isInput && !existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
   const name = isInput ? "standard input" : file;
   const before = isInput ? fstatSync(0) : statSync(file);
-  if (before.isDirectory()) throw new Refusal("bad-request", `${name} is a folder`);
+  if (before.isDirectory()) throw new ProblemError("bad-request", `${name} is a folder`);
   try {
     yield* isInput ? standardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
   } catch (error) {
-    throw new Refusal("unavailable", `cannot read ${name}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `cannot read ${name}: ${errorMessage(error)}`, { cause: error });
   }
   const now = isInput ? fstatSync(0) : statSync(file, { throwIfNoEntry: false });
   if (before.isFile()) requireUnchanged(name, before, now);
@@ -144,5 +144,5 @@ export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
 /** Requires that the file kept its size. Does nothing if another file has its name now. @throws ProblemError `conflict` */
 function requireUnchanged(name: string, { ino, dev, size }: Stats, now: Stats | undefined): void {
   if (now?.ino !== ino || now.dev !== dev || now.size === size) return;
-  throw new Refusal("conflict", `${name} was written to while it was read; read it again when it is complete`);
+  throw new ProblemError("conflict", `${name} was written to while it was read; read it again when it is complete`);
 }

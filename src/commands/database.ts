@@ -16,10 +16,10 @@ import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { startNewHistories } from "../operator/history.ts";
 import { isStandardInput, isStandardOutput } from "../operator/output.ts";
 import type { Restriction } from "../operator/restrictions.ts";
-import { maxListedFaults } from "../store/database/consistency-check.ts";
+import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
 import {
   type CommonOptions,
-  counted,
+  formatCount,
   countRows,
   fileArgument,
   printMessage,
@@ -53,14 +53,14 @@ function backupCommand(): Command {
       if (options.keep !== undefined && !inFolder)
         throw new UsageError(`--keep needs a folder that exists, and ${target} is none`);
       const file = inFolder ? nameBackup(target, now) : target;
-      const { rows, notNoted } = await whileShowing((progress) =>
+      const { rows, missingHeadHint } = await whileShowing((progress) =>
         withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
       );
       const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
       for (const old of deleted) printMessage(`deleted ${old}`);
-      if (notNoted) printMessage(`the time of this backup could not be stored, for the metrics: ${notNoted}`);
+      if (missingHeadHint) printMessage(`the time of this backup could not be stored, for the metrics: ${missingHeadHint}`);
     });
 }
 
@@ -104,8 +104,8 @@ function restoreCommand(): Command {
 /** Describes what happened to the previous content: how many changes were discarded, and where the content is saved. */
 function consequences({ kept, discarded, otherHistories }: Restored): string[] {
   if (kept.length === 0) return [];
-  const lost = `${counted(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
-  const uncounted = `the changes of ${counted(otherHistories, "site")} cannot be counted, because their history is not that of the backup`;
+  const lost = `${formatCount(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
+  const uncounted = `the changes of ${formatCount(otherHistories, "site")} cannot be counted, because their history is not that of the backup`;
   return [
     ...(otherHistories === 0 || discarded > 0 ? [`${lost} discarded`] : []),
     ...(otherHistories > 0 ? [uncounted] : []),
@@ -123,7 +123,7 @@ function renewCommand(): Command {
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, startNewHistories);
       printResult(options, { sites }, []);
-      printMessage(`started new histories for ${counted(sites, "site")}`);
+      printMessage(`started new histories for ${formatCount(sites, "site")}`);
     });
 }
 
@@ -165,7 +165,7 @@ function checkCommand(): Command {
       const file = target !== undefined && isFolder(target) ? latestBackup(target) : target;
       const faults = await whileShowing((progress) =>
         file === undefined
-          ? withEngine(options, async (engine) => showingRows(engine, progress).check())
+          ? withEngine(options, async (engine) => showingRows(engine, progress).findInconsistencies())
           : checkBackup(
               file,
               countRows((rows) => progress.show("checking", rows)),
@@ -173,7 +173,7 @@ function checkCommand(): Command {
       );
       const where = file === undefined ? "" : ` in ${file}`;
       printResult(options, { faults }, faults);
-      const count = faults.length > maxListedFaults ? `more than ${maxListedFaults}` : faults.length;
+      const count = faults.length > maxListedInconsistencies ? `more than ${maxListedInconsistencies}` : faults.length;
       printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${count}`);
       if (faults.length > 0) process.exitCode = 1;
     });
@@ -214,5 +214,5 @@ function shown(restrictions: readonly Restriction[], meaning: 0 | 1): string[] {
     return `${subject}${site ? ` of ${site}` : ""} ${meanings[change][meaning]}`;
   });
   const more = restrictions.length - lines.length;
-  return more > 0 ? [...lines, `and ${counted(more, "more line")}: \`--json\` has them all`] : lines;
+  return more > 0 ? [...lines, `and ${formatCount(more, "more line")}: \`--json\` has them all`] : lines;
 }

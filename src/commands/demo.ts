@@ -1,12 +1,12 @@
 // The sample site of `serve --demo`, the lines that show how to try it, and links to the console.
 
 import { type Config, toAdminText } from "../config.ts";
-import { isLoopback, toReachable } from "../lib/networks.ts";
+import { isLoopback, toConnectableUrl } from "../lib/networks.ts";
 import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, printText, toConfig, UsageError, withNewEngine } from "./common.ts";
 import type { Server } from "./processes/serve.ts";
-import { commandLine, quoted } from "./undo.ts";
+import { commandLine, quoteWord } from "./undo.ts";
 
 export interface DemoSite {
   /** Whether the database was created for the sample site. */
@@ -36,11 +36,11 @@ export function printDemo(
   { key, site, link }: DemoSite,
   database: string | undefined,
 ): void {
-  const reachable = toReachable(url);
+  const reachable = toConnectableUrl(url);
   const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
-  const options = [config.tls ? "-k " : "", host ? `-H ${quoted(`Host: ${host}`)} ` : ""].join("");
+  const options = [config.tls ? "-k " : "", host ? `-H ${quoteWord(`Host: ${host}`)} ` : ""].join("");
   const curl = (sent: string) =>
-    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoted(`${reachable}/restapi/brands.json`)}`;
+    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoteWord(`${reachable}/restapi/brands.json`)}`;
   if (key) {
     printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
     printText(`\n  ${curl(key)}\n\n`);
@@ -64,7 +64,7 @@ export function printDemo(
 
 /** Returns a sign-in link to the console. The secret is in the fragment. Browsers do not send the fragment, so no proxy or log sees the secret. */
 export function signInLink(url: string, secret: string): string {
-  return `${toReachable(url)}/#sign-in=${secret}`;
+  return `${toConnectableUrl(url)}/#sign-in=${secret}`;
 }
 
 /** Returns the address of the console: `--url`, otherwise the admin address in the settings of the server. @throws UsageError */
@@ -82,7 +82,7 @@ export function consoleUrl(given: string | undefined): string {
 
 /** Returns the command line that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
 function linkLine(name: string, url: string, database: string | undefined): string {
-  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toReachable(url)])], database);
+  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toConnectableUrl(url)])], database);
 }
 
 /** Whether `operator link` uses this address without `--url`. */
@@ -95,11 +95,11 @@ function isDefault(url: string): boolean {
 }
 
 /** Maximum milliseconds until a listener accepts a connection. */
-const acceptTime = 1000;
+const acceptTimeoutMs = 1000;
 
 /** Connects to `url`. Returns whether something listens there. */
 export async function isListening(url: string): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(toReachable(url));
+  const { hostname, port, protocol } = new URL(toConnectableUrl(url));
   const host = hostname.replace(/^\[|\]$/g, "");
   const connected = Bun.connect({
     hostname: host,
@@ -109,5 +109,5 @@ export async function isListening(url: string): Promise<boolean> {
     () => true,
     () => false,
   );
-  return Promise.race([connected, Bun.sleep(acceptTime).then(() => false)]);
+  return Promise.race([connected, Bun.sleep(acceptTimeoutMs).then(() => false)]);
 }

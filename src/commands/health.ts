@@ -2,9 +2,9 @@
 
 import { Command } from "commander";
 import type { Config } from "../config.ts";
-import { messageOf } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import { isLoopback } from "../lib/networks.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { printResult, toConfig, UsageError } from "./common.ts";
 
 /** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
@@ -41,8 +41,8 @@ async function requireReady(url: URL): Promise<void> {
   const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
   const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeout), tls } as const;
   const response = await fetch(url, options).catch((error) => {
-    throw new Refusal("unavailable", `no response from ${url.href}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `no response from ${url.href}: ${errorMessage(error)}`, { cause: error });
   });
   if (response.status === 200) return;
-  throw new Refusal("unavailable", `${url.href} responds with ${response.status}, so the server is not ready`);
+  throw new ProblemError("unavailable", `${url.href} responds with ${response.status}, so the server is not ready`);
 }

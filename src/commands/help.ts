@@ -1,7 +1,7 @@
 // Completes the help: groups of commands, examples, and suggestions for unknown commands.
 
 import { Command } from "commander";
-import { nearest } from "../lib/text.ts";
+import { findNearest } from "../lib/text.ts";
 import { UsageError } from "./common.ts";
 
 /** The groups of `storefront --help`, and their commands. */
@@ -227,5 +227,5 @@ function similarity(word: string, known: string, vocabulary: readonly string[]):
   if (word === known) return 4;
   if (word === `${known}s` || `${word}s` === known) return 3;
   if (synonyms.some((group) => group.includes(known) && group.includes(word.replace(/(?<=...)s$/, "")))) return 2;
-  return nearest(word, vocabulary) === known ? 1 : 0;
+  return findNearest(word, vocabulary) === known ? 1 : 0;
 }

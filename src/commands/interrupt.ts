@@ -3,13 +3,13 @@
 import { printMessage } from "./common.ts";
 
 /** Milliseconds in which a repeated signal counts as the same Ctrl-C, because npm and the terminal both pass it on. */
-const repeatTime = 1000;
+const repeatWithinMs = 1000;
 
 /**
  * Runs `work`, and aborts its AbortSignal at SIGINT (Ctrl-C), SIGTERM or SIGHUP. A second signal ends the process at once, with status 1.
  * @param onStop called before the second signal ends the process
  */
-export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>, onStop: () => void): Promise<T> {
+export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise<T>, onStop: () => void): Promise<T> {
   const controller = new AbortController();
   let first = 0;
   const onSignal = () => {
@@ -18,7 +18,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
       first = now;
       printMessage("stopping after what is being stored; press Ctrl-C again to stop at once");
       controller.abort();
-    } else if (now - first > repeatTime) {
+    } else if (now - first > repeatWithinMs) {
       printMessage("stopped; what was being stored may or may not have been stored");
       onStop();
       process.exit(1);
@@ -34,7 +34,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
 }
 
 /** Yields the items of `source`. @throws the signal's reason as soon as it is aborted, even while `source` prepares its next item */
-export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+export async function* waitUntilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const items = source[Symbol.asyncIterator]();
   while (true) {
     signal.throwIfAborted();

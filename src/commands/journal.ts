@@ -5,14 +5,14 @@ import { toCsvRow } from "../formats/csv.ts";
 import { escapeControls, parseTime } from "../lib/text.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
-import { toDeclared } from "../model/record.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { journal, restoreRecord } from "../operator/history.ts";
-import { type JournalPoint, type PrunePoint, pruneJournals, revisionOf } from "../operator/prune-journals.ts";
+import { readEntries, restoreRecord } from "../operator/history.ts";
+import { type JournalPoint, type PrunePoint, pruneJournals, resolveRevision } from "../operator/prune-journals.ts";
 import { findSite, listSites } from "../operator/sites.ts";
-import type { WebhookPoint } from "../operator/webhook-list.ts";
+import type { DeliveryStart } from "../operator/webhook-list.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
@@ -33,7 +33,7 @@ import {
 } from "./common.ts";
 
 /** Milliseconds between two checks for new entries with `--follow`. */
-const pollInterval = 250;
+const pollIntervalMs = 250;
 
 interface SiteFlags extends CommonOptions {
   readonly site?: string;
@@ -151,7 +151,7 @@ interface JournalRange {
 async function entriesOf(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
   const after = since && (await revisionSince(engine, site, since));
   if (isFollowed) return follow(engine, site, after);
-  const entries = journal(engine, site, after);
+  const entries = readEntries(engine, site, after);
   return until ? upTo(entries, await revisionUntil(engine, site, until)) : entries;
 }
 
@@ -167,15 +167,15 @@ async function* upTo(entries: AsyncIterable<JournalEntry>, last: number): AsyncG
  * If the epoch changes, all entries of the new epoch follow.
  */
 async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
-  let [head] = await engine.heads([site]);
+  let [head] = await engine.readHeads([site]);
   let revision = since ?? head?.revision;
   while (true) {
-    for await (const entry of journal(engine, site, revision)) {
+    for await (const entry of readEntries(engine, site, revision)) {
       yield entry;
       revision = entry.revision;
     }
-    await Bun.sleep(pollInterval);
-    const [now] = await engine.heads([site]);
+    await Bun.sleep(pollIntervalMs);
+    const [now] = await engine.readHeads([site]);
     if (head?.epoch && !now?.epoch) return printMessage("the site was removed");
     if (head?.epoch && now?.epoch !== head.epoch) {
       printMessage("the database was restored from a backup; its journal follows from the first change:");
@@ -260,8 +260,8 @@ function restoreRecordCommand(): Command {
         const site = await findSite(engine, options.site);
         return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
       });
-      if (outcome.kind === "refused") throw new Refusal("not-found", `there is no ${resource.singular} ${id}`);
-      const restored = toDeclared(resource, outcome.body);
+      if (outcome.kind === "rejected") throw new ProblemError("not-found", `there is no ${resource.singular} ${id}`);
+      const restored = toDeclaredJson(resource, outcome.body);
       printResult(options, JSON.parse(restored), [restored]);
       printMessage(
         outcome.kind === "unchanged"
@@ -294,12 +294,12 @@ function readPrunePoint(name: string, text: string): PrunePoint {
 
 /** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
 export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? revisionOf(engine, site, point) : point.revision;
+  return "at" in point ? resolveRevision(engine, site, point) : point.revision;
 }
 
 /** Returns the revision of the last change of `--until`. A change at exactly that revision or time is included. */
 export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? revisionOf(engine, site, { at: point.at + 1 }) : point.revision;
+  return "at" in point ? resolveRevision(engine, site, { at: point.at + 1 }) : point.revision;
 }
 
 /**
@@ -307,7 +307,7 @@ export async function revisionUntil(engine: Engine, site: number, point: Journal
  * @param name the option, for the error
  * @throws UsageError
  */
-export function readWebhookPoint(name: string, text: string): WebhookPoint {
+export function readWebhookPoint(name: string, text: string): DeliveryStart {
   if (text === "now") return "now";
   if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
   const at = readTime(text);

@@ -1,19 +1,19 @@
 // The command `operator`: the people who may use the console.
 
 import { Command } from "commander";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import {
   addOperator,
   type ListedOperator,
   listOperators,
-  makeLink,
+  createSignInLink,
   removeOperator,
   setOperatorSites,
   signOutEverywhere,
 } from "../operator/operators.ts";
 import {
   type CommonOptions,
-  collected,
+  collectValue,
   printMessage,
   printResult,
   toMinute,
@@ -56,7 +56,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("add an operator, who signs in with a link: see `operator link`")
     .argument("<name>", "name, which the history shows as console:<name>")
-    .option("--site <name>", "site that the operator may manage; may be given several times (default: all)", collected)
+    .option("--site <name>", "site that the operator may manage; may be given several times (default: all)", collectValue)
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) => addOperator(engine, name, options.site ?? [], Date.now()));
       printResult(options, toShown(added), [String(added.ID)]);
@@ -78,7 +78,7 @@ function setCommand(): Command {
   return withCommonOptions(new Command("set"))
     .description("change which sites an operator may manage; present sessions apply the change at the next request")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--site <name>", "site that the operator may manage, and no other; may be given several times", collected)
+    .option("--site <name>", "site that the operator may manage, and no other; may be given several times", collectValue)
     .option("--all-sites", "let the operator manage all sites")
     .option("--yes", "limit also the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {
@@ -113,8 +113,8 @@ function removeCommand(): Command {
 
 /** Adds the advice to use `--yes` to a `conflict`: the operator is the last operator of all sites. Returns other errors unchanged. */
 function withAdvice(error: unknown, action: string): unknown {
-  if (!(error instanceof Refusal) || error.code !== "conflict") return error;
-  return new Refusal("conflict", `${error.message}; add --yes to ${action} it all the same`);
+  if (!(error instanceof ProblemError) || error.code !== "conflict") return error;
+  return new ProblemError("conflict", `${error.message}; add --yes to ${action} it all the same`);
 }
 
 function linkCommand(): Command {
@@ -127,7 +127,7 @@ function linkCommand(): Command {
     )
     .action(async (name: string, options: LinkOptions) => {
       const url = consoleUrl(options.url);
-      const secret = await withEngine(options, (engine) => makeLink(engine, name, Date.now()));
+      const secret = await withEngine(options, (engine) => createSignInLink(engine, name, Date.now()));
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
       printMessage("the link works once, within 10 minutes");

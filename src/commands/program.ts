@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { readBuild } from "../build.ts";
-import { listOf, servedOf } from "../model/resource.ts";
+import { formatResourceList, publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { printError, printText } from "./common.ts";
 import { completeHelp } from "./help.ts";
@@ -20,7 +20,7 @@ To begin (in a checkout, write npx --no storefront):
 export async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command("storefront")
     .description(
-      `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each site.`,
+      `A server for the storefront REST interface: ${formatResourceList(publicResources(allResources))} of online shops, in JSON and XML, with API keys for each site.`,
     )
     .option("-V, --version", "print the version and the commit")
     .on("option:version", printVersion)

@@ -5,11 +5,11 @@ import { Command, Option } from "commander";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { exportRecords } from "../operator/import/export-records.ts";
-import { type FileFormat, fileFormats, formatOf, readCompleteRows } from "../operator/import/file-rows.ts";
+import { type FileFormat, fileFormats, formatOf, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
 import { importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { findMatchField } from "../operator/import/matcher.ts";
-import { openRejects } from "../operator/import/rejected-rows.ts";
+import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import { isStandardOutput, writeFile } from "../operator/output.ts";
 import { findSite } from "../operator/sites.ts";
 import {
@@ -23,7 +23,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 import { type CsvFlags, openInput, readCsvFlags, withCsvOptions } from "./csv-options.ts";
-import { interruptible, untilAborted } from "./interrupt.ts";
+import { runInterruptible, waitUntilAborted } from "./interrupt.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./undo.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {
@@ -65,7 +65,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const format = options.format ?? formatOf(file) ?? "csv";
   let skipped = 0;
   const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void skipped++ };
-  const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
+  const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
   const progress = await openProgress(file);
   let undo: string | undefined;
   const printUndoLine = () => {
@@ -76,7 +76,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
     const site = await findSite(engine, options.site);
-    const rows = readCompleteRows(resource, untilAborted(progress.watch(openInput(file)), signal), format, csv);
+    const rows = readRowsOfCompleteFile(resource, waitUntilAborted(progress.watch(openInput(file)), signal), format, csv);
     const onStore = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
@@ -84,13 +84,13 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     const summary = await importRecords(engine, site.ID, resource, rows, how);
     return { ...summary, skipped, ...undoOf(options, summary.revisions, run) };
   };
-  const storing = interruptible(
+  const storing = runInterruptible(
     (signal) => withEngine(options, (engine, run) => work(engine, run, signal)),
     printUndoLine,
   ).finally(progress.stop);
   const summary = await storing.catch(async (error) => {
     printUndoLine();
-    await rejects?.abandon();
+    await rejects?.closeAfterFailure();
     throw error;
   });
   await rejects?.close().catch((error) => {

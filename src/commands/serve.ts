@@ -6,7 +6,7 @@ import { type CommonOptions, toConfig, withCommonOptions } from "./common.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
-const notes = `
+const helpText = `
 --memory limits the memory of the records and lists of all sites together. It does not count a single site that is
 larger, while it is in use; sites while they are loaded; and lists while they are sorted. Connections may take the same
 amount again, at least 64 MiB.
@@ -16,7 +16,7 @@ Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CE
 export function serveCommand(): Command {
   const command = withCommonOptions(new Command("serve")).description("run the server until SIGTERM or SIGINT");
   return withLogOptions(withLimitOptions(withListenOptions(command)))
-    .addHelpText("after", notes)
+    .addHelpText("after", helpText)
     .action(async ({ json, ...options }: ServeOptions) => {
       const settings = toSettings(options);
       const config = toConfig(settings);

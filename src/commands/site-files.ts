@@ -7,7 +7,7 @@ import { exportSite } from "../operator/site-files/export-site.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
 import {
   type CommonOptions,
-  counted,
+  formatCount,
   fileArgument,
   printMessage,
   printResult,
@@ -16,7 +16,7 @@ import {
   withEngine,
   withNewEngine,
 } from "./common.ts";
-import { interruptible } from "./interrupt.ts";
+import { runInterruptible } from "./interrupt.ts";
 
 interface ImportSiteOptions extends CommonOptions {
   readonly name?: string;
@@ -54,7 +54,7 @@ function importSiteCommand(): Command {
       const { name, withoutKeys } = options;
       const { webhookAllow } = toConfig();
       const imported = await withNewEngine(options, (engine) =>
-        interruptible(
+        runInterruptible(
           (signal) => importSite(engine, file, { name, withoutKeys, webhookAllow, signal, now: Date.now }),
           () => printMessage("a command that runs in a minute or later removes what is left of the site"),
         ),
@@ -87,10 +87,10 @@ interface Counts {
 
 function toText({ keys, webhooks, records, changes }: Counts): string {
   const all = [
-    counted(keys, "key"),
-    counted(webhooks, "webhook"),
-    counted(records, "record"),
-    counted(changes, "change"),
+    formatCount(keys, "key"),
+    formatCount(webhooks, "webhook"),
+    formatCount(records, "record"),
+    formatCount(changes, "change"),
   ];
   return all.join(", ");
 }

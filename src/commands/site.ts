@@ -1,16 +1,16 @@
 // The command `site`.
 
 import { Command, Option } from "commander";
-import { Refusal } from "../model/errors.ts";
-import { servedOf } from "../model/resource.ts";
+import { ProblemError } from "../model/errors.ts";
+import { publicResources } from "../model/resource.ts";
 import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
 import { removeSite } from "../operator/site-removal.ts";
 import { listSites, requireSite, type SiteRecord, setSite, summarizeSite } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
-  collected,
-  counted,
+  collectValue,
+  formatCount,
   printMessage,
   printResult,
   toMinute,
@@ -55,7 +55,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("create a site, or the sites of a CSV file: all of them or none")
     .argument("[name]", "name of the site: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "hostname of the site; may be given several times", collected)
+    .option("--hostname <host>", "hostname of the site; may be given several times", collectValue)
     .option("--default", "serve this site also for hostnames that no site has")
     .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
     .option("--with-key", "create a key for each site, and print it; it cannot be shown again")
@@ -64,7 +64,7 @@ function addCommand(): Command {
       const print = (added: readonly AddedSite[]) =>
         options.from === undefined ? printAdded(added[0] as AddedSite, options) : printList(added, options);
       const printKeys = (added: readonly AddedSite[]) => {
-        if (!print(added)) throw new Refusal("unavailable", "standard output was closed before all keys were written");
+        if (!print(added)) throw new ProblemError("unavailable", "standard output was closed before all keys were written");
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
@@ -98,7 +98,7 @@ function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
 /** As `printAdded`, for the sites of a file: prints `name,key` for each site with `--with-key`, otherwise nothing. */
 function printList(added: readonly AddedSite[], options: AddOptions): boolean {
   const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
-  printMessage(`created ${counted(added.length, "site")}${advice}`);
+  printMessage(`created ${formatCount(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
   const value = added.map(({ site, key }) => ({ ...site, key }));
   return printResult(options, value, lines);
@@ -121,10 +121,10 @@ function setCommand(): Command {
     .option(
       "--hostname <host>",
       'hostname that replaces the present ones; may be given several times; "" removes all',
-      collected,
+      collectValue,
     )
-    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collected)
-    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collected)
+    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collectValue)
+    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collectValue)
     .option("--default", "serve this site also for hostnames that no site has")
     .option("--no-default", "serve this site only for its own hostnames")
     .addOption(new Option("--suspend", "refuse every request to this site with 403").conflicts("resume"))
@@ -159,7 +159,7 @@ function removeCommand(): Command {
       const removed = await withEngine(options, async (engine) => {
         requireSite(await listSites(engine), name);
         if (!options.yes)
-          throw new Refusal(
+          throw new ProblemError(
             "bad-request",
             `this removes the site \`${name}\` with its keys, webhooks, records and history for good; add --yes to confirm`,
           );
@@ -183,8 +183,8 @@ function showSiteCommand(): Command {
         summarizeSite(engine, name, Date.now()),
       );
       const { records, keys, validKeys, webhooks, revision } = summary;
-      const counts = servedOf(allResources).map(({ path, singular, plural }) =>
-        counted(records[path] ?? 0, singular, plural),
+      const counts = publicResources(allResources).map(({ path, singular, plural }) =>
+        formatCount(records[path] ?? 0, singular, plural),
       );
       const lines = [
         ["Name", site.Name],

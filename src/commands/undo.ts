@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { commandName } from "../build.ts";
 import { withoutPassword } from "../lib/text.ts";
-import { toDeclared } from "../model/record.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { RevisionRange } from "../operator/history.ts";
 import type { JournalPoint } from "../operator/prune-journals.ts";
@@ -13,7 +13,7 @@ import { type UndoSummary, undo } from "../operator/undo.ts";
 import type { UndoRange } from "../operator/undone-records.ts";
 import { allResources } from "../resources/all.ts";
 import {
-  counted,
+  formatCount,
   printMessage,
   printResult,
   readId,
@@ -23,7 +23,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
-import { interruptible } from "./interrupt.ts";
+import { runInterruptible } from "./interrupt.ts";
 import { readPoint, revisionSince, revisionUntil } from "./journal.ts";
 
 interface UndoFlags extends SiteOptions {
@@ -57,10 +57,10 @@ function deleteCommand(): Command {
         const site = await findSite(engine, options.site);
         return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
       });
-      const shown = records.map((record) => toDeclared(resource, record));
+      const shown = records.map((record) => toDeclaredJson(resource, record));
       const back = undoOf(options, revisions, run);
       printUndoable(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
-      printMessage(`deleted ${counted(records.length, resource.singular, resource.plural)}`);
+      printMessage(`deleted ${formatCount(records.length, resource.singular, resource.plural)}`);
       printUndo(back);
     });
 }
@@ -88,11 +88,11 @@ later are left alone and listed.`,
     .action(async (options: UndoFlags) => {
       const from = readPoint("--since", options.since);
       const to = options.until === undefined ? undefined : readPoint("--until", options.until);
-      await takeBack(from, to, options);
+      await undoChanges(from, to, options);
     });
 }
 
-async function takeBack(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
+async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
   let stored: string | undefined;
   const printStored = () => {
     if (stored) printMessage(`to take back what may have been stored: ${stored}`);
@@ -110,7 +110,7 @@ async function takeBack(from: JournalPoint, to: JournalPoint | undefined, option
       const summary = await undo(engine, site.ID, range, { ...options, signal, onStore, at: Date.now() });
       return { run, summary, rest: restLine(options, range) };
     });
-  const { summary, run, rest } = await interruptible(work, printStored).catch((error) => {
+  const { summary, run, rest } = await runInterruptible(work, printStored).catch((error) => {
     printStored();
     throw error;
   });
@@ -192,10 +192,10 @@ export function printUndo({ revisions, undo }: UndoOf): void {
  */
 export function commandLine(words: readonly string[], database: string | undefined): string {
   const where = database === undefined ? [] : ["--database", withoutPassword(database).replace(":...@", "@")];
-  return [commandName, ...[...words, ...where].map(quoted)].join(" ");
+  return [commandName, ...[...words, ...where].map(quoteWord)].join(" ");
 }
 
 /** Quotes `text` as one word of a shell command, if that is needed. */
-export function quoted(text: string): string {
+export function quoteWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

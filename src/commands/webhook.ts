@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
-import type { WebhookAttempt } from "../model/webhooks.ts";
+import type { DeliveryAttempt } from "../model/webhooks.ts";
 import { findSite } from "../operator/sites.ts";
 import { findWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
 import {
@@ -206,11 +206,11 @@ function toWebhookRow(webhook: ListedWebhook): string[] {
 }
 
 /** Converts an attempt to the form that `--json` prints. */
-function toShownAttempt({ at, ...attempt }: WebhookAttempt) {
+function toShownAttempt({ at, ...attempt }: DeliveryAttempt) {
   return { at: new Date(at).toISOString(), ...attempt };
 }
 
-function toAttemptTable(attempts: readonly WebhookAttempt[]): string[] {
+function toAttemptTable(attempts: readonly DeliveryAttempt[]): string[] {
   const rows = attempts
     .map(toShownAttempt)
     .map(({ at, status, milliseconds, fault }) => [at, `${status ?? "none"}`, `${milliseconds}`, fault ?? ""]);

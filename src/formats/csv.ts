@@ -1,7 +1,7 @@
 // Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
 
-import { nearestPath } from "../lib/text.ts";
-import type { Fault } from "../model/errors.ts";
+import { findNearestPath } from "../lib/text.ts";
+import type { FieldError } from "../model/errors.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
@@ -30,7 +30,7 @@ export interface CellPlan {
 
 /** Returns the column names for records of `resource`: ID, then the path of each text field. */
 export function fieldNames(resource: Resource): string[] {
-  return ["ID", ...resource.leaves.map((leaf) => leaf.path)];
+  return ["ID", ...resource.textFields.map((textField) => textField.path)];
 }
 
 /** Returns the header row with its line end. */
@@ -40,50 +40,50 @@ export function csvHeader(resource: Resource): string {
 
 /** Returns one row per record, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[]): string {
-  const rows = records.map((record) => [record.ID, ...resource.leaves.map((leaf) => valueAt(record, leaf))]);
+  const rows = records.map((record) => [record.ID, ...resource.textFields.map((textField) => valueAt(record, textField))]);
   return rows.map((row) => toCsvRow(row)).join("");
 }
 
 /** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */
-function isNote(column: string): boolean {
+function isAnnotation(column: string): boolean {
   return column.startsWith("#");
 }
 
 /** Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. */
-export function planColumns(resource: Resource, header: readonly string[]): { plan: CellPlan; faults: Fault[] } {
+export function planColumns(resource: Resource, header: readonly string[]): { plan: CellPlan; fieldErrors: FieldError[] } {
   const columns = fieldNames(resource);
-  const faults = header.flatMap((name, index) => {
-    if (isNote(name)) return [];
+  const fieldErrors = header.flatMap((name, index) => {
+    if (isAnnotation(name)) return [];
     if (name === "")
       return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
     if (!columns.includes(name)) {
-      const meant = nearestPath(name, columns);
+      const meant = findNearestPath(name, columns);
       return [{ field: name.slice(0, 100), detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];
     }
     return header.indexOf(name) < index ? [{ field: name, detail: "the column appears more than once" }] : [];
   });
-  const sources = header.map((field, index) => ({ field, index })).filter(({ field }) => !isNote(field));
-  return { plan: { width: header.length, sources, skip: [] }, faults };
+  const sources = header.map((field, index) => ({ field, index })).filter(({ field }) => !isAnnotation(field));
+  return { plan: { width: header.length, sources, skip: [] }, fieldErrors };
 }
 
 /** Decodes the record in the cells of a row. Returns undefined if the plan skips the row. An empty ID counts as no ID. */
 export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonly string[]): Decoded | undefined {
   if (cells.length !== width) {
-    return { input: {}, faults: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }] };
+    return { input: {}, fieldErrors: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }] };
   }
   if (skip.some(({ index, values }) => values.has(cells[index] ?? ""))) return undefined;
   const input: Record<string, unknown> = {};
-  const faults: Fault[] = [];
+  const fieldErrors: FieldError[] = [];
   for (const source of sources) {
     const { field } = source;
     const content = source.constant ?? cells[source.index ?? 0] ?? "";
     const found = source.lookup ? (source.lookup.get(content) ?? source.otherwise) : content;
-    if (found === undefined) faults.push({ field, detail: `the mapping has no entry for ${quote(content)}` });
+    if (found === undefined) fieldErrors.push({ field, detail: `the mapping has no entry for ${quote(content)}` });
     const value = found ?? content;
     if (field !== "ID") setPath(input, field.split("."), value);
     else if (value !== "") input.ID = toId(value) ?? value;
   }
-  return { input, faults };
+  return { input, fieldErrors };
 }
 
 function quote(text: string): string {
@@ -107,10 +107,10 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
 /** A row, and the error in its quoting, if there is one. */
 interface CsvRow {
   readonly cells: string[];
-  readonly fault: CsvFault | undefined;
+  readonly fault: CsvError | undefined;
 }
 
-interface CsvFault {
+interface CsvError {
   readonly detail: string;
   /** The text of the row in the file, with its line end. */
   readonly text: string;

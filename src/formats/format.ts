@@ -6,7 +6,7 @@
 
 import type { Change } from "../model/change.ts";
 import type { Encoding } from "../model/encoding.ts";
-import type { Code, Fault } from "../model/errors.ts";
+import type { ErrorCode, FieldError } from "../model/errors.ts";
 import type { StorefrontRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { json } from "./json.ts";
@@ -15,7 +15,7 @@ import { xml } from "./xml.ts";
 /** The decoded content of a body, not yet validated, and its errors of form. */
 export interface Decoded {
   readonly input: unknown;
-  readonly faults: readonly Fault[];
+  readonly fieldErrors: readonly FieldError[];
 }
 
 /** A format of request and response bodies. Its name is the suffix of the path: `json`. */
@@ -43,7 +43,7 @@ interface FeedEncoding {
 /** The end of a feed page: the cursor after it, and whether there are changes after this cursor. */
 export interface FeedPosition {
   readonly next: string;
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
 }
 
 /** A problem document (RFC 9457 section 3). */
@@ -55,13 +55,13 @@ export interface Problem {
   readonly detail: string;
   /** The ID of the request, as in `X-Request-Id`. */
   readonly instance: string;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly FieldError[];
 }
 
 /** All formats of request and response bodies, the default first. */
 export const formats: readonly Format[] = [json, xml];
 
-const statuses: Record<Code, number> = {
+const statuses: Record<ErrorCode, number> = {
   "bad-request": 400,
   "invalid-record": 400,
   "ambiguous-id": 400,
@@ -91,9 +91,9 @@ export const unreadableCodes = {
   timeout: "request-timeout",
   "header-too-large": "head-too-large",
   "body-too-large": "too-large",
-} as const satisfies Record<string, Code>;
+} as const satisfies Record<string, ErrorCode>;
 
 /** Returns the status code of an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
-export function statusOf(code: Code): number {
+export function statusOf(code: ErrorCode): number {
   return statuses[code];
 }

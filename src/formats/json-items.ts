@@ -1,12 +1,12 @@
 // Reads the items of a JSON list one after the other, so that the list can have any size. This file only finds the end of each item; the item is then
 // parsed as one value (json-parser.ts).
 
-import { Refusal } from "../model/errors.ts";
-import { hintAt, parseFaultless, readJson } from "./json-parser.ts";
+import { ProblemError } from "../model/errors.ts";
+import { hintAt, tryFastParse, parseJson } from "./json-parser.ts";
 import {
   type FileItem,
   firstPosition,
-  malformed,
+  malformedError,
   maxItemLength,
   positionOf,
   shownAt,
@@ -20,7 +20,7 @@ import {
 export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenerator<FileItem> {
   const text = new ArrivingText(chunks);
   await text.skipSpace();
-  if (text.next === undefined) throw new Refusal("bad-request", "the file is empty");
+  if (text.next === undefined) throw new ProblemError("bad-request", "the file is empty");
   if (text.isAt("{")) while (await text.more());
   if (!text.isAt("[")) return yield text.read();
   text.at++;
@@ -31,7 +31,7 @@ export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenera
     separator = await text.separator();
   }
   await text.skipSpace();
-  if (text.next !== undefined) text.refuse(`${text.shown} follows the end of the value`);
+  if (text.next !== undefined) text.fail(`${text.shown} follows the end of the value`);
 }
 
 /** The part of a text that has arrived and was not read yet. It begins at the index `at`. */
@@ -90,8 +90,8 @@ class ArrivingText {
   read(end = this.#text.length): FileItem {
     const text = this.#text.slice(this.at, end).trim();
     if (text.length > maxItemLength) throw tooLong(this.#count + 1);
-    const input = parseFaultless(text, Number.POSITIVE_INFINITY);
-    const decoded = input === undefined ? this.#readSlowly(end) : { input, faults: [] };
+    const input = tryFastParse(text, Number.POSITIVE_INFINITY);
+    const decoded = input === undefined ? this.#readSlowly(end) : { input, fieldErrors: [] };
     this.at = end;
     this.#count++;
     return { text, decoded };
@@ -103,22 +103,22 @@ class ArrivingText {
     const separator = this.#text[end];
     if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
       this.at = end;
-      this.refuse(`expected a value, not ${this.shown}${hintAt(separator)}`);
+      this.fail(`expected a value, not ${this.shown}${hintAt(separator)}`);
     }
-    return readJson(text, Number.POSITIVE_INFINITY, positionOf(this.#text, this.at, this.#from));
+    return parseJson(text, Number.POSITIVE_INFINITY, positionOf(this.#text, this.at, this.#from));
   }
 
   /** Reads and returns the `,` before the next item, or the `]` at the end of the list. */
   async separator(): Promise<string> {
     await this.skipSpace();
     const { next } = this;
-    if (next !== "," && next !== "]") this.refuse(`expected \`,\` or \`]\`, not ${this.shown}`);
+    if (next !== "," && next !== "]") this.fail(`expected \`,\` or \`]\`, not ${this.shown}`);
     this.at++;
     return next;
   }
 
-  refuse(detail: string): never {
-    throw malformed("valid JSON", this.#text, this.at, detail, this.#from);
+  fail(detail: string): never {
+    throw malformedError("valid JSON", this.#text, this.at, detail, this.#from);
   }
 }
 

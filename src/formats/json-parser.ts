@@ -1,8 +1,8 @@
 // Parses JSON in two ways. `tryFastParse` uses `JSON.parse`, which is several times faster, and accepts only texts without errors for which both ways
 // have the same result. `parseJson` is our own parser. It handles all other texts, and reports each error with its position.
 
-import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
-import { firstPosition, malformed, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
+import { hasTooManyFieldErrors, type FieldError } from "../model/errors.ts";
+import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
 
 /** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
@@ -18,7 +18,7 @@ interface Counts {
  * twice in an object.
  * @param maxCount maximum number of values
  */
-export function parseFaultless(text: string, maxCount: number): unknown {
+export function tryFastParse(text: string, maxCount: number): unknown {
   if (text.length > maxLength) return undefined;
   let value: unknown;
   try {
@@ -74,13 +74,13 @@ const words: Record<string, unknown> = { true: true, false: false, null: null };
  * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
  * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
  */
-export function readJson(text: string, most: number, from = firstPosition): { input: unknown; faults: Fault[] } {
+export function parseJson(text: string, most: number, from = firstPosition): { input: unknown; fieldErrors: FieldError[] } {
   const reader = new JsonReader(text, most, from);
-  return { input: reader.read(), faults: reader.faults };
+  return { input: reader.read(), fieldErrors: reader.fieldErrors };
 }
 
 class JsonReader {
-  readonly faults: Fault[] = [];
+  readonly fieldErrors: FieldError[] = [];
   readonly #text: string;
   readonly #most: number;
   readonly #from: Position;
@@ -100,7 +100,7 @@ class JsonReader {
   read(): unknown {
     const input = this.#value(0);
     this.#skipSpace();
-    if (!this.#isCut && this.#at < this.#text.length) this.#refuse(`${this.#shown} follows the end of the value`);
+    if (!this.#isCut && this.#at < this.#text.length) this.#fail(`${this.#shown} follows the end of the value`);
     return input;
   }
 
@@ -117,7 +117,7 @@ class JsonReader {
     if (literal !== "") return words[literal];
     const digits = this.#take(number);
     if (digits !== "") return Number(digits);
-    return this.#refuse(`expected a value, not ${this.#shown}${hintAt(first)}`);
+    return this.#fail(`expected a value, not ${this.#shown}${hintAt(first)}`);
   }
 
   #object(depth: number): Record<string, unknown> {
@@ -130,19 +130,19 @@ class JsonReader {
       if (this.#isCut) return object;
       this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("}")) this.#refuse(`expected \`,\` or \`}\`, not ${this.#shown}`);
+    if (!this.#skip("}")) this.#fail(`expected \`,\` or \`}\`, not ${this.#shown}`);
     return object;
   }
 
   #member(object: Record<string, unknown>, depth: number): void {
     this.#skipSpace();
     const first = this.#text[this.#at];
-    if (first !== '"') this.#refuse(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
+    if (first !== '"') this.#fail(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
     const name = this.#string();
     this.#skipSpace();
-    if (!this.#skip(":")) this.#refuse(`expected \`:\` after the name, not ${this.#shown}`);
+    if (!this.#skip(":")) this.#fail(`expected \`:\` after the name, not ${this.#shown}`);
     this.#path.push(name);
-    if (name in object) this.#addFault();
+    if (name in object) this.#addFieldError();
     object[name] = this.#value(depth + 1);
     this.#path.pop();
   }
@@ -157,7 +157,7 @@ class JsonReader {
       if (this.#isCut) return array;
       this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("]")) this.#refuse(`expected \`,\` or \`]\`, not ${this.#shown}`);
+    if (!this.#skip("]")) this.#fail(`expected \`,\` or \`]\`, not ${this.#shown}`);
     return array;
   }
 
@@ -169,25 +169,25 @@ class JsonReader {
     while (text[at] === "\\") {
       hasEscapes = true;
       const end = shortEscapes.includes(text[at + 1] ?? " ") ? at + 2 : passOver(unicodeEscape, text, at + 1);
-      if (end === at + 1) this.#refuse("this escape does not exist; write a backslash as `\\\\`", at);
+      if (end === at + 1) this.#fail("this escape does not exist; write a backslash as `\\\\`", at);
       at = passOver(plain, text, end);
     }
-    if (at >= text.length) this.#refuse("the string that begins here is not closed", start);
+    if (at >= text.length) this.#fail("the string that begins here is not closed", start);
     if (text[at] !== '"') {
-      this.#refuse(`a string must not contain ${shownAt(text, at)} as it is; write a line break as \`\\n\``, at);
+      this.#fail(`a string must not contain ${shownAt(text, at)} as it is; write a line break as \`\\n\``, at);
     }
     this.#at = at + 1;
     return hasEscapes ? JSON.parse(text.slice(start, at + 1)) : text.slice(start + 1, at);
   }
 
-  #addFault(): void {
-    if (!exceedsMaxFaults(this.faults))
-      this.faults.push({ field: this.#path.join(".").slice(0, 200), detail: "appears more than once" });
+  #addFieldError(): void {
+    if (!hasTooManyFieldErrors(this.fieldErrors))
+      this.fieldErrors.push({ field: this.#path.join(".").slice(0, 200), detail: "appears more than once" });
   }
 
   #cut(): void {
     this.#isCut = true;
-    this.faults.unshift({ field: "", detail: `has more than ${this.#most} values; what follows was not read` });
+    this.fieldErrors.unshift({ field: "", detail: `has more than ${this.#most} values; what follows was not read` });
   }
 
   #take(pattern: RegExp): string {
@@ -211,8 +211,8 @@ class JsonReader {
     return shownAt(this.#text, this.#at);
   }
 
-  #refuse(detail: string, at = this.#at): never {
-    throw malformed("valid JSON", this.#text, at, detail, this.#from);
+  #fail(detail: string, at = this.#at): never {
+    throw malformedError("valid JSON", this.#text, at, detail, this.#from);
   }
 }
 

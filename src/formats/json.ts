@@ -1,10 +1,10 @@
 import type { Change } from "../model/change.ts";
 import { storedEncoding } from "../model/encoding.ts";
-import { Refusal } from "../model/errors.ts";
-import { toDeclared } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
-import { parseFaultless, readJson } from "./json-parser.ts";
+import { tryFastParse, parseJson } from "./json-parser.ts";
 import { maxValues } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
 
@@ -19,14 +19,14 @@ export const json: Format = {
     start: () => '{"Changes":[',
     item: changeObject,
     separator: ",",
-    end: ({ next, isMore }) => `],"Next":${JSON.stringify(next)},"More":${isMore}}`,
+    end: ({ next, hasMore }) => `],"Next":${JSON.stringify(next)},"More":${hasMore}}`,
   },
 };
 
 function changeObject(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
   const Time = new Date(at).toISOString();
   const members = { Cursor: cursor, Time, Operation: operation, Resource: resource.path, ID: id };
-  const record = operation === "delete" ? null : toDeclared(resource, body);
+  const record = operation === "delete" ? null : toDeclaredJson(resource, body);
   return `${JSON.stringify(members).slice(0, -1)},"Record":${record}}`;
 }
 
@@ -36,7 +36,7 @@ function changeObject(resource: Resource, cursor: string, { at, operation, id, b
  * @throws ProblemError `bad-request` if the text is empty, malformed or nested too deeply
  */
 export function decodeJson(text: string, maxCount = Number.POSITIVE_INFINITY): Decoded {
-  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send a JSON object");
-  const input = parseFaultless(text, maxCount);
-  return input === undefined ? readJson(text, maxCount) : { input, faults: [] };
+  if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", "the body is empty; send a JSON object");
+  const input = tryFastParse(text, maxCount);
+  return input === undefined ? parseJson(text, maxCount) : { input, fieldErrors: [] };
 }

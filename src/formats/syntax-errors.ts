@@ -1,6 +1,6 @@
 // Limits of request bodies and file items, and the errors of texts that cannot be parsed.
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Decoded } from "./format.ts";
 
 /** Maximum nesting depth of a text. It is more than any record has. */
@@ -23,27 +23,27 @@ export const firstPosition: Position = { line: 1, column: 1 };
  * @param at the index of the error in `text`
  * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
  */
-export function malformed(form: string, text: string, at: number, detail: string, from = firstPosition): Refusal {
+export function malformedError(form: string, text: string, at: number, detail: string, from = firstPosition): ProblemError {
   const { line, column } = positionOf(text, at, from);
-  return new Refusal("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
-    faults: [{ field: "", detail, line, column }],
+  return new ProblemError("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
+    fieldErrors: [{ field: "", detail, line, column }],
   });
 }
 
 /** Returns the error of a text that exceeds `maxDepth` at the index `at`. */
-export function tooDeep(text: string, at: number, from = firstPosition): Refusal {
+export function tooDeep(text: string, at: number, from = firstPosition): ProblemError {
   const { line, column } = positionOf(text, at, from);
   const detail = "the body is nested too deeply";
-  return new Refusal("bad-request", `${detail}: line ${line}, column ${column}`, {
-    faults: [{ field: "", detail, line, column }],
+  return new ProblemError("bad-request", `${detail}: line ${line}, column ${column}`, {
+    fieldErrors: [{ field: "", detail, line, column }],
   });
 }
 
 /** Replaces "the body" by "the file" in the error of a parser that reads both. Returns any other error unchanged. */
 export function toFileError(error: unknown): unknown {
-  if (!(error instanceof Refusal) || !error.message.startsWith("the body ")) return error;
-  const { code, message, faults, cause } = error;
-  return new Refusal(code, message.replace("the body", "the file"), { faults, cause });
+  if (!(error instanceof ProblemError) || !error.message.startsWith("the body ")) return error;
+  const { code, message, fieldErrors, cause } = error;
+  return new ProblemError(code, message.replace("the body", "the file"), { fieldErrors, cause });
 }
 
 /** Returns the character at the index `at`, for a message. */
@@ -79,8 +79,8 @@ export interface FileItem {
 export const maxItemLength = 1 << 20;
 
 /** Returns the error of an item that exceeds `maxItemLength`. @param number the number of the item in its file, from 1 */
-export function tooLong(number: number): Refusal {
-  return new Refusal(
+export function tooLong(number: number): ProblemError {
+  return new ProblemError(
     "bad-request",
     `record ${number} is longer than ${maxItemLength} characters; its end may be missing`,
   );
@@ -93,7 +93,7 @@ export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
     yield decoder.decode();
   } catch (error) {
-    if (error instanceof TypeError) throw new Refusal("bad-request", "the file is not valid UTF-8", { cause: error });
+    if (error instanceof TypeError) throw new ProblemError("bad-request", "the file is not valid UTF-8", { cause: error });
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // Decodes text in any character encoding of the WHATWG Encoding Standard.
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 
 /** The byte order marks of the Unicode encodings. */
 const byteOrderMarks: readonly [encoding: string, bytes: readonly number[]][] = [
@@ -58,11 +58,11 @@ function createDecoder(label: string): TextDecoder {
   return new TextDecoder(label as "utf-8", { fatal: true });
 }
 
-function invalidText(encoding: string): Refusal {
+function invalidText(encoding: string): ProblemError {
   const name = encoding.toUpperCase();
   const isDefault = name === "UTF-8";
   const hint = isDefault ? ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252" : "";
-  return new Refusal("bad-request", `the file is not valid ${name}${hint}`);
+  return new ProblemError("bad-request", `the file is not valid ${name}${hint}`);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -72,6 +72,6 @@ export function fromUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new Refusal("bad-request", "the body is not valid UTF-8");
+    throw new ProblemError("bad-request", "the body is not valid UTF-8");
   }
 }

@@ -1,8 +1,8 @@
 // A parser for XML 1.0 documents without a DOCTYPE. The program has its own because the parser of the runtime does not report the position of an
 // error, and does not limit the depth or the number of elements.
 
-import { Refusal } from "../model/errors.ts";
-import { firstPosition, malformed, maxDepth, shownAt, tooDeep } from "./syntax-errors.ts";
+import { ProblemError } from "../model/errors.ts";
+import { firstPosition, malformedError, maxDepth, shownAt, tooDeep } from "./syntax-errors.ts";
 
 // Scans the tokens of XML 1.0.
 
@@ -42,7 +42,7 @@ class XmlScanner {
   /** Reads a name. @param expected the expected token, for the message if the text has something else */
   protected name(expected: string): string {
     const begin = this.at;
-    if (!this.skip(namePattern)) this.refuse(`expected ${expected}, not ${this.shown}`);
+    if (!this.skip(namePattern)) this.fail(`expected ${expected}, not ${this.shown}`);
     return this.text.slice(begin, this.at);
   }
 
@@ -59,7 +59,7 @@ class XmlScanner {
       const character = end === -1 ? undefined : toCharacter(raw.slice(at + 1, end));
       if (character === undefined) {
         const shown = shorten(/^&[^\s&;]*;?/.exec(raw.slice(at, at + 41))?.[0] ?? "&");
-        this.refuse(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
+        this.fail(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
       }
       resolved += normalize(raw.slice(from, at)) + character;
       from = end + 1;
@@ -74,28 +74,28 @@ class XmlScanner {
       const hasSpace = this.skip(spacePattern);
       const next = this.text[this.at];
       if (next === ">" || next === "/") return attributes;
-      if (!hasSpace) this.refuse(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
+      if (!hasSpace) this.fail(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
       const begin = this.at;
       const name = this.name("an attribute, `/>` or `>`");
-      if (attributes.has(name)) this.refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
-      if (attributes.size === maxAttributes) this.refuse(`an element has at most ${maxAttributes} attributes`, begin);
+      if (attributes.has(name)) this.fail(`the attribute \`${shorten(name)}\` appears more than once`, begin);
+      if (attributes.size === maxAttributes) this.fail(`an element has at most ${maxAttributes} attributes`, begin);
       attributes.set(name, this.#attributeValue(name));
     }
   }
 
   #attributeValue(name: string): string {
     this.skip(spacePattern);
-    if (this.text[this.at] !== "=") this.refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
+    if (this.text[this.at] !== "=") this.fail(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
     this.at++;
     this.skip(spacePattern);
     const quote = this.text[this.at];
-    if (quote !== '"' && quote !== "'") this.refuse(`expected a value in quotes, not ${this.shown}`);
+    if (quote !== '"' && quote !== "'") this.fail(`expected a value in quotes, not ${this.shown}`);
     const begin = this.at + 1;
     const end = this.text.indexOf(quote, begin);
-    if (end === -1) this.refuse("this quote is not closed");
+    if (end === -1) this.fail("this quote is not closed");
     const raw = this.text.slice(begin, end);
     const markup = raw.indexOf("<");
-    if (markup !== -1) this.refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
+    if (markup !== -1) this.fail("an attribute must not contain `<`; write `&lt;`", begin + markup);
     this.at = end + 1;
     return this.resolved(raw, begin, normalizedAttribute);
   }
@@ -105,8 +105,8 @@ class XmlScanner {
     return shownAt(this.text, this.at);
   }
 
-  protected refuse(detail: string, at = this.at): never {
-    throw malformed("well-formed XML", this.text, at, detail, this.from);
+  protected fail(detail: string, at = this.at): never {
+    throw malformedError("well-formed XML", this.text, at, detail, this.from);
   }
 }
 
@@ -151,7 +151,7 @@ export interface XmlDocument {
  * @param maxElements maximum number of elements. Elements after it are not read
  * @throws ProblemError `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
  */
-export function readXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
+export function parseXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
   return new XmlReader(text, maxElements).read();
 }
 
@@ -184,13 +184,13 @@ export class XmlReader extends XmlScanner {
   /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later */
   protected requireCharacters(start: number): void {
     const bad = this.text.slice(start).search(invalidCharacter);
-    if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
+    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
   }
 
   /** Skips the XML declaration, if there is one. */
   protected declaration(): void {
     if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern))
-      this.refuse("the XML declaration is malformed");
+      this.fail("the XML declaration is malformed");
   }
 
   /** Reads the tag, comment, instruction, CDATA section or text that begins at the index `at`. */
@@ -201,9 +201,9 @@ export class XmlReader extends XmlScanner {
 
   /** Returns the root element at the end of the text. @param isCut whether elements may still be open */
   protected end(isCut = false): XmlElement {
-    if (!this.root) this.refuse("the document has no element");
+    if (!this.root) this.fail("the document has no element");
     const last = this.open.at(-1);
-    if (last && !isCut) this.refuse(`\`</${shorten(last.name)}>\` is missing`);
+    if (last && !isCut) this.fail(`\`</${shorten(last.name)}>\` is missing`);
     return this.root;
   }
 
@@ -218,14 +218,14 @@ export class XmlReader extends XmlScanner {
   #startTag(): void {
     const begin = this.at++;
     const name = this.name("an element's name after `<`");
-    if (this.root && this.open.length === 0) this.refuse("a document has one root element; this is the second", begin);
+    if (this.root && this.open.length === 0) this.fail("a document has one root element; this is the second", begin);
     if (this.open.length > maxDepth) throw tooDeep(this.text, begin, this.from);
     const element = { name, attributes: this.attributes(), children: [] };
     this.root ??= element;
     this.open.at(-1)?.children.push(element);
     this.#elements++;
     if (this.text[this.at] !== "/") this.open.push(element);
-    else if (this.text[++this.at] !== ">") this.refuse(`expected \`>\` after \`/\`, not ${this.shown}`);
+    else if (this.text[++this.at] !== ">") this.fail(`expected \`>\` after \`/\`, not ${this.shown}`);
     this.at++;
   }
 
@@ -234,12 +234,12 @@ export class XmlReader extends XmlScanner {
     this.at += 2;
     const name = this.name("an element's name after `</`");
     const open = this.open.pop();
-    if (!open) this.refuse(`\`</${shorten(name)}>\` has no start tag`, begin);
+    if (!open) this.fail(`\`</${shorten(name)}>\` has no start tag`, begin);
     if (open.name !== name) {
-      this.refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
+      this.fail(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
     }
     this.skip(spacePattern);
-    if (this.text[this.at] !== ">") this.refuse(`expected \`>\`, not ${this.shown}`);
+    if (this.text[this.at] !== ">") this.fail(`expected \`>\`, not ${this.shown}`);
     this.at++;
   }
 
@@ -247,10 +247,10 @@ export class XmlReader extends XmlScanner {
     const begin = this.at;
     this.at += 2;
     const target = this.name("a name after `<?`");
-    if (target.toLowerCase() === "xml") this.refuse("an XML declaration must be at the very beginning", begin);
+    if (target.toLowerCase() === "xml") this.fail("an XML declaration must be at the very beginning", begin);
     const end = this.text.indexOf("?>", this.at);
-    if (end === -1) this.refuse("this processing instruction is not closed", begin);
-    if (end > this.at && !this.skip(spacePattern)) this.refuse(`expected white space or \`?>\`, not ${this.shown}`);
+    if (end === -1) this.fail("this processing instruction is not closed", begin);
+    if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, not ${this.shown}`);
     this.at = end + 2;
   }
 
@@ -259,16 +259,16 @@ export class XmlReader extends XmlScanner {
     const begin = this.at;
     if (text.startsWith("<!--", begin)) {
       const end = text.indexOf("--", begin + 4);
-      if (end === -1) this.refuse("this comment is not closed", begin);
-      if (text[end + 2] !== ">") this.refuse("a comment must not contain `--`", end);
+      if (end === -1) this.fail("this comment is not closed", begin);
+      if (text[end + 2] !== ">") this.fail("a comment must not contain `--`", end);
       this.at = end + 3;
     } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
       const end = text.indexOf("]]>", begin);
-      if (end === -1) this.refuse("this CDATA section is not closed", begin);
+      if (end === -1) this.fail("this CDATA section is not closed", begin);
       this.#addText(normalizedLines(text.slice(begin + 9, end)));
       this.at = end + 3;
-    } else if (text.startsWith("<!DOCTYPE", begin)) throw new Refusal("bad-request", "a DOCTYPE is not allowed");
-    else this.refuse("expected a comment or a CDATA section after `<!`");
+    } else if (text.startsWith("<!DOCTYPE", begin)) throw new ProblemError("bad-request", "a DOCTYPE is not allowed");
+    else this.fail("expected a comment or a CDATA section after `<!`");
   }
 
   /** Reads the text up to the next markup. */
@@ -279,10 +279,10 @@ export class XmlReader extends XmlScanner {
     const raw = this.text.slice(begin, end);
     if (this.open.length === 0) {
       const stray = raw.search(/[^ \t\r\n]/);
-      if (stray !== -1) this.refuse(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
+      if (stray !== -1) this.fail(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
     } else {
       const section = raw.indexOf("]]>");
-      if (section !== -1) this.refuse("text must not contain `]]>`; write `]]&gt;`", begin + section);
+      if (section !== -1) this.fail("text must not contain `]]>`; write `]]&gt;`", begin + section);
       this.#addText(this.resolved(raw, begin, normalizedLines));
     }
     this.at = end;

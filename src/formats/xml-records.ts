@@ -1,56 +1,56 @@
 // Decodes records from XML (contract section 5).
 
-import { nearestPath } from "../lib/text.ts";
-import { exceedsMaxFaults, type Fault, Refusal } from "../model/errors.ts";
+import { findNearestPath } from "../lib/text.ts";
+import { hasTooManyFieldErrors, type FieldError, ProblemError } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLong } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
-import { readXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
+import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
 
 /**
  * Parses a document.
  * @param maxCount maximum number of elements. Elements after it are not read
  * @throws ProblemError `bad-request` if it is malformed or has a DOCTYPE; `unsupported-media-type` if it is not in UTF-8
  */
-function parseXml(body: Uint8Array, maxCount: number): XmlDocument {
-  refuseOtherEncodings(body);
+function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
+  rejectOtherEncodings(body);
   const text = fromUtf8(body);
-  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send an XML document");
-  return readXml(text, maxCount);
+  if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", "the body is empty; send an XML document");
+  return parseXml(text, maxCount);
 }
 
 /** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXml` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
-  const { root, isCut } = parseXml(body, maxValues);
-  const { input, faults } = decodeRecord(resource, root);
-  if (!isCut) return { input, faults };
+  const { root, isCut } = parseXmlBody(body, maxValues);
+  const { input, fieldErrors } = decodeRecord(resource, root);
+  if (!isCut) return { input, fieldErrors };
   const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
-  return { input, faults: [cut, ...faults] };
+  return { input, fieldErrors: [cut, ...fieldErrors] };
 }
 
 /** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
 function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   if (root.name !== resource.element) throw otherRoot(resource, root);
-  const faults: Fault[] = [];
+  const fieldErrors: FieldError[] = [];
   const input: Record<string, unknown> = Object.create(null);
   let attribute: unknown;
-  const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", faults };
+  const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", fieldErrors };
   readAttributes(root, position, (id) => {
     attribute = toId(id) ?? id;
   });
   readChildren(root, position, input);
-  agreeOnId(input, attribute, faults);
-  return { input, faults };
+  agreeOnId(input, attribute, fieldErrors);
+  return { input, fieldErrors };
 }
 
 /** Yields the records of a file: the children of `<Results>`, or the only record. @throws ProblemError `bad-request`, `unsupported-media-type` */
 export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<FileItem> {
   const requireRoot = (name: string) => {
     if (name !== listElement && name !== resource.element)
-      throw new Refusal("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
+      throw new ProblemError("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
   };
   for await (const { element, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot))
     yield { text, decoded: decodeRecord(resource, element) };
@@ -69,38 +69,38 @@ async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
     else {
       start = Buffer.concat([start, chunk]);
       if (start.length < declarationSize) continue;
-      refuseOtherEncodings(start.subarray(0, declarationSize));
+      rejectOtherEncodings(start.subarray(0, declarationSize));
       yield start;
       start = undefined;
     }
   }
   if (!start) return;
-  refuseOtherEncodings(start);
+  rejectOtherEncodings(start);
   yield start;
 }
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
 
-function refuseOtherEncodings(body: Uint8Array): void {
+function rejectOtherEncodings(body: Uint8Array): void {
   if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
-    throw new Refusal("unsupported-media-type", "the body is UTF-16; send UTF-8");
+    throw new ProblemError("unsupported-media-type", "the body is UTF-16; send UTF-8");
   }
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
   if (declared !== undefined && declared.toLowerCase() !== "utf-8") {
-    throw new Refusal(
+    throw new ProblemError(
       "unsupported-media-type",
       `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8`,
     );
   }
 }
 
-function otherRoot({ element }: Resource, root: XmlElement): Refusal {
+function otherRoot({ element }: Resource, root: XmlElement): ProblemError {
   const isWrapped = root.children.some((child) => isElement(child) && child.name === element);
   const name = root.name.slice(0, 100);
   const hint = isWrapped ? `; send one <${element}>, without <${name}> around it` : "";
-  return new Refusal("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
+  return new ProblemError("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
 }
 
 /** The element that is being read: a record, or a group in it. */
@@ -109,40 +109,40 @@ interface Position {
   readonly fields: Fields;
   /** The dotted path of the element with a dot at its end; empty for the record. */
   readonly prefix: string;
-  readonly faults: Fault[];
+  readonly fieldErrors: FieldError[];
 }
 
 /** Reads the attributes of an element. Ignores `xmlns:x="..."`, which some serialisers add. @param onId called with the `ID` if it is allowed */
-function readAttributes(node: XmlElement, { prefix, faults }: Position, onId?: (id: string) => void): void {
+function readAttributes(node: XmlElement, { prefix, fieldErrors }: Position, onId?: (id: string) => void): void {
   for (const [name, value] of node.attributes) {
     if (name === "ID" && onId) onId(value);
     else if (!name.startsWith("xmlns:")) {
       const hint = onId && /^id$/i.test(name) ? "; did you mean `ID`?" : "";
-      faults.push({ field: prefix + name.slice(0, 100), detail: `no such attribute${hint}` });
+      fieldErrors.push({ field: prefix + name.slice(0, 100), detail: `no such attribute${hint}` });
     }
   }
 }
 
 function readChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
-  const { prefix, faults } = position;
+  const { prefix, fieldErrors } = position;
   for (const child of node.children) {
-    if (exceedsMaxFaults(faults)) return;
+    if (hasTooManyFieldErrors(fieldErrors)) return;
     if (isElement(child)) readChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
-      faults.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
+      fieldErrors.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
     }
   }
 }
 
 function readChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
-  const { fields, prefix, faults } = position;
+  const { fields, prefix, fieldErrors } = position;
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
-  if (!field) return void faults.push({ field: path, detail: `no such element${hintFor(path, position)}` });
+  if (!field) return void fieldErrors.push({ field: path, detail: `no such element${hintFor(path, position)}` });
   const inside = { ...position, prefix: `${path}.` };
   readAttributes(child, inside);
-  if (Object.hasOwn(into, child.name)) faults.push({ field: path, detail: "appears more than once" });
-  else if (field.kind === "text") into[child.name] = textOf(child, path, faults);
+  if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
+  else if (field.kind === "text") into[child.name] = textOf(child, path, fieldErrors);
   else {
     const nested: Record<string, unknown> = Object.create(null);
     readChildren(child, { ...inside, fields: field.fields }, nested);
@@ -152,7 +152,7 @@ function readChild(child: XmlElement, position: Position, into: Record<string, u
 
 /** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
 function hintFor(path: string, { resource, prefix }: Position): string {
-  const meant = nearestPath(path, fieldPaths(resource));
+  const meant = findNearestPath(path, fieldPaths(resource));
   if (!meant) return "";
   const names = meant.split(".");
   const name = names.pop();
@@ -161,21 +161,21 @@ function hintFor(path: string, { resource, prefix }: Position): string {
   return `; did you mean <${name}> in <${names.join("><") || resource.element}>?`;
 }
 
-function textOf(node: XmlElement, path: string, faults: Fault[]): string {
+function textOf(node: XmlElement, path: string, fieldErrors: FieldError[]): string {
   let text = "";
   for (const child of node.children) {
-    if (exceedsMaxFaults(faults)) break;
+    if (hasTooManyFieldErrors(fieldErrors)) break;
     if (!isElement(child)) text += child;
-    else faults.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
+    else fieldErrors.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
   }
   return text;
 }
 
-function agreeOnId(input: Record<string, unknown>, attribute: unknown, faults: Fault[]): void {
+function agreeOnId(input: Record<string, unknown>, attribute: unknown, fieldErrors: FieldError[]): void {
   if (input.ID !== undefined) input.ID = toId(String(input.ID)) ?? input.ID;
   if (attribute === undefined) return;
   if (input.ID !== undefined && input.ID !== attribute) {
-    faults.push({
+    fieldErrors.push({
       field: "ID",
       detail: `the attribute says ${attribute} and the element ${shorten(String(input.ID))}`,
     });
@@ -259,7 +259,7 @@ class XmlItems extends XmlReader {
       yield* this.#taken();
     }
     if (!isEnd) return;
-    if (!this.#isBegun) throw new Refusal("bad-request", "the file is empty");
+    if (!this.#isBegun) throw new ProblemError("bad-request", "the file is empty");
     const root = this.end();
     if (root.name !== this.#list) yield { element: root, text: this.text.slice(this.#begin).trimEnd() };
   }

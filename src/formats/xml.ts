@@ -1,6 +1,6 @@
 import type { Change } from "../model/change.ts";
 import type { Fields } from "../model/field.ts";
-import { type StorefrontRecord, toDeclared, type Values } from "../model/record.ts";
+import { type StorefrontRecord, toDeclaredJson, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Format, Problem } from "./format.ts";
 import { decodeXml } from "./xml-records.ts";
@@ -20,7 +20,7 @@ export const xml: Format = {
   listEnd: "</Results>",
   problem: problemDocument,
   feed: {
-    start: ({ next, isMore }) => `${declaration}<Changes Next="${next}" More="${isMore}">`,
+    start: ({ next, hasMore }) => `${declaration}<Changes Next="${next}" More="${hasMore}">`,
     item: changeElement,
     separator: "",
     end: () => "</Changes>",
@@ -32,7 +32,7 @@ function changeElement(resource: Resource, cursor: string, { at, operation, id, 
   const time = new Date(at).toISOString();
   const start = `<Change Cursor="${cursor}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
   if (operation === "delete") return `${start}/>`;
-  return `${start}>${element(resource, JSON.parse(toDeclared(resource, body)))}</Change>`;
+  return `${start}>${element(resource, JSON.parse(toDeclaredJson(resource, body)))}</Change>`;
 }
 
 function element(resource: Resource, record: Partial<StorefrontRecord>): string {

@@ -2,13 +2,13 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { digestOf, isKey } from "../model/api-key.ts";
-import { Refusal } from "../model/errors.ts";
+import { hashApiKey, isKey } from "../model/api-key.ts";
+import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { Directory, Key, Site } from "./directory.ts";
-import type { Exchange, KeyRefusal } from "./handler.ts";
+import type { SiteKeyIndex, ApiKey, Site } from "./directory.ts";
+import type { RequestContext, KeyRejection } from "./handler.ts";
 
 /** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
 const hostnames = new BoundedCache(1024, 300, hostnameOf);
@@ -17,7 +17,7 @@ const hostnames = new BoundedCache(1024, 300, hostnameOf);
  * Returns the requested host as the client sent it, one character per byte; empty if the request has no host (HTTP/1.0).
  * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` decides, because a proxy sets it
  */
-export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
+export function requestedHost({ request, target }: RequestContext, trustForwardedHost: boolean): string {
   const forwarded = trustForwardedHost ? request.headers.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
   // The host of an absolute target overrides `Host` (RFC 9112 section 3.2.2).
   return forwarded || (target.host ?? request.headers.get("host") ?? "");
@@ -29,11 +29,11 @@ export function toHostname(host: string): string {
 }
 
 /** Returns the error for a host that no site has (RFC 9110 section 15.5.20). @param host as `requestedHost` returns it */
-export function wrongSite(host: string): Refusal {
-  if (host === "") return new Refusal("wrong-site", "the request names no host, and there is no default website");
+export function unknownHostError(host: string): ProblemError {
+  if (host === "") return new ProblemError("wrong-site", "the request names no host, and there is no default website");
   // Some clients send letters outside ASCII, as UTF-8.
   const name = hostnameOf(Buffer.from(host, "latin1").toString());
-  return new Refusal("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
+  return new ProblemError("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
 }
 
 /**
@@ -42,17 +42,17 @@ export function wrongSite(host: string): Refusal {
  * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which;
  *   `forbidden` for the key of another site
  */
-export function authenticate(exchange: Exchange, site: Site, directory: Directory, now: number): Key {
-  const sent = exchange.request.headers.get("x-api-auth");
-  const key = sent === null ? undefined : directory.keyOf(digestIn(exchange.request.headers, sent));
-  exchange.key = key;
+export function authenticate(context: RequestContext, site: Site, directory: SiteKeyIndex, now: number): ApiKey {
+  const sent = context.request.headers.get("x-api-auth");
+  const key = sent === null ? undefined : directory.findKeyByDigest(cachedKeyDigest(context.request.headers, sent));
+  context.key = key;
   if (!key || now >= key.endsAt) {
-    exchange.keyRefusal = key ? "expired or revoked" : faultOf(sent);
+    context.keyRejection = key ? "expired or revoked" : findKeyRejection(sent);
     throw unauthorized(site);
   }
   if (key.site === site.id) return key;
-  exchange.keyRefusal = "of another site";
-  throw new Refusal("forbidden", "the API key belongs to another website");
+  context.keyRejection = "of another site";
+  throw new ProblemError("forbidden", "the API key belongs to another website");
 }
 
 /**
@@ -61,28 +61,28 @@ export function authenticate(exchange: Exchange, site: Site, directory: Director
  */
 const digests = new WeakMap<RequestHeaders, string>();
 
-function digestIn(headers: RequestHeaders, key: string): string {
+function cachedKeyDigest(headers: RequestHeaders, key: string): string {
   const known = digests.get(headers);
   if (known !== undefined) return known;
-  const digest = digestOf(key);
+  const digest = hashApiKey(key);
   digests.set(headers, digest);
   return digest;
 }
 
 /** Requires that `key` may write. @throws ProblemError `forbidden` if it may only read */
-export function requireWrite(exchange: Exchange, key: Key): void {
+export function requireWriteScope(context: RequestContext, key: ApiKey): void {
   if (key.scope === "write") return;
-  exchange.keyRefusal = "read-only";
-  throw new Refusal("forbidden", "the API key may only read: it lacks the scope `write`");
+  context.keyRejection = "read-only";
+  throw new ProblemError("forbidden", "the API key may only read: it lacks the scope `write`");
 }
 
-function faultOf(sent: string | null): KeyRefusal {
+function findKeyRejection(sent: string | null): KeyRejection {
   if (sent === null) return "missing";
   return isKey(sent) ? "unknown" : "malformed";
 }
 
-function unauthorized(site: Site): Refusal {
-  return new Refusal(
+function unauthorized(site: Site): ProblemError {
+  return new ProblemError(
     "unauthorized",
     "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
     { headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` } },

@@ -14,19 +14,19 @@
 // - A response is made only if the key and the site are valid as of the response's data. A revoked key or a suspended site has an effect on the next
 //   response, also of requests that are in flight.
 
-import { messageOf } from "../lib/errors-for-log.ts";
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import { Buckets, type Limit } from "../lib/token-buckets.ts";
-import { OtherHistory, Refusal } from "../model/errors.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
+import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { TokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import { EpochChangedError, ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
-import type { FreshSite } from "../store/reads/site-views.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { authenticate, clientNetwork, sentHost, toHostname, wrongSite } from "./authenticate.ts";
-import { Directory, type Key, type Site } from "./directory.ts";
-import type { Exchange } from "./handler.ts";
+import { authenticate, clientNetwork, requestedHost, toHostname, unknownHostError } from "./authenticate.ts";
+import { SiteKeyIndex, type ApiKey, type Site } from "./directory.ts";
+import type { RequestContext } from "./handler.ts";
 import type { HttpDependencies } from "./server.ts";
 
-export interface AdmissionOptions {
+export interface AuthorizerOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
   readonly trustProxy: boolean;
   /** Whether the last entry of `X-Forwarded-Host` is the host that the client requested, because a proxy sets it. */
@@ -37,30 +37,30 @@ export interface AdmissionOptions {
   readonly failureLimit: Limit;
 }
 
-export class Admission {
-  readonly #options: AdmissionOptions;
+export class RequestAuthorizer {
+  readonly #options: AuthorizerOptions;
   readonly #dependencies: HttpDependencies;
-  readonly #directory = new Directory();
-  readonly #keyUses: KeyUses;
-  readonly #keyBuckets = new Buckets<number>();
-  readonly #failureBuckets = new Buckets<string>();
+  readonly #directory = new SiteKeyIndex();
+  readonly #keyUses: KeyUseTracker;
+  readonly #keyBuckets = new TokenBuckets<number>();
+  readonly #failureBuckets = new TokenBuckets<string>();
 
-  constructor(options: AdmissionOptions, dependencies: HttpDependencies) {
+  constructor(options: AuthorizerOptions, dependencies: HttpDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#keyUses = new KeyUses(dependencies);
-    dependencies.snapshots.follow(this.#directory);
+    this.#keyUses = new KeyUseTracker(dependencies);
+    dependencies.snapshots.addSystemListener(this.#directory);
   }
 
   /**
    * Returns an up-to-date view of the site that the request's host selects. Sets the site in the request context.
    * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
    */
-  atSite(exchange: Exchange): MaybePromise<FreshSite> {
-    const host = sentHost(exchange, this.#options.trustForwardedHost);
-    const guess = this.#directory.siteOf(toHostname(host))?.id ?? systemSite;
-    const fresh = this.#dependencies.snapshots.fresh(guess);
-    return fresh instanceof Promise ? this.#confirmLater(exchange, host, fresh) : this.#confirm(exchange, host, fresh);
+  resolveSite(context: RequestContext): MaybePromise<SiteView> {
+    const host = requestedHost(context, this.#options.trustForwardedHost);
+    const provisionalSiteId = this.#directory.findSiteByHost(toHostname(host))?.id ?? systemSite;
+    const siteView = this.#dependencies.snapshots.getUpToDate(provisionalSiteId);
+    return siteView instanceof Promise ? this.#confirmLater(context, host, siteView) : this.#confirmSite(context, host, siteView);
   }
 
   /**
@@ -68,18 +68,18 @@ export class Admission {
    * the limit of the client's network.
    * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
    */
-  admit(exchange: Exchange): Key {
+  authorize(context: RequestContext): ApiKey {
     const now = this.#dependencies.now();
-    let key: Key;
+    let key: ApiKey;
     try {
-      key = authenticate(exchange, siteOf(exchange), this.#directory, now);
+      key = authenticate(context, requireResolvedSite(context), this.#directory, now);
     } catch (error) {
-      if (error instanceof Refusal && error.code === "unauthorized") this.#limitFailures(exchange.request, now);
+      if (error instanceof ProblemError && error.code === "unauthorized") this.#limitFailedAuthentications(context.request, now);
       throw error;
     }
-    this.#keyUses.note(key.id, now);
-    const limit = key.rate === undefined ? this.#options.keyLimit : { rate: key.rate, burst: key.rate };
-    if (limit) this.#takeToken(exchange, key, limit, now);
+    this.#keyUses.trackUse(key.id, now);
+    const limit = key.rate === undefined ? this.#options.keyLimit : { tokensPerSecond: key.rate, maxTokens: key.rate };
+    if (limit) this.#consumeToken(context, key, limit, now);
     return key;
   }
 
@@ -89,10 +89,10 @@ export class Admission {
    * @param siteId the site of the record
    * @throws ProblemError as `resolveSite` and `authorize` do; EpochChangedError if the host has another site now
    */
-  recheck(exchange: Exchange, siteId: number): void {
-    const site = this.#siteAt(sentHost(exchange, this.#options.trustForwardedHost), exchange);
-    if (site.id !== siteId) throw new OtherHistory();
-    authenticate(exchange, site, this.#directory, this.#dependencies.now());
+  reauthorizeInMemory(context: RequestContext, siteId: number): void {
+    const site = this.#requireSite(requestedHost(context, this.#options.trustForwardedHost), context);
+    if (site.id !== siteId) throw new EpochChangedError();
+    authenticate(context, site, this.#directory, this.#dependencies.now());
   }
 
   /**
@@ -100,9 +100,9 @@ export class Admission {
    * result. The request does not count again.
    * @throws ProblemError as `resolveSite` and `authorize` do, except `too-many-requests`
    */
-  readmit<T>(exchange: Exchange, then: (key: Key, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
-    return after(this.atSite(exchange), (fresh) =>
-      then(authenticate(exchange, siteOf(exchange), this.#directory, this.#dependencies.now()), fresh),
+  reauthorize<T>(context: RequestContext, then: (key: ApiKey, siteView: SiteView) => MaybePromise<T>): MaybePromise<T> {
+    return whenResolved(this.resolveSite(context), (siteView) =>
+      then(authenticate(context, requireResolvedSite(context), this.#directory, this.#dependencies.now()), siteView),
     );
   }
 
@@ -111,40 +111,40 @@ export class Admission {
     return this.#keyUses.stop();
   }
 
-  async #confirmLater(exchange: Exchange, host: string, fresh: Promise<FreshSite>): Promise<FreshSite> {
-    return this.#confirm(exchange, host, await fresh);
+  async #confirmLater(context: RequestContext, host: string, siteView: Promise<SiteView>): Promise<SiteView> {
+    return this.#confirmSite(context, host, await siteView);
   }
 
   /** The index is up to date only now, and may map the host to another site: then resolves again. */
-  #confirm(exchange: Exchange, host: string, fresh: FreshSite): MaybePromise<FreshSite> {
-    return this.#siteAt(host, exchange).id === fresh.site ? fresh : this.atSite(exchange);
+  #confirmSite(context: RequestContext, host: string, siteView: SiteView): MaybePromise<SiteView> {
+    return this.#requireSite(host, context).id === siteView.site ? siteView : this.resolveSite(context);
   }
 
-  #siteAt(host: string, exchange: Exchange): Site {
-    const site = this.#directory.siteOf(toHostname(host));
-    if (!site) throw wrongSite(host);
-    exchange.site = site;
-    if (site.isSuspended) throw new Refusal("site-suspended", "this website is suspended");
+  #requireSite(host: string, context: RequestContext): Site {
+    const site = this.#directory.findSiteByHost(toHostname(host));
+    if (!site) throw unknownHostError(host);
+    context.site = site;
+    if (site.isSuspended) throw new ProblemError("site-suspended", "this website is suspended");
     return site;
   }
 
-  #takeToken(exchange: Exchange, key: Key, limit: Limit, now: number): void {
-    const left = this.#keyBuckets.take(key.id, limit, now);
-    exchange.rateLimit = rateLimitHeaders(limit, left ?? 0);
+  #consumeToken(context: RequestContext, key: ApiKey, limit: Limit, now: number): void {
+    const left = this.#keyBuckets.consumeToken(key.id, limit, now);
+    context.rateLimit = rateLimitHeaders(limit, left ?? 0);
     if (left !== undefined) return;
-    exchange.keyRefusal = "over its rate";
-    throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
+    context.keyRejection = "over its rate";
+    throw tooManyRequests(limit, `the API key may make ${limit.tokensPerSecond} requests per second`);
   }
 
-  #limitFailures(request: WireRequest, now: number): void {
+  #limitFailedAuthentications(request: WireRequest, now: number): void {
     const { trustProxy, failureLimit } = this.#options;
-    if (this.#failureBuckets.take(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
+    if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
     throw tooManyRequests(failureLimit, "too many requests with an invalid API key came from this address");
   }
 }
 
 /** Returns the site that `resolveSite` has set. */
-function siteOf({ site }: Exchange): Site {
+function requireResolvedSite({ site }: RequestContext): Site {
   if (!site) throw new Error("the request's site is not known yet");
   return site;
 }
@@ -152,35 +152,35 @@ function siteOf({ site }: Exchange): Site {
 // Rate limits: one token bucket per key, and one per client network that sends invalid keys (contract section 9).
 
 /** Returns the header fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). @param left whole tokens in the bucket */
-export function rateLimitHeaders({ rate, burst }: Limit, left: number): Record<string, string> {
-  const window = Math.max(1, Math.round(burst / rate));
-  const refill = Math.ceil((burst - left) / rate);
-  return { "RateLimit-Policy": `"key";q=${burst};w=${window}`, RateLimit: `"key";r=${left};t=${refill}` };
+export function rateLimitHeaders({ tokensPerSecond, maxTokens }: Limit, left: number): Record<string, string> {
+  const window = Math.max(1, Math.round(maxTokens / tokensPerSecond));
+  const secondsToFull = Math.ceil((maxTokens - left) / tokensPerSecond);
+  return { "RateLimit-Policy": `"key";q=${maxTokens};w=${window}`, RateLimit: `"key";r=${left};t=${secondsToFull}` };
 }
 
 /** Returns the error of a request for which the bucket had no token. `Retry-After` is the time in which one token refills, at least 1 s. */
-export function tooManyRequests(limit: Limit, detail: string): Refusal {
-  const retryAfter = Math.max(1, Math.ceil(1 / limit.rate));
-  return new Refusal("too-many-requests", detail, { retryAfter });
+export function tooManyRequests(limit: Limit, detail: string): ProblemError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(1 / limit.tokensPerSecond));
+  return new ProblemError("too-many-requests", detail, { retryAfterSeconds });
 }
 
 /** Milliseconds between two writes to the database. */
-const interval = 30_000;
+const flushIntervalMs = 30_000;
 
 /** Tracks when each key was last used, and saves these times every 30 seconds and on `stop`. */
-export class KeyUses {
+export class KeyUseTracker {
   readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
   readonly #timer: NodeJS.Timeout;
   #uses = new Map<number, number>();
 
   constructor(dependencies: Pick<HttpDependencies, "engine" | "log">) {
     this.#dependencies = dependencies;
-    this.#timer = setInterval(() => void this.#flush(), interval);
+    this.#timer = setInterval(() => void this.#flush(), flushIntervalMs);
     this.#timer.unref();
   }
 
   /** Tracks a use of a key. @param now milliseconds since 1970 */
-  note(keyId: number, now: number): void {
+  trackUse(keyId: number, now: number): void {
     this.#uses.set(keyId, now);
   }
 
@@ -196,9 +196,9 @@ export class KeyUses {
     const uses = this.#uses;
     this.#uses = new Map();
     try {
-      await this.#dependencies.engine.noteKeyUse(uses);
+      await this.#dependencies.engine.saveKeyUses(uses);
     } catch (error) {
-      this.#dependencies.log.warn({ reason: messageOf(error) }, "could not note when keys were last used");
+      this.#dependencies.log.warn({ reason: errorMessage(error) }, "could not note when keys were last used");
     }
   }
 }

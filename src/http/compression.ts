@@ -3,7 +3,7 @@
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
-import { inSlices, type Steps } from "../lib/event-loop.ts";
+import { runInSlices, type Steps } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
@@ -26,14 +26,14 @@ const codings: Record<ContentCoding, Coding> = {
   // Each part is a frame. A sequence of frames is a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
-    join: joined,
+    join: concatenate,
     compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
   // The parts form one member (RFC 1952). Each part consists of deflate blocks that end at a byte boundary and do not refer to earlier bytes.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
     *join(parts, list) {
-      return yield* joined([gzipHeader, ...parts, lastBlock, yield* gzipTrailer(list)]);
+      return yield* concatenate([gzipHeader, ...parts, lastBlock, yield* gzipTrailer(list)]);
     },
     compressWhole: (bytes) => promisify(gzip)(bytes, { level: 9 }),
   },
@@ -64,8 +64,8 @@ export function chooseCoding(header: string | null, bytes: number): ContentCodin
 }
 
 /** Compresses a list, in slices if it is long. The result is cached with the list. */
-export function compressed(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
-  return list.compressed(name, () => inSlices(compress(list, name)));
+export function compressList(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
+  return list.compressed(name, () => runInSlices(compress(list, name)));
 }
 
 function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {
@@ -78,7 +78,7 @@ function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {
   return yield* coding.join(parts, list);
 }
 
-function* joined(parts: readonly Uint8Array[]): Steps<Uint8Array> {
+function* concatenate(parts: readonly Uint8Array[]): Steps<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
   for (const part of parts) {

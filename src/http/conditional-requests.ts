@@ -6,7 +6,7 @@
 // A read compares the whole tag (`If-None-Match`). A write compares only the version, so that a record which was read as JSON can be updated as XML,
 // also after an upgrade of the program.
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Resource, Shape } from "../model/resource.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import { type HeaderParts, joinParts } from "../wire/response.ts";
@@ -40,7 +40,7 @@ function endingOf(shape: Shape, format: string): string {
  * Whether the client has the current representation, so that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak
  * (section 13.1.2).
  */
-export function isKnown(headers: RequestHeaders, etag: Etag): boolean {
+export function isNotModified(headers: RequestHeaders, etag: Etag): boolean {
   const known = headers.get("if-none-match");
   if (known === null) return false;
   const text = joinParts(etag);
@@ -51,7 +51,7 @@ export function isKnown(headers: RequestHeaders, etag: Etag): boolean {
  * Returns the versions that `If-Match` accepts; undefined for every version. Representations are ignored. A weak tag never matches (section 13.1.1).
  * @throws ProblemError `bad-request` if the header is not a list of entity tags, because it would be unsafe to ignore it
  */
-export function versionsOf(header: string | null): readonly string[] | undefined {
+export function versionsInIfMatch(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
   requireTags("If-Match", header);
   return tagsOf(header, true).map(versionIn);
@@ -62,7 +62,7 @@ export function versionsOf(header: string | null): readonly string[] | undefined
  * comparison is weak (section 13.1.2).
  * @throws ProblemError `bad-request` if the header is not a list of entity tags
  */
-export function versionsBut(header: string | null): readonly string[] | undefined {
+export function versionsInIfNoneMatch(header: string | null): readonly string[] | undefined {
   if (header === null) return undefined;
   if (header.trim() === "*") return ["*"];
   requireTags("If-None-Match", header);
@@ -92,7 +92,7 @@ function requireTags(name: string, header: string): void {
   while (end < header.length && nextTag.test(header)) end = nextTag.lastIndex;
   if (end === header.length && end > 0) return;
   const example = '`"x1.7.json"`';
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
   );

@@ -4,12 +4,12 @@
 import type { Scope } from "../model/api-key.ts";
 import type { RecordChange } from "../model/change.ts";
 import { hostnameOf } from "../model/hostname.ts";
-import { toDeclared } from "../model/record.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { Follower } from "../store/reads/snapshot-cache.ts";
+import type { SystemSiteListener } from "../store/reads/snapshot-cache.ts";
 
 /** A site, as its record in the system site describes it. */
 export interface Site {
@@ -21,7 +21,7 @@ export interface Site {
 }
 
 /** An API key, as its record in the system site describes it. */
-export interface Key {
+export interface ApiKey {
   readonly id: number;
   /** The ID of the key's site. */
   readonly site: number;
@@ -35,25 +35,25 @@ export interface Key {
 }
 
 /** The index. `onSnapshot` and `onEntry` keep it up to date. */
-export class Directory implements Follower {
+export class SiteKeyIndex implements SystemSiteListener {
   readonly #sites = new Map<number, Site>();
   readonly #hosts = new Map<string, Site>();
-  readonly #keys = new Map<number, Key>();
-  readonly #digests = new Map<string, Key>();
+  readonly #keys = new Map<number, ApiKey>();
+  readonly #digests = new Map<string, ApiKey>();
   #default: Site | undefined;
 
   /** Returns the site with the hostname `host` (in its normal form), otherwise the default site; undefined if there is neither. */
-  siteOf(host: string): Site | undefined {
+  findSiteByHost(host: string): Site | undefined {
     return this.#hosts.get(host) ?? this.#default;
   }
 
   /** Returns the key with this digest, which may have expired or been revoked; undefined if it is unknown. */
-  keyOf(digest: string): Key | undefined {
+  findKeyByDigest(digest: string): ApiKey | undefined {
     return this.#digests.get(digest);
   }
 
   /** Builds the index again from a snapshot. */
-  reset(system: Snapshot): void {
+  onSnapshot(system: Snapshot): void {
     for (const map of [this.#sites, this.#hosts, this.#keys, this.#digests]) map.clear();
     this.#default = undefined;
     for (const { id, json } of system.collection(siteResource)) this.#putSite(id, json);
@@ -61,8 +61,8 @@ export class Directory implements Follower {
   }
 
   /** Applies a journal entry of the system site. */
-  change({ resource, id, operation, body }: RecordChange): void {
-    const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
+  onEntry({ resource, id, operation, body }: RecordChange): void {
+    const after = (declared: Resource) => (operation === "delete" ? null : toDeclaredJson(declared, body));
     if (resource === siteResource.name) this.#putSite(id, after(siteResource));
     else if (resource === keyResource.name) this.#putKey(id, after(keyResource));
   }
@@ -96,7 +96,7 @@ function toSite(id: number, body: string): Site {
   return { id, name: Name, hostnames, isDefault: Default === "yes", isSuspended: Suspended !== "" };
 }
 
-function toKey(id: number, body: string): Key {
+function toKey(id: number, body: string): ApiKey {
   const { Site, Prefix, Digest, Scope, Rate, Expires, Revoked } = JSON.parse(body);
   const ends = [Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time));
   const rate = Rate === "" ? undefined : Number(Rate);

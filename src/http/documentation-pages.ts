@@ -2,8 +2,8 @@
 
 import { statusOf } from "../formats/format.ts";
 import { once } from "../lib/concurrency.ts";
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import { type Refusal, refusals } from "../model/errors.ts";
+import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type ProblemError, problemTitles } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Download, requestFiles, type ServedFile, servedFiles } from "../reference/documents.ts";
 import { homePage, problemPage } from "../reference/pages/home.ts";
@@ -11,12 +11,12 @@ import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import { ListPart } from "../store/memory/block.ts";
 import { EncodedList } from "../store/memory/collection-version.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { type ContentCoding, chooseCoding, compressed, compressWhole } from "./compression.ts";
-import { isKnown } from "./conditional-requests.ts";
-import type { Exchange } from "./handler.ts";
+import { type ContentCoding, chooseCoding, compressList, compressWhole } from "./compression.ts";
+import { isNotModified } from "./conditional-requests.ts";
+import type { RequestContext } from "./handler.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
 
-type Respond = (exchange: Exchange) => MaybePromise<WireResponse>;
+type Respond = (context: RequestContext) => MaybePromise<WireResponse>;
 
 /**
  * Creates the functions that respond, by path. If a query chooses between documents, there is a function for each path with its query too.
@@ -24,28 +24,28 @@ type Respond = (exchange: Exchange) => MaybePromise<WireResponse>;
  */
 export function createPages(
   resources: readonly Resource[],
-  addressOf: (exchange: Exchange) => string,
+  addressOf: (context: RequestContext) => string,
 ): ReadonlyMap<string, Respond> {
   const files = [...servedFiles(resources)].map(([path, file]): [string, Respond] => [path, serveFile(file)]);
   const home = (address: string) => ({ type: htmlType, text: homePage(resources, address) });
   const made = [["/", home] as const, ...requestFiles].map(([path, make]): [string, Respond] => [
     path,
-    (exchange) => serveMade(exchange, make(addressOf(exchange)), "X-Forwarded-Proto"),
+    (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Proto"),
   ]);
   return new Map([...made, ...files]);
 }
 
 /** Makes a response with a problem as an HTML page, for browsers. */
-export function toProblemPage(exchange: Exchange, refusal: Refusal): WireResponse {
+export function toProblemPage(context: RequestContext, problem: ProblemError): WireResponse {
   const body = problemPage({
-    status: statusOf(refusal.code),
-    title: refusals[refusal.code],
-    detail: refusal.message,
-    instance: String(exchange.id),
-    type: `/docs/problems/${refusal.code}`,
+    status: statusOf(problem.code),
+    title: problemTitles[problem.code],
+    detail: problem.message,
+    instance: String(context.id),
+    type: `/docs/problems/${problem.code}`,
   });
-  const headers = { ...refusal.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
-  return toResponse(exchange, statusOf(refusal.code), { type: htmlType, body }, headers);
+  const headers = { ...problem.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
+  return toResponse(context, statusOf(problem.code), { type: htmlType, body }, headers);
 }
 
 // Content that caches may store: pages, documents and scripts. The server has each file in memory once per content coding. All clients are sent the
@@ -60,25 +60,25 @@ interface LoadedFile {
 
 /** Returns a function that responds with `file`, in the coding that the client prefers. */
 function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile) {
-  const load = once(() => after(make(), toLoadedFile));
+  const load = once(() => whenResolved(make(), toLoadedFile));
   const headers = {
     "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
     Vary: "Accept-Encoding",
     ...(policy ? { "Content-Security-Policy": policy } : {}),
   };
-  return (exchange: Exchange) =>
-    after(load(), ({ bytes, digest, inCodings }) => {
+  return (context: RequestContext) =>
+    whenResolved(load(), ({ bytes, digest, inCodings }) => {
       const compress = (coding: ContentCoding) => {
         const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
         inCodings.set(coding, get);
         return get();
       };
-      return respond(exchange, { type, bytes, digest, headers, compress: isCompressed ? undefined : compress });
+      return respond(context, { type, bytes, digest, headers, compress: isCompressed ? undefined : compress });
     });
 }
 
 /** Responds with a text that was made for this request. @param vary the request header field that the text depends on */
-function serveMade(exchange: Exchange, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
+function serveMade(context: RequestContext, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
   const bytes = Buffer.from(text);
   const headers = {
     "Cache-Control": "public, no-cache",
@@ -86,8 +86,8 @@ function serveMade(exchange: Exchange, { type, text }: Download, vary: string): 
     "Content-Security-Policy": pagePolicy,
   };
   // The text is not cached, so compress it faster than files.
-  const compress = (coding: ContentCoding) => compressed(new EncodedList([new ListPart(bytes)]), coding);
-  return respond(exchange, { type, bytes, digest: shortDigest(bytes), headers, compress });
+  const compress = (coding: ContentCoding) => compressList(new EncodedList([new ListPart(bytes)]), coding);
+  return respond(context, { type, bytes, digest: shortDigest(bytes), headers, compress });
 }
 
 interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
@@ -98,15 +98,15 @@ interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
   readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
 }
 
-function respond(exchange: Exchange, { type, bytes, digest, headers, compress }: Content): MaybePromise<WireResponse> {
-  const sent = exchange.request.headers;
+function respond(context: RequestContext, { type, bytes, digest, headers, compress }: Content): MaybePromise<WireResponse> {
+  const sent = context.request.headers;
   const coding = compress && chooseCoding(sent.get("accept-encoding"), bytes.length);
   const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };
-  if (isKnown(sent, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+  if (isNotModified(sent, tagged.ETag)) return toCacheableResponse(context, 304, null, tagged);
   const typed = { "Content-Type": type, ...tagged };
-  if (!compress || !coding) return toCacheableResponse(exchange, 200, bytes, typed);
-  return after(compress(coding), (body) =>
-    toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }),
+  if (!compress || !coding) return toCacheableResponse(context, 200, bytes, typed);
+  return whenResolved(compress(coding), (body) =>
+    toCacheableResponse(context, 200, body, { "Content-Encoding": coding, ...typed }),
   );
 }
 

@@ -1,11 +1,11 @@
 // The routes of the documentation: pages for people, and documents for programs. The code that makes these is large, so it is loaded after the start.
 
 import { once } from "../lib/concurrency.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { sentHost } from "./authenticate.ts";
+import { requestedHost } from "./authenticate.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
-import type { Exchange } from "./handler.ts";
+import type { RequestContext } from "./handler.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
 
@@ -21,7 +21,7 @@ export interface Documentation {
   /** Returns the route of a path that can be documentation; undefined for other paths. */
   routeOf(path: string): PublicRoute | undefined;
   /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
-  problemPage(exchange: Exchange, error: unknown): Promise<WireResponse> | undefined;
+  problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined;
 }
 
 const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
@@ -31,32 +31,32 @@ export function createDocumentation(
   { resources }: Pick<HttpDependencies, "resources">,
 ): Documentation {
   const code = once(() => import("./documentation-pages.ts"));
-  const pages = once(async () => (await code()).createPages(resources, (exchange) => addressOf(exchange, options)));
-  const [, route] = publicRoute("documentation", async (exchange) => {
-    const respond = responderFor(exchange, await pages());
-    if (!respond) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists the pages");
-    return respond(exchange);
+  const pages = once(async () => (await code()).createPages(resources, (context) => addressOf(context, options)));
+  const [, route] = publicRoute("documentation", async (context) => {
+    const respond = responderFor(context, await pages());
+    if (!respond) throw new ProblemError("not-found", "there is no such page; `/docs/guide` lists the pages");
+    return respond(context);
   });
   return {
     load: pages,
     routeOf: (path) => (documented.test(path) ? route : undefined),
-    problemPage(exchange, error) {
-      if (!(error instanceof Refusal) || !wantsPage(exchange, error)) return undefined;
-      return code().then(({ toProblemPage }) => toProblemPage(exchange, error));
+    problemPage(context, error) {
+      if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
+      return code().then(({ toProblemPage }) => toProblemPage(context, error));
     },
   };
 }
 
 /** Returns the responder for the path and the parameter `format`. @throws ProblemError `bad-request` for a `format` that the path does not have */
-function responderFor<T>({ target: { path, query } }: Exchange, responders: ReadonlyMap<string, T>): T | undefined {
+function responderFor<T>({ target: { path, query } }: RequestContext, responders: ReadonlyMap<string, T>): T | undefined {
   const format = new URLSearchParams(query).get("format");
   const chosen = format === null ? undefined : responders.get(`${path}?format=${format}`);
   if (format !== null && !chosen && path.startsWith("/openapi."))
-    throw new Refusal("bad-request", `\`format\` must be \`json\` or \`xml\`, not \`${format}\``);
+    throw new ProblemError("bad-request", `\`format\` must be \`json\` or \`xml\`, not \`${format}\``);
   return chosen ?? responders.get(path);
 }
 
-function wantsPage({ request, target }: Exchange, { code }: Refusal): boolean {
+function wantsPage({ request, target }: RequestContext, { code }: ProblemError): boolean {
   if (code !== "not-found" && code !== "wrong-site") return false;
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   return !/^\/restapi(?:\/|$)/.test(target.path) && acceptsHtml(request.headers.get("accept"));
@@ -69,8 +69,8 @@ const plainHost = /^(?:[\p{L}\p{N}._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/iu;
  * Returns the URL by which the client reached this server, according to the request. `X-Forwarded-Proto` is trusted, because only this client sees
  * the URL, in an example.
  */
-function addressOf(exchange: Exchange, { tls, trustForwardedHost }: DocumentationOptions): string {
-  const host = Buffer.from(sentHost(exchange, trustForwardedHost), "latin1").toString();
-  const isSecure = tls !== undefined || exchange.request.headers.get("x-forwarded-proto") === "https";
+function addressOf(context: RequestContext, { tls, trustForwardedHost }: DocumentationOptions): string {
+  const host = Buffer.from(requestedHost(context, trustForwardedHost), "latin1").toString();
+  const isSecure = tls !== undefined || context.request.headers.get("x-forwarded-proto") === "https";
   return `${isSecure ? "https" : "http"}://${plainHost.test(host) ? host : "server.example"}`;
 }

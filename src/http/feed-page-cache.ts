@@ -7,24 +7,24 @@
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 
 import type { FeedPosition, Format } from "../formats/format.ts";
-import { Slots } from "../lib/concurrency.ts";
-import { inSlices, type Steps } from "../lib/event-loop.ts";
+import { Semaphore } from "../lib/concurrency.ts";
+import { runInSlices, type Steps } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { OtherHistory } from "../model/errors.ts";
+import { EpochChangedError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type FeedPage, readFeed } from "../store/changes/feed.ts";
+import { type FeedPage, readFeedPage } from "../store/changes/feed.ts";
 import { ListPart } from "../store/memory/block.ts";
 import { EncodedList } from "../store/memory/collection-version.ts";
-import type { ChangesQuery } from "./feed-routes.ts";
+import type { FeedParameters } from "./feed-routes.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
-const maxAge = 100;
+const maxAgeMs = 100;
 /** Maximum estimated memory of the cached pages, in bytes. */
-const maxBytes = 16 * 1024 * 1024;
+const maxCachedBytes = 16 * 1024 * 1024;
 /** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
-const maxReads = 4;
+const maxConcurrentReads = 4;
 /** Characters after which a part of a page is complete and the next one begins. Each part is compressed separately. */
-const partLength = 64 * 1024;
+const maxPartChars = 64 * 1024;
 
 /** A page of the feed in one format, as it is sent. */
 export interface EncodedPage extends FeedPosition {
@@ -40,15 +40,15 @@ interface SharedPage {
   readonly at: number;
 }
 
-export class FeedPages {
-  readonly #engine: Pick<Engine, "journal">;
-  readonly #slots = new Slots(maxReads);
+export class FeedPageCache {
+  readonly #engine: Pick<Engine, "readJournalPage">;
+  readonly #readSemaphore = new Semaphore(maxConcurrentReads);
   /** The cached pages by request, the oldest first. */
   readonly #pages = new Map<string, SharedPage>();
-  readonly #reading = new Map<string, Promise<EncodedPage>>();
+  readonly #readsInFlight = new Map<string, Promise<EncodedPage>>();
   #bytes = 0;
 
-  constructor(engine: Pick<Engine, "journal">) {
+  constructor(engine: Pick<Engine, "readJournalPage">) {
     this.#engine = engine;
   }
 
@@ -57,65 +57,65 @@ export class FeedPages {
    * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; EpochChangedError if
    *   the site has another epoch now
    */
-  async page(site: number, head: Head, query: ChangesQuery, format: Format): Promise<EncodedPage> {
+  async getPage(site: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
     const names = query.resources.map(({ name }) => name);
     const key = JSON.stringify([site, format.name, query.since, query.limit, query.isCollapsed, names]);
     const shared = this.#pages.get(key);
-    if (shared && performance.now() - shared.at < maxAge && isAsNew(shared.page, head)) return shared.page;
+    if (shared && performance.now() - shared.at < maxAgeMs && isPageAtLeast(shared.page, head)) return shared.page;
     // A read in flight may have started before this request. The next read did not, so join at most two.
     for (let joined = 0; joined < 2; joined++) {
-      const page = await this.#reading.get(key);
-      if (page && isAsNew(page, head)) return page;
+      const page = await this.#readsInFlight.get(key);
+      if (page && isPageAtLeast(page, head)) return page;
     }
-    const read = this.#slots.run(() => this.#read(key, site, head, query, format));
-    const reading = read.finally(() => this.#reading.delete(key));
-    this.#reading.set(key, reading);
+    const read = this.#readSemaphore.run(() => this.#read(key, site, head, query, format));
+    const reading = read.finally(() => this.#readsInFlight.delete(key));
+    this.#readsInFlight.set(key, reading);
     const page = await reading;
-    if (page.head.epoch !== head.epoch) throw new OtherHistory();
+    if (page.head.epoch !== head.epoch) throw new EpochChangedError();
     return page;
   }
 
-  async #read(key: string, site: number, minHead: Head, query: ChangesQuery, format: Format): Promise<EncodedPage> {
+  async #read(key: string, site: number, requiredHead: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
     const { since, limit, isCollapsed, resources } = query;
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));
-    const page = await readFeed(this.#engine, site, { since, limit, isCollapsed, resources: names, minHead });
-    const body = await inSlices(encode(page, resources, format));
+    const page = await readFeedPage(this.#engine, site, { since, limit, isCollapsed, resources: names, requiredHead });
+    const body = await runInSlices(encode(page, resources, format));
     const encoded = { ...page, isEmpty: page.changes.length === 0, body };
-    this.#share(key, { page: encoded, at });
+    this.#cache(key, { page: encoded, at });
     return encoded;
   }
 
-  #share(key: string, shared: SharedPage): void {
-    this.#drop(key);
+  #cache(key: string, shared: SharedPage): void {
+    this.#evict(key);
     this.#pages.set(key, shared);
-    this.#bytes += memoryOf(shared);
+    this.#bytes += estimatePageBytes(shared);
     for (const [oldest, { at }] of this.#pages) {
-      if (this.#bytes <= maxBytes && shared.at - at < maxAge) break;
-      this.#drop(oldest);
+      if (this.#bytes <= maxCachedBytes && shared.at - at < maxAgeMs) break;
+      this.#evict(oldest);
     }
   }
 
-  #drop(key: string): void {
+  #evict(key: string): void {
     const shared = this.#pages.get(key);
     if (!shared) return;
     this.#pages.delete(key);
-    this.#bytes -= memoryOf(shared);
+    this.#bytes -= estimatePageBytes(shared);
   }
 }
 
 /** Encodes a page without changes. */
-export function emptyPage(format: Format, position: FeedPosition): EncodedList {
+export function encodeEmptyPage(format: Format, position: FeedPosition): EncodedList {
   return new EncodedList([new ListPart(Buffer.from(format.feed.start(position) + format.feed.end(position)))]);
 }
 
 /** Whether a page was read at `head` or later, in the same epoch and timeline. */
-function isAsNew({ head: { epoch, revision, timeline } }: EncodedPage, head: Head): boolean {
+function isPageAtLeast({ head: { epoch, revision, timeline } }: EncodedPage, head: Head): boolean {
   return epoch === head.epoch && timeline === head.timeline && revision >= head.revision;
 }
 
 /** Estimated memory: the body, its joined copy and its compressed copies. */
-function memoryOf({ page }: SharedPage): number {
+function estimatePageBytes({ page }: SharedPage): number {
   return 2000 + 3 * page.body.length;
 }
 
@@ -125,7 +125,7 @@ function* encode(page: FeedPage, resources: readonly Resource[], { feed }: Forma
   let text = feed.start(page);
   for (const [index, { cursor, change }] of page.changes.entries()) {
     text += (index === 0 ? "" : feed.separator) + feed.item(byName.get(change.resource) as Resource, cursor, change);
-    if (text.length >= partLength) {
+    if (text.length >= maxPartChars) {
       parts.push(new ListPart(Buffer.from(text)));
       text = "";
     }

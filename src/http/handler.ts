@@ -2,17 +2,17 @@
 // function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
 
 import { unreadableCodes } from "../formats/format.ts";
-import { createLogLimit, type LogLimit } from "../lib/logging.ts";
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
+import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
-import { AbandonedWork } from "../lib/work-limiter.ts";
-import { Refusal, TryAgain } from "../model/errors.ts";
-import type { FreshSite } from "../store/reads/site-views.ts";
+import { AbandonedWorkError } from "../lib/work-limiter.ts";
+import { ProblemError, RetryableError } from "../model/errors.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError, RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Key, Site } from "./directory.ts";
+import type { ApiKey, Site } from "./directory.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
 import { RequestId, type RequestLog, requestIdIn, traceIn } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
@@ -27,58 +27,58 @@ interface HandlerDependencies extends RouteDependencies {
 export class HttpHandler implements Handler {
   readonly #dependencies: HandlerDependencies;
   readonly #routes: Routes;
-  readonly #logLimit: LogLimit;
+  readonly #logLimit: LogRateLimiter;
   readonly #idPrefix = randomText(8);
   #exchanges = 0;
 
   constructor(dependencies: HandlerDependencies) {
     this.#dependencies = dependencies;
     this.#routes = createRoutes(dependencies);
-    this.#logLimit = createLogLimit(dependencies.now);
+    this.#logLimit = createLogRateLimiter(dependencies.now);
   }
 
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
-    const { target, route, pathId } = this.#routes.find(request.target);
-    const exchange: Exchange = {
+    const { target, route, pathId: recordIdInPath } = this.#routes.find(request.target);
+    const context: RequestContext = {
       request,
       target,
       id: requestIdIn(request.headers) ?? this.#newId(),
       route,
-      pathId,
+      recordIdInPath,
       method: effectiveMethod(request),
       rateLimit: undefined,
-      waited: 0,
+      longPollMs: 0,
       site: undefined,
       key: undefined,
-      keyRefusal: undefined,
+      keyRejection: undefined,
     };
     let response: MaybePromise<WireResponse>;
     try {
-      response = this.#dispatch(exchange);
+      response = this.#routeRequest(context);
     } catch (error) {
-      response = this.#fail(exchange, error);
+      response = this.#respondToError(context, error);
     }
-    if (response instanceof Promise) return this.#finishLater(exchange, started, response);
-    return this.#finish(exchange, started, response);
+    if (response instanceof Promise) return this.#finishLater(context, started, response);
+    return this.#countAndLog(context, started, response);
   }
 
-  respondUnreadable(error: unknown, address: string): WireResponse {
-    const exchange: Exchange = { ...unreadable, request: { ...unreadable.request, address }, id: this.#newId() };
+  respondToUnreadable(error: unknown, address: string): WireResponse {
+    const context: RequestContext = { ...unreadable, request: { ...unreadable.request, address }, id: this.#newId() };
     if (error instanceof RequestError) {
-      const line = { request: exchange.id, client: address, reason: error.message };
+      const line = { request: context.id, client: address, reason: error.message };
       this.#logLimit("unreadable", (suppressed) =>
         this.#dependencies.log.info({ ...line, suppressed }, "a request could not be read"),
       );
     }
-    return this.#finish(exchange, performance.now(), this.#toProblem(exchange, error));
+    return this.#countAndLog(context, performance.now(), this.#toProblem(context, error));
   }
 
   makeRoom(): boolean {
-    return this.#dependencies.polls.makeRoom();
+    return this.#dependencies.longPolls.makeRoom();
   }
 
-  note(incident: Incident, reason?: string): void {
+  logIncident(incident: Incident, reason?: string): void {
     this.#logLimit(incident, (suppressed) =>
       this.#dependencies.log.warn({ reason, suppressed }, `${incident}: ${explanations[incident]}`),
     );
@@ -88,58 +88,58 @@ export class HttpHandler implements Handler {
     return new RequestId([this.#idPrefix, this.#exchanges++]);
   }
 
-  #dispatch(exchange: Exchange): MaybePromise<WireResponse> {
-    requireKnownMethod(exchange.request);
-    const { route } = exchange;
+  #routeRequest(context: RequestContext): MaybePromise<WireResponse> {
+    requireKnownMethod(context.request);
+    const { route } = context;
     if (route?.kind === "public") {
-      requireMethod(exchange, route);
-      return route.respond(exchange);
+      requireMethod(context, route);
+      return route.respond(context);
     }
-    const fresh = this.#dependencies.admission.atSite(exchange);
-    if (fresh instanceof Promise) return this.#respondLater(exchange, route, fresh);
-    return this.#respondAt(exchange, route, fresh);
+    const siteView = this.#dependencies.authorizer.resolveSite(context);
+    if (siteView instanceof Promise) return this.#respondLater(context, route, siteView);
+    return this.#respondAt(context, route, siteView);
   }
 
   async #respondLater(
-    exchange: Exchange,
+    context: RequestContext,
     route: SiteRoute | undefined,
-    fresh: Promise<FreshSite>,
+    siteView: Promise<SiteView>,
   ): Promise<WireResponse> {
-    return this.#respondAt(exchange, route, await fresh);
+    return this.#respondAt(context, route, await siteView);
   }
 
-  #respondAt(exchange: Exchange, route: SiteRoute | undefined, fresh: FreshSite): MaybePromise<WireResponse> {
+  #respondAt(context: RequestContext, route: SiteRoute | undefined, siteView: SiteView): MaybePromise<WireResponse> {
     if (!route) {
-      throw new Refusal("not-found", `there is nothing at this path; ${this.#routes.hint(exchange.target.path)}`);
+      throw new ProblemError("not-found", `there is nothing at this path; ${this.#routes.suggestPath(context.target.path)}`);
     }
-    requireMethod(exchange, route);
-    if (exchange.method === "OPTIONS") return preflight(exchange, route);
-    return route.respond(exchange, this.#dependencies.admission.admit(exchange), fresh);
+    requireMethod(context, route);
+    if (context.method === "OPTIONS") return preflight(context, route);
+    return route.respond(context, this.#dependencies.authorizer.authorize(context), siteView);
   }
 
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
-  #fail(exchange: Exchange, error: unknown): MaybePromise<WireResponse> {
-    const page = this.#dependencies.documentation.problemPage(exchange, error);
-    return page?.catch(() => this.#toProblem(exchange, error)) ?? this.#toProblem(exchange, error);
+  #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {
+    const page = this.#dependencies.documentation.problemPage(context, error);
+    return page?.catch(() => this.#toProblem(context, error)) ?? this.#toProblem(context, error);
   }
 
-  #toProblem(exchange: Exchange, error: unknown): WireResponse {
+  #toProblem(context: RequestContext, error: unknown): WireResponse {
     const { log } = this.#dependencies;
-    return toProblemResponse(exchange, reportFailure(error, exchange, { log, logLimit: this.#logLimit }));
+    return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
   }
 
-  #finishLater(exchange: Exchange, started: number, response: Promise<WireResponse>): Promise<WireResponse> {
+  #finishLater(context: RequestContext, started: number, response: Promise<WireResponse>): Promise<WireResponse> {
     return response.then(
-      (made) => this.#finish(exchange, started, made),
-      (error) => after(this.#fail(exchange, error), (made) => this.#finish(exchange, started, made)),
+      (made) => this.#countAndLog(context, started, made),
+      (error) => whenResolved(this.#respondToError(context, error), (made) => this.#countAndLog(context, started, made)),
     );
   }
 
-  #finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {
+  #countAndLog(context: RequestContext, started: number, response: WireResponse): WireResponse {
     const { metrics, requestLog } = this.#dependencies;
     const milliseconds = performance.now() - started;
-    metrics.count(exchange, response.status, milliseconds);
-    requestLog.note(exchange, response, milliseconds);
+    metrics.countResponse(context, response.status, milliseconds);
+    requestLog.logResponse(context, response, milliseconds);
     return response;
   }
 }
@@ -155,7 +155,7 @@ const explanations: Record<Incident, string> = {
 };
 
 /** The request context of bytes that could not be read as a request, without an ID. */
-const unreadable: Omit<Exchange, "id"> = {
+const unreadable: Omit<RequestContext, "id"> = {
   request: {
     method: "",
     target: "",
@@ -164,21 +164,21 @@ const unreadable: Omit<Exchange, "id"> = {
     isAbandoned: false,
     onClientEnd: () => {},
     body: () => emptyBody,
-    dropBody: () => {},
+    discardBody: () => {},
   },
   target: { path: "", query: "" },
   route: undefined,
-  pathId: undefined,
+  recordIdInPath: undefined,
   method: "",
   rateLimit: undefined,
-  waited: 0,
+  longPollMs: 0,
   site: undefined,
   key: undefined,
-  keyRefusal: undefined,
+  keyRejection: undefined,
 };
 
 /** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
-export type KeyRefusal =
+export type KeyRejection =
   | "missing"
   | "malformed"
   | "unknown"
@@ -188,7 +188,7 @@ export type KeyRefusal =
   | "over its rate";
 
 /** The context of one request on its way to its response. */
-export interface Exchange {
+export interface RequestContext {
   readonly request: WireRequest;
   readonly target: RequestTarget;
   /** The request ID, in `X-Request-Id` and in the log. */
@@ -196,43 +196,43 @@ export interface Exchange {
   /** The route of the path; undefined if the path does not exist, or the request could not be read. */
   readonly route: Route | undefined;
   /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
-  readonly pathId: number | undefined;
+  readonly recordIdInPath: number | undefined;
   /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
   readonly method: string;
   /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
   rateLimit: Readonly<Record<string, string>> | undefined;
   /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
-  waited: number;
+  longPollMs: number;
   /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next two members. */
   site: Site | undefined;
   /** The key of the request, also if it was rejected; undefined if it is unknown. */
-  key: Key | undefined;
+  key: ApiKey | undefined;
   /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
-  keyRefusal: KeyRefusal | undefined;
+  keyRejection: KeyRejection | undefined;
 }
 
 // Errors: the problem that the client gets, and the line in the log.
 
 /** The response to a client that has disconnected. It is only counted in the metrics. */
-const abandoned = new Refusal("bad-request", "the client went away before its turn");
+const abandoned = new ProblemError("bad-request", "the client went away before its turn");
 
 /**
  * Logs the error of a request, unless the client caused it or can just try again. Returns the problem for the response. The problem does not contain
  * internals such as names of files and hosts.
  */
-export function reportFailure(
+export function logAndConvertError(
   error: unknown,
-  { id, request }: Exchange,
-  { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogLimit },
-): Refusal {
-  if (error instanceof RequestError) return new Refusal(unreadableCodes[error.reason], error.message);
-  if (error instanceof AbandonedWork) return abandoned;
-  if (!(error instanceof Refusal)) {
+  { id, request }: RequestContext,
+  { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogRateLimiter },
+): ProblemError {
+  if (error instanceof RequestError) return new ProblemError(unreadableCodes[error.reason], error.message);
+  if (error instanceof AbandonedWorkError) return abandoned;
+  if (!(error instanceof ProblemError)) {
     log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");
-    return new Refusal("internal", `the server's log has the details of the request ${id}`);
+    return new ProblemError("internal", `the server's log has the details of the request ${id}`);
   }
-  if (error.code !== "unavailable" || error instanceof TryAgain) return error;
+  if (error.code !== "unavailable" || error instanceof RetryableError) return error;
   logLimit(error.message, (suppressed) => log.error({ request: id, err: error, suppressed }, "the storage failed"));
   const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
-  return new Refusal("unavailable", detail, { retryAfter: error.retryAfter ?? 1 });
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: error.retryAfterSeconds ?? 1 });
 }

@@ -1,8 +1,8 @@
 // `/healthz` and `/readyz`: whether the process lives, and whether it can serve requests (contract section 11).
 
-import { after } from "../lib/maybe-promise.ts";
+import { whenResolved } from "../lib/maybe-promise.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal, TryAgain } from "../model/errors.ts";
+import { ProblemError, RetryableError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
@@ -11,15 +11,15 @@ import type { RouteDependencies } from "./routes.ts";
 /** Returns the routes. `/healthz` responds with 200 while the process lives, `/readyz` while the server is ready, otherwise with 503. */
 export function healthRoutes({ readiness }: Pick<RouteDependencies, "readiness">): [string, PublicRoute][] {
   return [
-    publicRoute("/healthz", (exchange) => toTextResponse(exchange, "ok\n")),
-    publicRoute("/readyz", (exchange) => readiness.require().then(() => toTextResponse(exchange, "ready\n"))),
+    publicRoute("/healthz", (context) => toTextResponse(context, "ok\n")),
+    publicRoute("/readyz", (context) => readiness.require().then(() => toTextResponse(context, "ready\n"))),
   ];
 }
 
 /** Milliseconds for which the result of a check is reused. */
-const lifetime = 1000;
+const resultLifetimeMs = 1000;
 /** Maximum milliseconds for the database to respond to a check. */
-const timeout = 3000;
+const storageTimeoutMs = 3000;
 /** Maximum milliseconds for which the metrics wait for a check. */
 const patience = 500;
 
@@ -31,7 +31,7 @@ interface CheckResult {
 
 /** Checks whether the server is ready for requests: its database can be read and written, and the server is not about to stop. */
 export class Readiness {
-  readonly #engine: Pick<Engine, "heads" | "tryWrite">;
+  readonly #engine: Pick<Engine, "readHeads" | "probeWrite">;
   readonly #now: () => number;
   #last: CheckResult | undefined;
   #running: Promise<void> | undefined;
@@ -39,7 +39,7 @@ export class Readiness {
   #isReady: boolean | undefined;
 
   /** @param now milliseconds since 1970 */
-  constructor(engine: Pick<Engine, "heads" | "tryWrite">, now: () => number) {
+  constructor(engine: Pick<Engine, "readHeads" | "probeWrite">, now: () => number) {
     this.#engine = engine;
     this.#now = now;
   }
@@ -50,14 +50,14 @@ export class Readiness {
    * @throws RetryableError if the server is about to stop; ProblemError `unavailable` or another error if the database cannot be read and written
    */
   async require(): Promise<void> {
-    if (this.#isDraining) throw new TryAgain("the server is about to stop");
+    if (this.#isDraining) throw new RetryableError("the server is about to stop");
     const at = this.#now();
-    if (this.#last === undefined || Math.abs(at - this.#last.at) >= lifetime) {
+    if (this.#last === undefined || Math.abs(at - this.#last.at) >= resultLifetimeMs) {
       this.#last = { at, result: this.#check() };
       // Callers handle a rejection. Handle it here too: a rejection that no caller awaits would end the process.
       this.#last.result.then(
-        () => this.#note(true),
-        () => this.#note(false),
+        () => this.#setReady(true),
+        () => this.#setReady(false),
       );
     }
     await this.#last.result;
@@ -77,7 +77,7 @@ export class Readiness {
     return this.#isDraining ? false : this.#isReady;
   }
 
-  #note(isReady: boolean): void {
+  #setReady(isReady: boolean): void {
     this.#isReady = isReady;
   }
 
@@ -92,18 +92,18 @@ export class Readiness {
     this.#running ??= readAndWrite(this.#engine).finally(() => {
       this.#running = undefined;
     });
-    return inTime(this.#running);
+    return withTimeout(this.#running);
   }
 }
 
-async function readAndWrite(engine: Pick<Engine, "heads" | "tryWrite">): Promise<void> {
-  await after(engine.heads([systemSite]), () => engine.tryWrite());
+async function readAndWrite(engine: Pick<Engine, "readHeads" | "probeWrite">): Promise<void> {
+  await whenResolved(engine.readHeads([systemSite]), () => engine.probeWrite());
 }
 
-async function inTime(check: Promise<void>): Promise<void> {
+async function withTimeout(check: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const error = new Refusal("unavailable", `the storage did not respond within ${timeout} ms`, { retryAfter: 1 });
-  const timer = setTimeout(() => reject(error), timeout);
+  const error = new ProblemError("unavailable", `the storage did not respond within ${storageTimeoutMs} ms`, { retryAfterSeconds: 1 });
+  const timer = setTimeout(() => reject(error), storageTimeoutMs);
   try {
     await Promise.race([check, promise]);
   } finally {

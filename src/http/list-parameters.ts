@@ -2,16 +2,16 @@
 // look-ups and the feed.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { lettersOf, nearestPath } from "../lib/text.ts";
-import { Refusal } from "../model/errors.ts";
+import { normalizeName, findNearestPath } from "../lib/text.ts";
+import { ProblemError } from "../model/errors.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../model/limits.ts";
 import { type StorefrontRecord, toId, type Values } from "../model/record.ts";
-import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import { fieldPaths, findTextField, type TextFieldPath, type Resource } from "../model/resource.ts";
 import type { Order, RecordFilter } from "../store/memory/order.ts";
-import { joined, readNumber, single } from "./common/parameters.ts";
+import { joinValues, readNumber, single } from "./common/parameters.ts";
 
 /** The parsed parameters of a list. */
-export interface ListQuery {
+export interface ListParameters {
   /** Maximum number of records, 1 to 1000; undefined for all records. */
   readonly limit: number | undefined;
   /** The number of records to skip. */
@@ -21,11 +21,11 @@ export interface ListQuery {
   /** The paths of the fields to return; undefined for all fields. */
   readonly fields: ReadonlySet<string> | undefined;
   /** The query without `limit` and `offset`, for `Link`. */
-  readonly rest: string;
+  readonly otherParameters: string;
 }
 
 /** The parsed queries of each resource; null for a query without a parameter of a list. */
-const parsed = new WeakMap<Resource, BoundedCache<ListQuery | null>>();
+const parsed = new WeakMap<Resource, BoundedCache<ListParameters | null>>();
 
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
@@ -33,7 +33,7 @@ const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]
  * Parses the parameters of a list; undefined if `query` contains none of them. Unknown parameters are ignored, unless they look like a mistake.
  * @throws ProblemError `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
  */
-export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
+export function parseListParameters(resource: Resource, query: string): ListParameters | undefined {
   if (query === "") return undefined;
   let queries = parsed.get(resource);
   if (!queries) {
@@ -47,18 +47,18 @@ export function readListQuery(resource: Resource, query: string): ListQuery | un
  * Checks the query of a look-up. Look-ups have no parameters, and ignore parameters that do not look like a mistake.
  * @throws ProblemError `bad-request` for a parameter that looks like a mistake
  */
-export function refuseLookUpMistakes(resource: Resource, query: string): void {
-  if (query !== "") refuseMistakes(resource, unknownIn(new URLSearchParams(query)), false);
+export function rejectLookUpParameters(resource: Resource, query: string): void {
+  if (query !== "") rejectMistakenParameters(resource, unknownIn(new URLSearchParams(query)), false);
 }
 
-function readParameters(resource: Resource, query: string): ListQuery | undefined {
+function readParameters(resource: Resource, query: string): ListParameters | undefined {
   const parameters = new URLSearchParams(query);
-  refuseMistakes(resource, unknownIn(parameters), true);
+  rejectMistakenParameters(resource, unknownIn(parameters), true);
   if (![...parameters.keys()].some(isKnown)) return undefined;
   const limit = single(parameters, "limit");
   const offset = single(parameters, "offset");
-  const sort = joined(parameters, "sort");
-  const fields = joined(parameters, "fields");
+  const sort = joinValues(parameters, "sort");
+  const fields = joinValues(parameters, "fields");
   const filters = readFilters(resource, parameters);
   parameters.delete("limit");
   parameters.delete("offset");
@@ -68,7 +68,7 @@ function readParameters(resource: Resource, query: string): ListQuery | undefine
     sort: sort === undefined ? [] : readSort(resource, sort),
     filters,
     fields: fields === undefined ? undefined : readFields(resource, fields),
-    rest: parameters.toString(),
+    otherParameters: parameters.toString(),
   };
 }
 
@@ -82,7 +82,7 @@ function unknownIn(parameters: URLSearchParams): ReadonlyMap<string, string> {
 }
 
 /** Returns a copy of `record` with its ID and the fields in `fields` only, in the order of the declaration. */
-export function project(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
+export function pickFields(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
   return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
 }
 
@@ -93,7 +93,7 @@ const maxLinkLength = 4096;
  * Returns the header field `Link` to the other pages (RFC 8288); undefined without `limit`, and if it would be longer than 4 KiB.
  * @param total the number of records on all pages
  */
-export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
+export function toLinkHeader(path: string, { limit, offset, otherParameters: rest }: ListParameters, total: number): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
   const pages: [string, number][] = [["first", 0]];
@@ -107,22 +107,22 @@ export function toLink(path: string, { limit, offset, rest }: ListQuery, total: 
 
 function readSort(resource: Resource, names: readonly string[]): Order[] {
   if (names.length > maxSortFields) {
-    throw new Refusal("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
+    throw new ProblemError("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
   }
   return names.map((name) => readOrder(resource, name));
 }
 
 function readOrder(resource: Resource, name: string): Order {
-  refuseDirection(resource, name);
+  rejectDirectionWord(resource, name);
   const descending = name.startsWith("-");
-  return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
+  return { textField: requireTextField(resource, "sort", descending ? name.slice(1) : name), descending };
 }
 
 /** Rejects `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). @throws ProblemError `bad-request` */
-function refuseDirection(resource: Resource, name: string): void {
+function rejectDirectionWord(resource: Resource, name: string): void {
   const [, path = ""] = /^[ +]?([^ +:]+)(?:[ +:]+(?:asc|desc)\w*)?$/i.exec(name) ?? [];
-  if (path === name || !(path === "ID" || findLeaf(resource, path))) return;
-  throw new Refusal(
+  if (path === name || !(path === "ID" || findTextField(resource, path))) return;
+  throw new ProblemError(
     "bad-request",
     `\`sort\`: write \`-${path}\` for descending and \`${path}\` for ascending, not \`${name.slice(0, 100)}\``,
   );
@@ -160,41 +160,41 @@ function readFilters(resource: Resource, parameters: URLSearchParams): RecordFil
     if (path !== undefined) filters.push(readFilter(resource, path, operator, value));
   }
   if (filters.length > maxFilters) {
-    throw new Refusal("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
+    throw new ProblemError("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
   }
   if (filters.filter(({ operator }) => operator === "in").length > 1) {
-    throw new Refusal("bad-request", "`filter[ID][in]` appears more than once; write one, with commas between the IDs");
+    throw new ProblemError("bad-request", "`filter[ID][in]` appears more than once; write one, with commas between the IDs");
   }
   return filters;
 }
 
 /** Returns the text field at `path`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field or a field group */
-function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
+function requireTextField(resource: Resource, parameter: string, path: string): TextFieldPath | undefined {
   if (path === "ID") return undefined;
-  const leaf = findLeaf(resource, path);
-  if (leaf) return leaf;
-  const inside = resource.leaves.find((one) => one.path.startsWith(`${path}.`));
+  const textField = findTextField(resource, path);
+  if (textField) return textField;
+  const inside = resource.textFields.find((one) => one.path.startsWith(`${path}.`));
   if (inside) {
     const detail = `\`${parameter}\`: \`${path}\` is a group of fields; use one of them, such as \`${inside.path}\``;
-    throw new Refusal("bad-request", detail);
+    throw new ProblemError("bad-request", detail);
   }
-  throw unknownField(parameter, path, ["ID", ...resource.leaves.map((known) => known.path)]);
+  throw unknownField(parameter, path, ["ID", ...resource.textFields.map((known) => known.path)]);
 }
 
 /** Returns the error for a field that is not in `known`. */
-function unknownField(parameter: string, path: string, known: readonly string[]): Refusal {
-  const meant = nearestPath(path, known);
+function unknownField(parameter: string, path: string, known: readonly string[]): ProblemError {
+  const meant = findNearestPath(path, known);
   const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
-  return new Refusal("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
+  return new ProblemError("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
 function readFilter(resource: Resource, path: string, operator: string, value: string): RecordFilter {
-  const leaf = readLeaf(resource, "filter", path);
-  if (operator === "contains") return { leaf, operator, values: [value] };
-  if (operator === "equals") return { leaf, operator, values: [leaf ? value : readId("filter[ID]", value)] };
-  if (operator === "in" && !leaf) return { leaf, operator, values: readIds(value) };
+  const textField = requireTextField(resource, "filter", path);
+  if (operator === "contains") return { textField, operator, values: [value] };
+  if (operator === "equals") return { textField, operator, values: [textField ? value : readId("filter[ID]", value)] };
+  if (operator === "in" && !textField) return { textField, operator, values: readIds(value) };
   const why = operator === "in" ? "only `ID` has `in`" : `unknown operator \`${operator.slice(0, 40)}\``;
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `\`filter\`: ${why}; ${path} has \`filter[${path}]=\` and \`filter[${path}][contains]=\``,
   );
@@ -203,7 +203,7 @@ function readFilter(resource: Resource, path: string, operator: string, value: s
 function readIds(list: string): string[] {
   const ids = list.split(",");
   if (ids.length > maxIds) {
-    throw new Refusal("bad-request", `\`filter[ID][in]\`: at most ${maxIds} IDs, not ${ids.length}`);
+    throw new ProblemError("bad-request", `\`filter[ID][in]\`: at most ${maxIds} IDs, not ${ids.length}`);
   }
   return ids.map((id) => readId("filter[ID][in]", id));
 }
@@ -211,7 +211,7 @@ function readIds(list: string): string[] {
 function readId(parameter: string, value: string): string {
   if (toId(value) !== undefined) return value;
   const example = value.includes(",") ? "; for several write `filter[ID][in]=3,5,8`" : "";
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `\`${parameter}\`: an ID is a whole number from 1, not \`${value.slice(0, 40)}\`${example}`,
   );
@@ -256,23 +256,23 @@ const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
  * @param isList false for a look-up, which has no parameters
  * @throws ProblemError `bad-request`, which says what to write instead
  */
-function refuseMistakes(
+function rejectMistakenParameters(
   resource: Resource,
   unknown: Iterable<readonly [name: string, value: string]>,
   isList: boolean,
 ): void {
   for (const [name, value] of unknown) {
-    const meant = meantBy(resource, name.slice(0, 200), value.slice(0, 40));
+    const meant = suggestParameter(resource, name.slice(0, 200), value.slice(0, 40));
     if (!meant) continue;
     const where =
       isList || meant === feed ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
-    throw new Refusal("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
+    throw new ProblemError("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
   }
 }
 
 /** Returns a text that says what to write in a list instead of a parameter; undefined if its name does not suggest that it has an effect. */
-export function meantBy(resource: Resource, name: string, value: string): string | undefined {
-  const letters = lettersOf(name);
+export function suggestParameter(resource: Resource, name: string, value: string): string | undefined {
+  const letters = normalizeName(name);
   const field = fieldNamed(resource, letters);
   if (field) return toFilter(resource, field, value);
   const known = instead.get(letters);
@@ -301,13 +301,13 @@ function fieldNamed(resource: Resource, letters: string): string | undefined {
  * whole path wins over a last name.
  */
 function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
-  const lastNames = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
-  return new Map([...lastNames.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);
+  const lastNames = paths.map((path) => [normalizeName(path.slice(path.lastIndexOf(".") + 1)), path] as const);
+  return new Map([...lastNames.reverse(), ...paths.map((path) => [normalizeName(path), path] as const)]);
 }
 
 function toFilter(resource: Resource, path: string, value: string): string {
   if (path === "ID")
     return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`/restapi/${resource.path}/3.json\``;
-  const leaf = findLeaf(resource, path) ?? resource.leaves.find((inside) => inside.path.startsWith(`${path}.`));
-  return `\`filter[${leaf?.path}]=${value}\``;
+  const textField = findTextField(resource, path) ?? resource.textFields.find((inside) => inside.path.startsWith(`${path}.`));
+  return `\`filter[${textField?.path}]=${value}\``;
 }

@@ -9,18 +9,18 @@
 // - A poll is settled once, by the first of these events, and responds only after its key was checked again.
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
-import { FairQueue, type FairWork } from "../lib/event-loop.ts";
+import { FairQueue, type FairTask } from "../lib/event-loop.ts";
 import type { Head } from "../model/engine.ts";
 import { systemSite } from "../model/limits.ts";
-import type { SiteWatch } from "../store/changes/site-change-notifier.ts";
+import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import { isSameHead } from "../store/database/site-state.ts";
-import type { Admission } from "./authorizer.ts";
-import type { Key } from "./directory.ts";
-import type { Exchange } from "./handler.ts";
+import type { RequestAuthorizer } from "./authorizer.ts";
+import type { ApiKey } from "./directory.ts";
+import type { RequestContext } from "./handler.ts";
 import { PollPlaces } from "./poll-places.ts";
 
 /** The result of one read of a poll. */
-export interface Reading {
+export interface PollRead {
   /** The ID of the site. */
   readonly site: number;
   /** The head of the site as of the read. */
@@ -28,11 +28,11 @@ export interface Reading {
   /** The head of the system site when the key was last checked. */
   readonly system: Head;
   /** Whether there is something to return, so that the wait ends. */
-  readonly isEnough: boolean;
+  readonly hasContent: boolean;
 }
 
-interface PollOptions<R extends Reading> {
-  readonly key: Key;
+interface LongPollOptions<R extends PollRead> {
+  readonly key: ApiKey;
   /** Maximum time to wait, in milliseconds. */
   readonly wait: number;
   /** The result of the first read. */
@@ -45,22 +45,22 @@ interface PollOptions<R extends Reading> {
 }
 
 interface PollDependencies {
-  readonly siteWatch: Pick<SiteWatch, "watch">;
-  readonly admission: Pick<Admission, "readmit" | "recheck">;
+  readonly changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
+  readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
 /** A long poll in the expiry queue. `run` ends it. */
-interface Waiting extends FairWork {
+interface ExpiringPoll extends FairTask {
   readonly site: number;
 }
 
 /** The long polls of this process. */
-export class Polls {
+export class LongPolls {
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<ExpiringPoll>();
   /** Polls that time out or whose clients leave, queued by site. Polls that started together also end together, so a few per tick are ended. */
-  readonly #ends = new FairQueue<number>();
+  readonly #expiryQueue = new FairQueue<number>();
   #isStopped = false;
 
   /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
@@ -79,28 +79,28 @@ export class Polls {
    * result of the last read.
    * @throws ProblemError `too-many-requests` if too many requests wait already; the errors of `reauthorize`, and of `read`
    */
-  async wait<R extends Reading>(exchange: Exchange, options: PollOptions<R>): Promise<R> {
+  async waitForContent<R extends PollRead>(context: RequestContext, options: LongPollOptions<R>): Promise<R> {
     const { key, wait, first } = options;
     if (this.#isStopped) return first;
-    const { siteWatch, admission } = this.#dependencies;
-    const poll = new Poll(exchange, options, admission);
+    const { changeNotifier, authorizer } = this.#dependencies;
+    const poll = new LongPoll(context, options, authorizer);
     const place = this.#places.take(key, poll);
     const started = performance.now();
-    exchange.request.dropBody();
+    context.request.discardBody();
     this.#waiting.add(poll);
-    const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);
+    const timer = setTimeout(() => this.#expiryQueue.add(first.site, poll), wait);
     const stops: (() => void)[] = [];
     try {
-      stops.push(siteWatch.watch(first.site, first.head, (head) => poll.goOn(head)));
-      stops.push(siteWatch.watch(systemSite, first.system, () => poll.goOn()));
-      exchange.request.onClientEnd(() => this.#ends.add(first.site, poll));
-      return await poll.ended;
+      stops.push(changeNotifier.subscribe(first.site, first.head, (head) => poll.wake(head)));
+      stops.push(changeNotifier.subscribe(systemSite, first.system, () => poll.wake()));
+      context.request.onClientEnd(() => this.#expiryQueue.add(first.site, poll));
+      return await poll.settled;
     } finally {
       clearTimeout(timer);
       for (const stop of stops) stop();
       this.#waiting.delete(poll);
       this.#places.release(place);
-      exchange.waited += performance.now() - started;
+      context.longPollMs += performance.now() - started;
     }
   }
 
@@ -112,78 +112,78 @@ export class Polls {
   /** Ends all polls, a few in each tick of the event loop. Later calls of `waitForContent` return at once. */
   stop(): void {
     this.#isStopped = true;
-    for (const poll of this.#waiting) this.#ends.add(poll.site, poll);
+    for (const poll of this.#waiting) this.#expiryQueue.add(poll.site, poll);
   }
 }
 
 /** One long poll. */
-class Poll<R extends Reading> implements Waiting {
-  readonly #exchange: Exchange;
-  readonly #read: PollOptions<R>["read"];
-  readonly #admission: PollDependencies["admission"];
+class LongPoll<R extends PollRead> implements ExpiringPoll {
+  readonly #context: RequestContext;
+  readonly #read: LongPollOptions<R>["read"];
+  readonly #authorizer: PollDependencies["authorizer"];
   readonly #result = Promise.withResolvers<R>();
-  #last: R;
+  #lastRead: R;
   /** The head that the site has reached, as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
   /** Whether a wake-up has not been handled yet. */
-  #isDue = false;
-  #hasEnded = false;
+  #isWakePending = false;
+  #isSettled = false;
 
-  constructor(exchange: Exchange, { first, read }: PollOptions<R>, admission: PollDependencies["admission"]) {
-    this.#exchange = exchange;
+  constructor(context: RequestContext, { first, read }: LongPollOptions<R>, authorizer: PollDependencies["authorizer"]) {
+    this.#context = context;
     this.#read = read;
-    this.#admission = admission;
-    this.#last = first;
+    this.#authorizer = authorizer;
+    this.#lastRead = first;
     this.#head = first.head;
   }
 
   get site(): number {
-    return this.#last.site;
+    return this.#lastRead.site;
   }
 
   /** Resolves with the result of the last read when the poll ends. */
-  get ended(): Promise<R> {
+  get settled(): Promise<R> {
     return this.#result.promise;
   }
 
   /** Wakes the poll. @param head the head of its site after a change; by default the last one, after a change of the system site */
-  goOn(head = this.#head): Promise<void> {
+  wake(head = this.#head): Promise<void> {
     this.#head = head;
-    this.#isDue = true;
-    this.#running ??= this.#goOn();
+    this.#isWakePending = true;
+    this.#running ??= this.#readWhileWoken();
     return this.#running;
   }
 
   /** Ends the poll with the result of the last read. Authorizes it first, because its key may have expired while it waited. */
   run(): void {
-    this.#end(() => {
-      this.#admission.recheck(this.#exchange, this.site);
-      this.#result.resolve(this.#last);
+    this.#settle(() => {
+      this.#authorizer.reauthorizeInMemory(this.#context, this.site);
+      this.#result.resolve(this.#lastRead);
     });
   }
 
-  async #goOn(): Promise<void> {
+  async #readWhileWoken(): Promise<void> {
     try {
-      while (this.#isDue && !this.#hasEnded) {
-        this.#isDue = false;
-        await this.#checkOrRead();
-        if (this.#last.isEnough) this.#end(() => this.#result.resolve(this.#last));
+      while (this.#isWakePending && !this.#isSettled) {
+        this.#isWakePending = false;
+        await this.#reauthorizeOrRead();
+        if (this.#lastRead.hasContent) this.#settle(() => this.#result.resolve(this.#lastRead));
       }
     } catch (error) {
-      this.#end(() => this.#result.reject(error));
+      this.#settle(() => this.#result.reject(error));
     }
     this.#running = undefined;
   }
 
-  async #checkOrRead(): Promise<void> {
-    if (isSameHead(this.#head, this.#last.head)) await this.#admission.readmit(this.#exchange, () => {});
-    else this.#last = await this.#read(this.#last, this.#head);
+  async #reauthorizeOrRead(): Promise<void> {
+    if (isSameHead(this.#head, this.#lastRead.head)) await this.#authorizer.reauthorize(this.#context, () => {});
+    else this.#lastRead = await this.#read(this.#lastRead, this.#head);
   }
 
-  #end(how: () => void): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
+  #settle(how: () => void): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     try {
       how();
     } catch (error) {

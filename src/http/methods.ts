@@ -1,9 +1,9 @@
 // The methods of requests: which are registered, which a route allows, `X-HTTP-Method-Override`, and the response to OPTIONS (contract section 3).
 
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Exchange } from "./handler.ts";
+import type { RequestContext } from "./handler.ts";
 import { toResponse } from "./responses.ts";
 import type { Route } from "./route.ts";
 
@@ -19,7 +19,7 @@ const registered: ReadonlySet<string> = new Set(
 /** Requires a registered method. @throws ProblemError `not-implemented` for any other (RFC 9110 section 9.1) */
 export function requireKnownMethod({ method }: WireRequest): void {
   if (registered.has(method)) return;
-  throw new Refusal("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
+  throw new ProblemError("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
 }
 
 /** Returns the label of a method in the metrics. Clients can invent methods, so all methods that are not registered share a label. */
@@ -33,17 +33,17 @@ export function effectiveMethod(request: WireRequest): string {
 }
 
 /** Requires that `route` has the method. @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override */
-export function requireMethod({ request, method }: Exchange, route: Route): void {
-  if (request.method === "POST") refuseOtherOverride(request);
+export function requireMethod({ request, method }: RequestContext, route: Route): void {
+  if (request.method === "POST") rejectOtherOverride(request);
   if (route.methods.includes(method)) return;
-  const detail = route.whyNot?.(method) ?? `this path has no method ${method}`;
-  throw new Refusal("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
+  const detail = route.methodNotAllowedDetail?.(method) ?? `this path has no method ${method}`;
+  throw new ProblemError("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 
 /** Returns the response to OPTIONS. It needs no key, because the preflight request of a browser has no key (Fetch section 3.2). */
-export function preflight(exchange: Exchange, route: Route): WireResponse {
+export function preflight(context: RequestContext, route: Route): WireResponse {
   const methods = route.methods.join(", ");
-  return toResponse(exchange, 204, null, {
+  return toResponse(context, 204, null, {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers":
@@ -57,10 +57,10 @@ function overrideOf({ headers }: WireRequest): string | undefined {
   return overrides.find((override) => override === method);
 }
 
-function refuseOtherOverride(request: WireRequest): void {
+function rejectOtherOverride(request: WireRequest): void {
   const sent = request.headers.get("x-http-method-override");
   if (sent === null || overrideOf(request)) return;
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${sent.slice(0, 40)}\``,
   );

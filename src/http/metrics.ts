@@ -10,20 +10,20 @@ import {
   type MetricFamily,
   type MetricsSample,
   metricsLibrary,
-  sampleOf,
+  readSample,
 } from "../lib/metrics.ts";
-import type { Exchange, KeyRefusal } from "./handler.ts";
+import type { RequestContext, KeyRejection } from "./handler.ts";
 import { methodLabel } from "./methods.ts";
 import type { Route } from "./route.ts";
 
 /** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
-  count(exchange: Pick<Exchange, "route" | "method" | "keyRefusal">, status: number, milliseconds: number): void;
+  countResponse(context: Pick<RequestContext, "route" | "method" | "keyRejection">, status: number, milliseconds: number): void;
   /** Loads the code that `collectSample` needs. */
   load(): Promise<unknown>;
   /** Returns all metrics of this process. @param isChecked passed on to `others`, by default true */
-  sample(isChecked?: boolean): Promise<MetricsSample>;
+  collectSample(isChecked?: boolean): Promise<MetricsSample>;
 }
 
 /** The counts of a method on a route. */
@@ -40,19 +40,19 @@ type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 export function createMetrics(others: (isChecked: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
   const durations = new Map<string, Histogram>();
-  const refusals = new Map<KeyRefusal, number>();
+  const keyRejections = new Map<KeyRejection, number>();
   const registry = once(createRegistry);
   return {
-    count({ route, method, keyRefusal }, status, milliseconds) {
+    countResponse({ route, method, keyRejection }, status, milliseconds) {
       const ofMethod = countsOf(counts, durations, route, methodLabel(method));
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
-      if (keyRefusal) refusals.set(keyRefusal, (refusals.get(keyRefusal) ?? 0) + 1);
+      if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
     },
     load: metricsLibrary,
-    sample: async (isChecked = true) => [
-      ...(await sampleOf(await registry())),
-      ...requestFamilies(counts, durations, refusals),
+    collectSample: async (isChecked = true) => [
+      ...(await readSample(await registry())),
+      ...requestFamilies(counts, durations, keyRejections),
       ...(await others(isChecked)),
     ],
   };
@@ -74,7 +74,7 @@ async function createRegistry(): Promise<Registry> {
 function requestFamilies(
   counts: Counts,
   durations: ReadonlyMap<string, Histogram>,
-  refusals: ReadonlyMap<KeyRefusal, number>,
+  keyRejections: ReadonlyMap<KeyRejection, number>,
 ): MetricFamily[] {
   return [
     counter(
@@ -91,7 +91,7 @@ function requestFamilies(
     counter(
       "storefront_key_refusals_total",
       "Requests whose API key was refused, by reason.",
-      [...refusals].map(([reason, count]) => [{ reason }, count]),
+      [...keyRejections].map(([reason, count]) => [{ reason }, count]),
     ),
   ];
 }
@@ -131,5 +131,5 @@ function countsOf(
 /** Returns the operation for the histogram of durations: `write`, the operation of a GET on the route, or `other`. */
 function operationOf(route: Route | undefined, method: string): string {
   if (route?.kind !== "site" || !route.methods.includes(method) || method === "OPTIONS") return "other";
-  return method === "GET" || method === "HEAD" ? route.reading : "write";
+  return method === "GET" || method === "HEAD" ? route.readOperation : "write";
 }

@@ -4,9 +4,9 @@
 // poll's key has its share already, that key's own longest waiting poll ends. The clients of ended polls ask again, so in 5 seconds at most as many
 // polls are ended in this way as there are places. Every operation takes constant time, however many polls wait.
 
-import { Refusal } from "../model/errors.ts";
-import { Queue, QueueEntry } from "../wire/round-robin.ts";
-import type { Key } from "./directory.ts";
+import { ProblemError } from "../model/errors.ts";
+import { LinkedQueue, QueueEntry } from "../wire/round-robin.ts";
+import type { ApiKey } from "./directory.ts";
 
 /** A long poll. */
 interface Waiting {
@@ -23,18 +23,18 @@ interface Place {
 interface Holder {
   readonly key: number;
   /** The places of the key, the longest waiting poll first. */
-  readonly places: Queue<Place>;
+  readonly places: LinkedQueue<Place>;
 }
 
 /** `Retry-After` for a client that does not get a place, in seconds. Also the time in which `displaced` polls are counted. */
-const retryAfter = 5;
+const retryAfterSeconds = 5;
 
 /** The places of all long polls of a process. */
 export class PollPlaces {
   readonly #max: number;
   readonly #holders = new Map<number, QueueEntry<Holder>>();
   /** The keys by their number of places. */
-  readonly #byCount = new Map<number, Queue<Holder>>();
+  readonly #byCount = new Map<number, LinkedQueue<Holder>>();
   /** The number of places of the key that has the most. */
   #most = 0;
   #size = 0;
@@ -52,14 +52,14 @@ export class PollPlaces {
    * @returns the place, to release when the poll has ended
    * @throws ProblemError `too-many-requests` if the key has all places, or if too many polls were ended for keys that have their share
    */
-  take({ id, prefix }: Key, request: Waiting): QueueEntry<Place> {
+  take({ id, prefix }: ApiKey, request: Waiting): QueueEntry<Place> {
     const own = this.#holders.get(id);
     const count = own?.member.places.size ?? 0;
     if (count >= this.#max) {
-      throw refusal(`${count} requests with the API key ${prefix}... wait already`);
+      throw problem(`${count} requests with the API key ${prefix}... wait already`);
     }
-    if (this.#size >= this.#max) this.#endLongest(this.#whoMakesRoom(own, count));
-    const holder = this.#holders.get(id) ?? new QueueEntry<Holder>({ key: id, places: new Queue() });
+    if (this.#size >= this.#max) this.#endLongest(this.#chooseHolder(own, count));
+    const holder = this.#holders.get(id) ?? new QueueEntry<Holder>({ key: id, places: new LinkedQueue() });
     const place = new QueueEntry<Place>({ request, holder });
     this.#unlist(holder);
     holder.member.places.add(place);
@@ -92,7 +92,7 @@ export class PollPlaces {
    * @param own the key of the new poll, which has `count` places
    * @throws ProblemError `too-many-requests`
    */
-  #whoMakesRoom(own: QueueEntry<Holder> | undefined, count: number): QueueEntry<Holder> {
+  #chooseHolder(own: QueueEntry<Holder> | undefined, count: number): QueueEntry<Holder> {
     const most = this.#byCount.get(this.#most)?.first as QueueEntry<Holder>;
     if (this.#most > count + 1) return most;
     this.#countDisplaced();
@@ -106,11 +106,11 @@ export class PollPlaces {
    */
   #countDisplaced(): void {
     const now = performance.now();
-    if (now - this.#displacedSince >= retryAfter * 1000) {
+    if (now - this.#displacedSince >= retryAfterSeconds * 1000) {
       this.#displacedSince = now;
       this.#displaced = 0;
     }
-    if (this.#displaced >= this.#max) throw refusal(`${this.#size} requests of all API keys wait already`);
+    if (this.#displaced >= this.#max) throw problem(`${this.#size} requests of all API keys wait already`);
     this.#displaced++;
   }
 
@@ -125,7 +125,7 @@ export class PollPlaces {
     const { key, places } = holder.member;
     if (places.isEmpty) return void this.#holders.delete(key);
     this.#holders.set(key, holder);
-    const queue = this.#byCount.get(places.size) ?? new Queue<Holder>();
+    const queue = this.#byCount.get(places.size) ?? new LinkedQueue<Holder>();
     queue.add(holder);
     this.#byCount.set(places.size, queue);
     this.#most = Math.max(this.#most, places.size);
@@ -142,6 +142,6 @@ export class PollPlaces {
   }
 }
 
-function refusal(detail: string): Refusal {
-  return new Refusal("too-many-requests", `${detail}; use fewer connections, or a key for each client`, { retryAfter });
+function problem(detail: string): ProblemError {
+  return new ProblemError("too-many-requests", `${detail}; use fewer connections, or a key for each client`, { retryAfterSeconds });
 }

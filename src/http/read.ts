@@ -1,164 +1,164 @@
 // Responds to GET and HEAD of lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
 
 import type { Format } from "../formats/format.ts";
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
 import { versionParts } from "../model/change.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/memory/collection.ts";
-import { type EncodedList, type Page, toDocument, type Version } from "../store/memory/collection-version.ts";
+import { type EncodedList, type Page, toDocument, type CollectionVersion } from "../store/memory/collection-version.ts";
 import { type MemoryRecord, Snapshot } from "../store/memory/snapshot.ts";
-import type { FreshSite } from "../store/reads/site-views.ts";
-import type { ColdSite } from "../store/reads/uncached-site.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
+import type { UncachedSite } from "../store/reads/uncached-site.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding } from "./compression.ts";
-import { isKnown, toEtag } from "./conditional-requests.ts";
-import type { Exchange } from "./handler.ts";
-import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./list-parameters.ts";
+import { isNotModified, toEtag } from "./conditional-requests.ts";
+import type { RequestContext } from "./handler.ts";
+import { type ListParameters, pickFields, parseListParameters, rejectLookUpParameters, toLinkHeader } from "./list-parameters.ts";
 import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
-export function read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
-  return route.isList ? readList(exchange, route, fresh) : lookUp(exchange, route, fresh);
+export function respondToRead(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+  return route.isList ? readList(context, route, siteView) : respondToLookUp(context, route, siteView);
 }
 
-function readList(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
-  const query = readListQuery(route.resource, exchange.target.query);
-  if (fresh instanceof Snapshot) return list(exchange, route, fresh, query);
-  const load = () => after(fresh.load(), (snapshot) => list(exchange, route, snapshot, query));
-  return query && isPlainPage(query)
-    ? after(coldPage(route, fresh, query), (page) => (page ? respondPage(exchange, route, fresh, query, page) : load()))
+function readList(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+  const query = parseListParameters(route.resource, context.target.query);
+  if (siteView instanceof Snapshot) return respondToList(context, route, siteView, query);
+  const load = () => whenResolved(siteView.loadSnapshot(), (snapshot) => respondToList(context, route, snapshot, query));
+  return query && isUnfilteredPage(query)
+    ? whenResolved(readUncachedPage(route, siteView, query), (page) => (page ? respondPage(context, route, siteView, query, page) : load()))
     : load();
 }
 
 /** Returns the error for an ID that is invalid or unknown. */
-export function noSuchRecord({ resource }: ResourceRoute, id: string | number): Refusal {
+export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
   if (toId(String(id)) === undefined) {
-    return new Refusal("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
+    return new ProblemError("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
   }
-  return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
+  return new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function lookUp(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
+function respondToLookUp(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
   const { resource } = route;
-  refuseLookUpMistakes(resource, exchange.target.query);
-  const { pathId: id } = exchange;
-  if (id === undefined) throw noSuchRecord(route, idIn(exchange.target.path));
-  const record = fresh instanceof Snapshot ? fresh.collection(resource).get(id) : fresh.record(resource, id);
-  if (record instanceof Promise) return respondLater(exchange, route, fresh, record);
-  return respondRecord(exchange, route, fresh, record);
+  rejectLookUpParameters(resource, context.target.query);
+  const { recordIdInPath: id } = context;
+  if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
+  const record = siteView instanceof Snapshot ? siteView.collection(resource).get(id) : siteView.lookUpRecord(resource, id);
+  if (record instanceof Promise) return respondLater(context, route, siteView, record);
+  return respondRecord(context, route, siteView, record);
 }
 
 async function respondLater(
-  exchange: Exchange,
+  context: RequestContext,
   route: ResourceRoute,
-  fresh: FreshSite,
+  siteView: SiteView,
   record: Promise<MemoryRecord | undefined>,
 ): Promise<WireResponse> {
-  return respondRecord(exchange, route, fresh, await record);
+  return respondRecord(context, route, siteView, await record);
 }
 
 function respondRecord(
-  exchange: Exchange,
+  context: RequestContext,
   route: ResourceRoute,
-  fresh: FreshSite,
+  siteView: SiteView,
   record: MemoryRecord | undefined,
 ): WireResponse {
-  if (!record) throw noSuchRecord(route, idIn(exchange.target.path));
+  if (!record) throw recordNotFoundError(route, idIn(context.target.path));
   const { resource, format } = route;
-  const etag = toEtag(versionParts(fresh, record.revision), resource, format.name);
-  if (isKnown(exchange.request.headers, etag)) return toResponse(exchange, 304, null, { ETag: etag });
+  const etag = toEtag(versionParts(siteView, record.revision), resource, format.name);
+  if (isNotModified(context.request.headers, etag)) return toResponse(context, 304, null, { ETag: etag });
   const body = toDocument(record, resource, format);
-  return toResponse(exchange, 200, { type: format.contentType, body }, { ETag: etag });
+  return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
 }
 
-function list(
-  exchange: Exchange,
+function respondToList(
+  context: RequestContext,
   route: ResourceRoute,
   snapshot: Snapshot,
-  query: ListQuery | undefined,
+  query: ListParameters | undefined,
 ): MaybePromise<WireResponse> {
   const collection = snapshot.collection(route.resource);
-  return after(collection.version(), (version) =>
+  return whenResolved(collection.version(), (version) =>
     query
-      ? listSome(exchange, route, snapshot, collection, version, query)
-      : after(version.list(route.format), (whole) => listAll(exchange, route, snapshot, version, whole)),
+      ? respondWithSelection(context, route, snapshot, collection, version, query)
+      : whenResolved(version.list(route.format), (whole) => respondWithWholeList(context, route, snapshot, version, whole)),
   );
 }
 
-function listAll(
-  exchange: Exchange,
+function respondWithWholeList(
+  context: RequestContext,
   { resource, format }: ResourceRoute,
   snapshot: Snapshot,
-  { revision, size }: Version,
+  { revision, size }: CollectionVersion,
   list: EncodedList,
 ): MaybePromise<WireResponse> {
-  const { headers } = exchange.request;
+  const { headers } = context.request;
   const coding = chooseCoding(headers.get("accept-encoding"), list.length);
   const version = versionParts(snapshot, revision);
   const etag = toEtag(version, resource, coding ? `${format.name}-${coding}` : format.name);
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
-  if (isKnown(headers, etag)) return toResponse(exchange, 304, null, fixed);
-  return respondEncoded(exchange, format.contentType, list, coding, fixed);
+  if (isNotModified(headers, etag)) return toResponse(context, 304, null, fixed);
+  return respondEncoded(context, format.contentType, list, coding, fixed);
 }
 
-function listSome(
-  exchange: Exchange,
+function respondWithSelection(
+  context: RequestContext,
   route: ResourceRoute,
   snapshot: Snapshot,
   collection: Collection,
-  version: Version,
-  query: ListQuery,
+  version: CollectionVersion,
+  query: ListParameters,
 ): MaybePromise<WireResponse> {
   const { format } = route;
-  const name = `${format.name}?${exchange.target.query}`;
-  const { request } = exchange;
+  const name = `${format.name}?${context.target.query}`;
+  const { request } = context;
   const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
-  return after(page, (made) => respondPage(exchange, route, snapshot, query, { ...made, revision: version.revision }));
+  return whenResolved(page, (made) => respondPage(context, route, snapshot, query, { ...made, revision: version.revision }));
 }
 
 /** A page of records. */
-interface DatedPage extends Page {
+interface PageAtRevision extends Page {
   /** The site's revision at the last change to any record of the resource. */
   readonly revision: number;
 }
 
 function respondPage(
-  exchange: Exchange,
+  context: RequestContext,
   { resource, format }: ResourceRoute,
-  fresh: FreshSite,
-  query: ListQuery,
-  { body, total, revision }: DatedPage,
+  siteView: SiteView,
+  query: ListParameters,
+  { body, total, revision }: PageAtRevision,
 ): WireResponse {
-  const etag = toEtag(versionParts(fresh, revision), resource, format.name);
-  const link = toLink(exchange.target.path, query, total);
+  const etag = toEtag(versionParts(siteView, revision), resource, format.name);
+  const link = toLinkHeader(context.target.path, query, total);
   const headers = {
     ETag: etag,
     "X-Total-Count": String(total),
     ...(link ? { Link: link } : {}),
   };
-  if (isKnown(exchange.request.headers, etag)) return toResponse(exchange, 304, null, headers);
-  return toResponse(exchange, 200, { type: format.contentType, body }, headers);
+  if (isNotModified(context.request.headers, etag)) return toResponse(context, 304, null, headers);
+  return toResponse(context, 200, { type: format.contentType, body }, headers);
 }
 
-type PlainPage = ListQuery & { readonly limit: number };
+type PlainPage = ListParameters & { readonly limit: number };
 
 /** Whether the query has `limit`, and neither filters nor `sort`. The database can return such a page without the site in memory. */
-function isPlainPage(query: ListQuery): query is PlainPage {
+function isUnfilteredPage(query: ListParameters): query is PlainPage {
   return query.limit !== undefined && query.filters.length === 0 && query.sort.length === 0;
 }
 
 /** Reads a page of an uncached site; undefined if the site must be loaded for it. */
-function coldPage(
+function readUncachedPage(
   { resource, format }: ResourceRoute,
-  site: ColdSite,
+  site: UncachedSite,
   { limit, offset, fields }: PlainPage,
-): MaybePromise<DatedPage | undefined> {
-  return after(site.page(resource, { limit, offset }), (page) => {
+): MaybePromise<PageAtRevision | undefined> {
+  return whenResolved(site.readRecordPage(resource, { limit, offset }), (page) => {
     if (!page) return undefined;
     const items = page.records.map(({ json }) =>
-      fields ? format.part(resource, project(JSON.parse(json), fields)) : format.item(resource, json),
+      fields ? format.part(resource, pickFields(JSON.parse(json), fields)) : format.item(resource, json),
     );
     const body = Buffer.from(format.listStart + items.join(format.separator) + format.listEnd);
     return { body, total: page.total, revision: page.revision };
@@ -167,17 +167,17 @@ function coldPage(
 
 function makePage(
   { resource, limiter, selections }: Collection,
-  version: Version,
+  version: CollectionVersion,
   name: string,
   format: Format,
-  query: ListQuery,
+  query: ListParameters,
   isWanted: () => boolean,
 ): MaybePromise<Page> {
   const { offset, limit, fields, filters, sort } = query;
-  return after(selections.select(version, filters, sort, isWanted), (ids) => {
+  return whenResolved(selections.select(version, filters, sort, isWanted), (ids) => {
     const some = ids.slice(offset, limit === undefined ? undefined : offset + limit);
-    const encode = fields && ((record: StorefrontRecord) => format.part(resource, project(record, fields)));
+    const encode = fields && ((record: StorefrontRecord) => format.part(resource, pickFields(record, fields)));
     const body = limiter.run(`page ${version.number} ${name}`, () => version.pageOf(some, format, encode), isWanted);
-    return after(body, (bytes) => ({ body: bytes, total: ids.length }));
+    return whenResolved(body, (bytes) => ({ body: bytes, total: ids.length }));
   });
 }

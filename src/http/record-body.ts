@@ -2,14 +2,14 @@
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/canonical-json.ts";
+import { matchCanonicalChanges, isCanonicalRecord, type RecordChanges } from "../model/canonical-json.ts";
 import { storedEncoding } from "../model/encoding.ts";
-import { Refusal } from "../model/errors.ts";
-import { readNewRecord, readRecord } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { Exchange } from "./handler.ts";
+import type { RequestContext } from "./handler.ts";
 import type { ResourceRoute } from "./route.ts";
 
 /** Maximum size of a request body, in bytes (contract section 4). */
@@ -29,54 +29,54 @@ export function readBody(request: WireRequest): MaybePromise<BodyBytes> {
  * Parses a new record, in the format of the path. Returns the JSON of its values.
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
-export function readNewBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): string {
-  return withHint(newRecordIn, exchange, route, body);
+export function readNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
+  return withHint(newRecordIn, context, route, body);
 }
 
 /**
  * Parses changes of a record, in the format of the path.
  * @throws ProblemError as `readNewBody` does
  */
-export function readChangesBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): RecordChanges {
-  return withHint(changesIn, exchange, route, body);
+export function readChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): RecordChanges {
+  return withHint(changesIn, context, route, body);
 }
 
 function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): string {
   const json = storedTextIn(format, body);
-  if (json !== undefined && isFaultlessRecord(resource, json)) return json;
-  const { input, faults } = format.decode(resource, body.view);
-  return JSON.stringify(readNewRecord(resource, input, faults));
+  if (json !== undefined && isCanonicalRecord(resource, json)) return json;
+  const { input, fieldErrors } = format.decode(resource, body.view);
+  return JSON.stringify(parseNewRecord(resource, input, fieldErrors));
 }
 
 function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): RecordChanges {
   const json = storedTextIn(format, body);
-  const faultless = json === undefined ? undefined : faultlessChanges(resource, json);
-  if (faultless) return faultless;
-  const { input, faults } = format.decode(resource, body.view);
-  const { id, values } = readRecord(resource, input, faults);
-  return { id, text: JSON.stringify(values) };
+  const isCanonical = json === undefined ? undefined : matchCanonicalChanges(resource, json);
+  if (isCanonical) return isCanonical;
+  const { input, fieldErrors } = format.decode(resource, body.view);
+  const { id, values } = parseRecordChanges(resource, input, fieldErrors);
+  return { id, valuesJson: JSON.stringify(values) };
 }
 
 /** Maximum bytes of a body that is tried as canonical JSON, which needs no parsing. */
-const maxFaultless = 16 * 1024;
+const maxCanonicalChars = 16 * 1024;
 
 /** Returns the text of a body if it may be canonical JSON; undefined for other formats and long bodies. */
 function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
-  return name === storedEncoding.name && body.length <= maxFaultless ? body.text : undefined;
+  return name === storedEncoding.name && body.length <= maxCanonicalChars ? body.text : undefined;
 }
 
 function withHint<T>(
   read: (route: ResourceRoute, body: BodyBytes) => T,
-  { target }: Exchange,
+  { target }: RequestContext,
   route: ResourceRoute,
   body: BodyBytes,
 ): T {
   try {
     return read(route, body);
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== "bad-request") throw error;
-    const { message, faults } = error;
-    throw new Refusal("bad-request", message + hintFor(target.path, route, body.view), { faults });
+    if (!(error instanceof ProblemError) || error.code !== "bad-request") throw error;
+    const { message, fieldErrors } = error;
+    throw new ProblemError("bad-request", message + hintFor(target.path, route, body.view), { fieldErrors });
   }
 }
 
@@ -88,7 +88,7 @@ function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8A
     const other = `${path.slice(0, path.lastIndexOf("."))}.${sent}`;
     return `. This path accepts ${wanted}; send ${sent.toUpperCase()} to \`${other}\``;
   }
-  const { path: name = "Name", field } = resource.leaves.find((leaf) => leaf.field.required) ?? {};
+  const { path: name = "Name", field } = resource.textFields.find((textField) => textField.field.required) ?? {};
   const value = field?.example ?? "";
   const { element } = resource;
   const example =
@@ -109,11 +109,11 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
 function refuseOtherEncodings(headers: RequestHeaders): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    throw new Refusal("unsupported-media-type", `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`);
+    throw new ProblemError("unsupported-media-type", `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`);
   }
   const coding = headers.get("content-encoding");
   if (coding !== null && coding.trim().toLowerCase() !== "identity") {
-    throw new Refusal(
+    throw new ProblemError(
       "unsupported-media-type",
       `the content coding \`${coding.slice(0, 40)}\` is not supported; send the body as it is`,
     );

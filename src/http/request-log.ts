@@ -2,12 +2,12 @@
 // log lines of a request.
 
 import type { Logger } from "pino";
-import { createLogLimit, type LineWriter, type LogLimit } from "../lib/logging.ts";
-import { isKey, shownOf, withoutKeys } from "../model/api-key.ts";
+import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
+import { isKey, visiblePrefix, redactKeys } from "../model/api-key.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import { bodyLength, type HeaderParts, joinParts, type WireResponse } from "../wire/response.ts";
 import { clientAddress } from "./authenticate.ts";
-import type { Exchange } from "./handler.ts";
+import type { RequestContext } from "./handler.ts";
 import type { HttpDependencies } from "./server.ts";
 
 export interface RequestLogOptions {
@@ -22,44 +22,44 @@ export class RequestLog {
   readonly #options: RequestLogOptions;
   readonly #log: Logger;
   readonly #accessLog: LineWriter | undefined;
-  readonly #logLimit: LogLimit;
+  readonly #logLimit: LogRateLimiter;
 
   constructor(options: RequestLogOptions, { log, accessLog, now }: HttpDependencies) {
     this.#options = options;
     this.#log = log;
     this.#accessLog = accessLog;
-    this.#logLimit = createLogLimit(now);
+    this.#logLimit = createLogRateLimiter(now);
   }
 
   /** Logs a response, if it is slow, its key was rejected, or all requests are logged. @param milliseconds the time that it took to make */
-  note(exchange: Exchange, response: WireResponse, milliseconds: number): void {
-    const isSlow = milliseconds - exchange.waited >= this.#options.slowMs;
-    if (isSlow || exchange.keyRefusal || this.#accessLog) this.#write(exchange, response, milliseconds, isSlow);
+  logResponse(context: RequestContext, response: WireResponse, milliseconds: number): void {
+    const isSlow = milliseconds - context.longPollMs >= this.#options.slowMs;
+    if (isSlow || context.keyRejection || this.#accessLog) this.#write(context, response, milliseconds, isSlow);
   }
 
-  #write(exchange: Exchange, response: WireResponse, milliseconds: number, isSlow: boolean): void {
-    const message = exchange.keyRefusal ? "key refused" : isSlow ? "slow request" : "request";
-    const line = () => this.#toLine(exchange, response, milliseconds);
+  #write(context: RequestContext, response: WireResponse, milliseconds: number, isSlow: boolean): void {
+    const message = context.keyRejection ? "key refused" : isSlow ? "slow request" : "request";
+    const line = () => this.#toLine(context, response, milliseconds);
     if (this.#accessLog) {
       const common = { level: info, time: Date.now(), pid: process.pid };
       this.#accessLog.add(`${toAscii(JSON.stringify({ ...common, ...line(), msg: message }))}\n`);
       return;
     }
-    const cause = exchange.keyRefusal ? `${exchange.keyRefusal} ${exchange.key?.prefix}` : exchange.route?.label;
+    const cause = context.keyRejection ? `${context.keyRejection} ${context.key?.prefix}` : context.route?.label;
     this.#logLimit(`${message} ${cause}`, (suppressed) => this.#log.info({ ...line(), suppressed }, message));
   }
 
-  #toLine(exchange: Exchange, { status, body }: WireResponse, milliseconds: number) {
-    const { id, site, request, target, keyRefusal } = exchange;
+  #toLine(context: RequestContext, { status, body }: WireResponse, milliseconds: number) {
+    const { id, site, request, target, keyRejection } = context;
     return {
       request: id,
       ...traceIn(request.headers),
       site: site?.name,
-      key: prefixOf(exchange),
-      refused: keyRefusal,
+      key: prefixOf(context),
+      refused: keyRejection,
       client: clientAddress(request, this.#options.trustProxy),
-      method: withoutKeys(request.method).slice(0, maxMethod),
-      path: shortened(withoutKeys(target.path)),
+      method: redactKeys(request.method).slice(0, maxMethod),
+      path: shortened(redactKeys(target.path)),
       status,
       bytes: request.method === "HEAD" ? 0 : bodyLength(body),
       ms: Math.round(milliseconds * 100) / 100,
@@ -85,10 +85,10 @@ function shortened(path: string): string {
 }
 
 /** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */
-function prefixOf({ key, request }: Exchange): string | undefined {
+function prefixOf({ key, request }: RequestContext): string | undefined {
   if (key) return key.prefix;
   const sent = request.headers.get("x-api-auth");
-  return sent !== null && isKey(sent) ? shownOf(sent) : undefined;
+  return sent !== null && isKey(sent) ? visiblePrefix(sent) : undefined;
 }
 
 // The IDs that a client sends with a request, so that the log lines of several programs about it can be found together.
@@ -116,7 +116,7 @@ const requestId = /^[\w.~+=@-]{1,128}$/;
 /** Returns the ID in `X-Request-Id`; undefined if it is absent or malformed, or contains an API key, which must not be logged. */
 export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
   const sent = headers.get("x-request-id");
-  return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? new RequestId([sent]) : undefined;
+  return sent !== null && requestId.test(sent) && redactKeys(sent) === sent ? new RequestId([sent]) : undefined;
 }
 
 /** The header field `traceparent` of W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */

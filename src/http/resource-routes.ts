@@ -6,24 +6,24 @@
 
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { OtherHistory } from "../model/errors.ts";
-import { type Resource, servedOf } from "../model/resource.ts";
-import type { FreshSite } from "../store/reads/site-views.ts";
-import { ColdSite } from "../store/reads/uncached-site.ts";
+import { EpochChangedError } from "../model/errors.ts";
+import { type Resource, publicResources } from "../model/resource.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
+import { UncachedSite } from "../store/reads/uncached-site.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { requireWrite } from "./authenticate.ts";
-import type { Admission } from "./authorizer.ts";
-import type { Key } from "./directory.ts";
-import type { Exchange } from "./handler.ts";
-import { read } from "./read.ts";
+import { requireWriteScope } from "./authenticate.ts";
+import type { RequestAuthorizer } from "./authorizer.ts";
+import type { ApiKey } from "./directory.ts";
+import type { RequestContext } from "./handler.ts";
+import { respondToRead } from "./read.ts";
 import { readBody } from "./record-body.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
-import { Idempotencies, KeyChanged, write } from "./write.ts";
+import { RunningIdempotencyKeys, KeyChangedError, write } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "snapshots" | "writeQueue" | "now"> {
-  readonly admission: Admission;
+  readonly authorizer: RequestAuthorizer;
 }
 
 /** Returns the routes of all public resources, by path. */
@@ -32,17 +32,17 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
   const toRoute = (isList: boolean, resource: Resource, format: Format): [string, ResourceRoute] => {
     const path = `${basePath}${resource.path}${isList ? "" : "/{id}"}.${format.name}`;
     const entry: [string, ResourceRoute] = siteRoute<Omit<ResourceRoute, "kind" | "label">>(path, {
-      reading: isList ? "list" : "look-up",
+      readOperation: isList ? "list" : "look-up",
       isList,
       resource,
       format,
       methods: methodsOf(isList, resource),
-      whyNot: (method) => whyNot(method, entry[1]),
-      respond: (exchange, key, fresh) => endpoint.respond(exchange, entry[1], key, fresh),
+      methodNotAllowedDetail: (method) => whyNot(method, entry[1]),
+      respond: (context, key, siteView) => endpoint.respond(context, entry[1], key, siteView),
     });
     return entry;
   };
-  return servedOf(dependencies.resources).flatMap((resource) =>
+  return publicResources(dependencies.resources).flatMap((resource) =>
     formats.flatMap((format) => [toRoute(true, resource, format), toRoute(false, resource, format)]),
   );
 }
@@ -65,88 +65,88 @@ const maxAttempts = 3;
 
 class ResourceEndpoint {
   readonly #dependencies: ResourceRouteDependencies;
-  readonly #idempotencies = new Idempotencies();
+  readonly #idempotencies = new RunningIdempotencyKeys();
 
   constructor(dependencies: ResourceRouteDependencies) {
     this.#dependencies = dependencies;
   }
 
-  respond(exchange: Exchange, route: ResourceRoute, key: Key, fresh: FreshSite): MaybePromise<WireResponse> {
-    const { method } = exchange;
-    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key);
-    this.#dependencies.writeQueue.noteRead();
-    return this.#read(exchange, route, fresh);
+  respond(context: RequestContext, route: ResourceRoute, key: ApiKey, siteView: SiteView): MaybePromise<WireResponse> {
+    const { method } = context;
+    if (method !== "GET" && method !== "HEAD") return this.#write(context, route, key);
+    this.#dependencies.writeQueue.countRead();
+    return this.#read(context, route, siteView);
   }
 
-  #read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite, attempt = 1): MaybePromise<WireResponse> {
+  #read(context: RequestContext, route: ResourceRoute, siteView: SiteView, attempt = 1): MaybePromise<WireResponse> {
     try {
-      const response = read(exchange, route, fresh);
-      if (response instanceof Promise) return this.#readLater(exchange, route, fresh, attempt, response);
+      const response = respondToRead(context, route, siteView);
+      if (response instanceof Promise) return this.#readLater(context, route, siteView, attempt, response);
       // A record that was just read from the database can be newer than the check of the key.
-      return fresh instanceof ColdSite ? this.#checkAgain(exchange, route, fresh, response) : response;
+      return siteView instanceof UncachedSite ? this.#checkAgain(context, route, siteView, response) : response;
     } catch (error) {
-      return this.#readAgain(exchange, route, attempt, error);
+      return this.#readAgain(context, route, attempt, error);
     }
   }
 
   async #readLater(
-    exchange: Exchange,
+    context: RequestContext,
     route: ResourceRoute,
-    fresh: FreshSite,
+    siteView: SiteView,
     attempt: number,
     response: Promise<WireResponse>,
   ): Promise<WireResponse> {
     try {
-      return await this.#checkAgain(exchange, route, fresh, await response);
+      return await this.#checkAgain(context, route, siteView, await response);
     } catch (error) {
-      return this.#readAgain(exchange, route, attempt, error);
+      return this.#readAgain(context, route, attempt, error);
     }
   }
 
   /** Reads again if the error was a change of the site's epoch, at most twice. Otherwise throws `error`. */
-  #readAgain(exchange: Exchange, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
-    if (!(error instanceof OtherHistory) || attempt === maxAttempts) throw error;
-    return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
+  #readAgain(context: RequestContext, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
+    if (!(error instanceof EpochChangedError) || attempt === maxAttempts) throw error;
+    return this.#dependencies.authorizer.reauthorize(context, (_, now) => this.#read(context, route, now, attempt + 1));
   }
 
   /** Authorizes again, because the key may have been revoked or the site removed while the response was made. Returns `made`. */
-  #checkAgain<T>(exchange: Exchange, { isList }: ResourceRoute, { site }: FreshSite, made: T): MaybePromise<T> {
-    const { admission } = this.#dependencies;
-    if (isList) return admission.readmit(exchange, () => made);
+  #checkAgain<T>(context: RequestContext, { isList }: ResourceRoute, { site }: SiteView, made: T): MaybePromise<T> {
+    const { authorizer } = this.#dependencies;
+    if (isList) return authorizer.reauthorize(context, () => made);
     // The engine has read the head of the system site together with the record, so the keys in memory have all changes before the record.
-    admission.recheck(exchange, site);
+    authorizer.reauthorizeInMemory(context, site);
     return made;
   }
 
-  #write(exchange: Exchange, route: ResourceRoute, key: Key): MaybePromise<WireResponse> {
-    requireWrite(exchange, key);
-    const body = readBody(exchange.request);
-    return body instanceof Promise ? this.#writeLater(exchange, route, body) : this.#store(exchange, route, key, body);
+  #write(context: RequestContext, route: ResourceRoute, key: ApiKey): MaybePromise<WireResponse> {
+    requireWriteScope(context, key);
+    const body = readBody(context.request);
+    return body instanceof Promise ? this.#writeLater(context, route, body) : this.#store(context, route, key, body);
   }
 
-  async #writeLater(exchange: Exchange, route: ResourceRoute, body: Promise<BodyBytes>): Promise<WireResponse> {
-    return this.#storeChecked(exchange, route, await body, 1);
+  async #writeLater(context: RequestContext, route: ResourceRoute, body: Promise<BodyBytes>): Promise<WireResponse> {
+    return this.#storeChecked(context, route, await body, 1);
   }
 
   /** Authorizes again and then writes, because the key may have been revoked or the site removed while the body arrived or the write was queued. */
   #storeChecked(
-    exchange: Exchange,
+    context: RequestContext,
     route: ResourceRoute,
     body: BodyBytes,
     attempt: number,
   ): MaybePromise<WireResponse> {
-    return this.#dependencies.admission.readmit(exchange, (key) => {
-      requireWrite(exchange, key);
-      return this.#store(exchange, route, key, body, attempt);
+    return this.#dependencies.authorizer.reauthorize(context, (key) => {
+      requireWriteScope(context, key);
+      return this.#store(context, route, key, body, attempt);
     });
   }
 
-  #store(exchange: Exchange, route: ResourceRoute, key: Key, body: BodyBytes, attempt = 1): Promise<WireResponse> {
+  #store(context: RequestContext, route: ResourceRoute, key: ApiKey, body: BodyBytes, attempt = 1): Promise<WireResponse> {
     const { snapshots, writeQueue, now } = this.#dependencies;
-    const author = { key, system: snapshots.system, at: now() };
-    return write(exchange, route, author, body, writeQueue, this.#idempotencies).catch((error) => {
-      if (!(error instanceof KeyChanged) || attempt === maxAttempts) throw error;
-      return this.#storeChecked(exchange, route, body, attempt + 1);
+    const author = { key, system: snapshots.systemHead, at: now() };
+    return write(context, route, author, body, writeQueue, this.#idempotencies).catch((error) => {
+      if (!(error instanceof KeyChangedError) || attempt === maxAttempts) throw error;
+      return this.#storeChecked(context, route, body, attempt + 1);
     });
   }
 }

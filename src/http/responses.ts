@@ -3,8 +3,8 @@
 
 import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import { type Fault, type Refusal, refusals } from "../model/errors.ts";
+import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import {
   type HeaderParts,
@@ -14,11 +14,11 @@ import {
   toHeaderLines,
   type WireResponse,
 } from "../wire/response.ts";
-import { type ContentCoding, compressed } from "./compression.ts";
-import type { Exchange } from "./handler.ts";
+import { type ContentCoding, compressList } from "./compression.ts";
+import type { RequestContext } from "./handler.ts";
 
 /** The header fields that scripts of other origins may read. They are sent only to requests with an `Origin` (Fetch section 3.2). */
-const exposed = [
+const exposedHeaders = [
   "Date",
   "ETag",
   "Idempotency-Replayed",
@@ -30,7 +30,7 @@ const exposed = [
   "X-Request-Id",
   "X-Total-Count",
 ].join(", ");
-const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposed });
+const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposedHeaders });
 
 interface ResponseContent {
   /** The value of `Content-Type`. */
@@ -50,12 +50,12 @@ const beginnings = new Map<string | undefined, string>();
 
 /** Makes a response. @param headers fields in addition to those of every response */
 export function toResponse(
-  { id, request, rateLimit }: Exchange,
+  { id, request, rateLimit }: RequestContext,
   status: number,
   content: ResponseContent | null,
   headers: HeaderValues = {},
 ): WireResponse {
-  let lines: HeaderParts = [beginningFor(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
+  let lines: HeaderParts = [responseHeaderStart(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
   if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
   if (request.headers.has("origin")) lines = [lines, exposeHeaders];
   return { status, headers: lines, body: content?.body ?? null };
@@ -63,26 +63,26 @@ export function toResponse(
 
 /** Makes a response with a list or feed page. @param coding the content coding; undefined for none */
 export function respondEncoded(
-  exchange: Exchange,
+  context: RequestContext,
   type: string,
   list: EncodedList,
   coding: ContentCoding | undefined,
   headers: HeaderValues,
 ): MaybePromise<WireResponse> {
-  if (!coding) return toResponse(exchange, 200, { type, body: list.take() }, headers);
-  return after(compressed(list, coding), (body) =>
-    toResponse(exchange, 200, { type, body }, { "Content-Encoding": coding, ...headers }),
+  if (!coding) return toResponse(context, 200, { type, body: list.take() }, headers);
+  return whenResolved(compressList(list, coding), (body) =>
+    toResponse(context, 200, { type, body }, { "Content-Encoding": coding, ...headers }),
   );
 }
 
 /** Makes a response with a plain text. */
-export function toTextResponse(exchange: Exchange, body: string): WireResponse {
-  return toResponse(exchange, 200, { type: "text/plain; charset=utf-8", body });
+export function toTextResponse(context: RequestContext, body: string): WireResponse {
+  return toResponse(context, 200, { type: "text/plain; charset=utf-8", body });
 }
 
 /** Makes a response that caches may store, as `Cache-Control` in `headers` allows. */
 export function toCacheableResponse(
-  { id }: Exchange,
+  { id }: RequestContext,
   status: number,
   body: ResponseBody,
   headers: HeaderValues,
@@ -90,7 +90,7 @@ export function toCacheableResponse(
   return { status, headers: toHeaderLines({ ...everywhere, "X-Request-Id": id.parts, ...headers }), body };
 }
 
-function beginningFor(type: string | undefined): string {
+function responseHeaderStart(type: string | undefined): string {
   let beginning = beginnings.get(type);
   if (beginning === undefined) {
     const typeLine = type === undefined ? [] : toHeaderLines({ "Content-Type": type });
@@ -101,23 +101,23 @@ function beginningFor(type: string | undefined): string {
 }
 
 /** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
-export function toProblemResponse(exchange: Exchange, refusal: Refusal): WireResponse {
-  const format = formats.find(({ name }) => exchange.target.path.endsWith(`.${name}`)) ?? json;
-  const headers: Record<string, string> = { ...refusal.headers };
-  if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
-  const content = { type: format.problemType, body: format.problem(toProblem(exchange, refusal)) };
-  return toResponse(exchange, statusOf(refusal.code), content, headers);
+export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
+  const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
+  const headers: Record<string, string> = { ...problemError.headers };
+  if (problemError.retryAfterSeconds !== undefined) headers["Retry-After"] = String(Math.ceil(problemError.retryAfterSeconds));
+  const content = { type: format.problemType, body: format.problem(toProblem(context, problemError)) };
+  return toResponse(context, statusOf(problemError.code), content, headers);
 }
 
-function toProblem(exchange: Exchange, { code, message, faults }: Refusal) {
-  const errors: { errors?: readonly Fault[] } = faults.length > 0 ? { errors: faults } : {};
+function toProblem(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
+  const errors: { errors?: readonly FieldError[] } = fieldErrors.length > 0 ? { errors: fieldErrors } : {};
   const type = `/docs/problems/${code}`;
   return {
     type,
-    title: refusals[code],
+    title: problemTitles[code],
     status: statusOf(code),
     detail: message,
-    instance: String(exchange.id),
+    instance: String(context.id),
     ...errors,
   };
 }

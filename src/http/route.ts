@@ -3,10 +3,10 @@
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
-import type { FreshSite } from "../store/reads/site-views.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Key } from "./directory.ts";
-import type { Exchange } from "./handler.ts";
+import type { ApiKey } from "./directory.ts";
+import type { RequestContext } from "./handler.ts";
 
 interface RouteBase {
   /** The name of the endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client has chosen. */
@@ -14,21 +14,21 @@ interface RouteBase {
   /** All methods, in the order of `Allow`. */
   readonly methods: readonly string[];
   /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
-  whyNot?(method: string): string | undefined;
+  methodNotAllowedDetail?(method: string): string | undefined;
 }
 
 /** An endpoint that needs neither a site nor a key: health, documentation. */
 export interface PublicRoute extends RouteBase {
   readonly kind: "public";
-  respond(exchange: Exchange): MaybePromise<WireResponse>;
+  respond(context: RequestContext): MaybePromise<WireResponse>;
 }
 
 /** An endpoint of a site. It gets requests with a valid key, and an up-to-date view of the site. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
   /** The label of GET and HEAD in the histogram of durations. Long polls and lists take long, so they have labels of their own. */
-  readonly reading: string;
-  respond(exchange: Exchange, key: Key, fresh: FreshSite): MaybePromise<WireResponse>;
+  readonly readOperation: string;
+  respond(context: RequestContext, key: ApiKey, siteView: SiteView): MaybePromise<WireResponse>;
 }
 
 /** The list of a resource in a format, or a single record of it. */

@@ -4,29 +4,29 @@
 import { formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { lettersOf, nearest } from "../lib/text.ts";
+import { normalizeName, findNearest } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
-import { type Resource, servedOf } from "../model/resource.ts";
-import type { Admission } from "./authorizer.ts";
+import { type Resource, publicResources } from "../model/resource.ts";
+import type { RequestAuthorizer } from "./authorizer.ts";
 import type { Documentation } from "./documentation.ts";
-import { changeRoutes } from "./feed-routes.ts";
+import { feedRoutes } from "./feed-routes.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
-import type { Polls } from "./long-poll.ts";
+import type { LongPolls } from "./long-poll.ts";
 import type { Metrics } from "./metrics.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { basePath, idIn, type RequestTarget, type Route, toTarget } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
 
 export interface RouteDependencies extends HttpDependencies {
-  readonly admission: Admission;
+  readonly authorizer: RequestAuthorizer;
   readonly metrics: Metrics;
   readonly documentation: Documentation;
-  readonly polls: Polls;
+  readonly longPolls: LongPolls;
   readonly readiness: Readiness;
 }
 
 /** The result of `find`. */
-interface Destination {
+interface RouteMatch {
   readonly target: RequestTarget;
   /** The route of the path; undefined if the path does not exist. */
   readonly route: Route | undefined;
@@ -37,9 +37,9 @@ interface Destination {
 /** All routes of the public listener. */
 export interface Routes {
   /** Returns the route of a request target. @param sent the target as sent, one character per byte */
-  find(sent: string): Destination;
+  find(sent: string): RouteMatch;
   /** Returns the detail of the problem for a path without a route: the path that the client probably meant, or a list of paths. */
-  hint(path: string): string;
+  suggestPath(path: string): string;
 }
 
 /** Creates the routes of all endpoints. */
@@ -47,9 +47,9 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
     ...resourceRoutes(dependencies),
-    ...changeRoutes(dependencies),
+    ...feedRoutes(dependencies),
   ]);
-  const find = (sent: string): Destination => {
+  const find = (sent: string): RouteMatch => {
     const target = toTarget(sent);
     const { path } = target;
     const route = routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path);
@@ -58,7 +58,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
   const known = new BoundedCache(1024, 200, find);
   return {
     find: (sent) => known.get(sent),
-    hint: (path) => hintFor(path, dependencies.resources, routes),
+    suggestPath: (path) => hintFor(path, dependencies.resources, routes),
   };
 }
 
@@ -76,10 +76,10 @@ const formatNames = formats.map(({ name }) => name);
 /** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
 export function hintFor(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
   const known = [...routes].filter(([, { kind }]) => kind !== "public").map(([route]) => route);
-  const elements = servedOf(resources).map(({ element, path: name }): [string, string] => [lettersOf(element), name]);
+  const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [normalizeName(element), name]);
   const names = new Map([
     ...elements,
-    ...known.map((route): [string, string] => [lettersOf(nameIn(route)), nameIn(route)]),
+    ...known.map((route): [string, string] => [normalizeName(nameIn(route)), nameIn(route)]),
   ]);
   const meant = pathLike(path, known, names);
   if (meant !== undefined) return `did you mean \`${meant}\`?`;
@@ -101,11 +101,11 @@ function nameIn(route: string): string {
 function pathLike(path: string, known: readonly string[], names: ReadonlyMap<string, string>): string | undefined {
   const parts = path.slice(0, 500).toLowerCase().split(/[/.]+/);
   for (const [index, part] of parts.entries()) {
-    const name = names.get(nearest(lettersOf(part), [...names.keys()]) ?? "");
+    const name = names.get(findNearest(normalizeName(part), [...names.keys()]) ?? "");
     if (name === undefined) continue;
     const rest = parts.slice(index + 1);
     const id = rest.find((text) => toId(text) !== undefined);
-    const format = rest.map((text) => nearest(text, formatNames)).find((found) => found !== undefined) ?? json.name;
+    const format = rest.map((text) => findNearest(text, formatNames)).find((found) => found !== undefined) ?? json.name;
     const wanted = [...(id ? [`${basePath}${name}/{id}.${format}`] : []), `${basePath}${name}.${format}`];
     const route = wanted.find((one) => known.includes(one)) ?? known.find((one) => nameIn(one) === name);
     return route?.replace("{id}", id ?? "1");

@@ -4,7 +4,7 @@ import { counter, gauge, histogram, type MetricFamily } from "../lib/metrics.ts"
 import type { Engine, EngineUsage } from "../model/engine.ts";
 import type { BackupTime } from "../store/database/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
-import type { Snapshots } from "../store/reads/site-views.ts";
+import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
 import type { HttpDependencies } from "./server.ts";
@@ -14,7 +14,7 @@ interface ServerUsage {
   /** The number and the memory of its connections. */
   readonly listener: ListenerUsage;
   /** Number of long polls. */
-  readonly polls: number;
+  readonly longPolls: number;
   /** Whether the server was ready at the last check; undefined if it was never checked. */
   readonly isReady: boolean | undefined;
   /** When the certificate in use expires, in milliseconds since 1970; undefined without one. */
@@ -24,7 +24,7 @@ interface ServerUsage {
 /** Returns these metrics. */
 export async function serverFamilies(
   dependencies: HttpDependencies,
-  { listener, polls, isReady, certificateExpiry }: ServerUsage,
+  { listener, longPolls, isReady, certificateExpiry }: ServerUsage,
 ): Promise<MetricFamily[]> {
   const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
@@ -33,7 +33,7 @@ export async function serverFamilies(
     gauge("storefront_build_info", help, [[{ version: build.version, commit: build.commit }, 1]], "first"),
     gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
     gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
-    gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", polls),
+    gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", longPolls),
     ...(isReady === undefined ? [] : [readyFamily(isReady)]),
     ...(certificateExpiry === undefined ? [] : [expiryFamily(certificateExpiry)]),
     ...memoryFamilies(snapshots),
@@ -41,12 +41,12 @@ export async function serverFamilies(
     ...callFamilies(engineCalls),
     ...usageFamilies(usageOf(engine)),
     ...backupFamilies(dependencies.lastBackup.latest),
-    counter("storefront_log_lines_lost_total", "Lines that the access log lost.", accessLog?.lost ?? 0),
+    counter("storefront_log_lines_lost_total", "Lines that the access log lost.", accessLog?.lostLines ?? 0),
   ];
 }
 
-function memoryFamilies(snapshots: Snapshots): MetricFamily[] {
-  const { sites, bytes, loads, evictions } = snapshots.size;
+function memoryFamilies(snapshots: SiteViews): MetricFamily[] {
+  const { sites, bytes, loads, evictions } = snapshots.usage;
   return [
     gauge("storefront_sites_in_memory", "Sites whose records are in memory.", sites),
     gauge("storefront_snapshot_bytes", "Estimated memory of the records in memory.", bytes),

@@ -7,17 +7,17 @@ import type { LineWriter } from "../lib/logging.ts";
 import type { MetricsSample } from "../lib/metrics.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
-import type { SiteWatch } from "../store/changes/site-change-notifier.ts";
+import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import type { LastBackup } from "../store/database/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
-import type { Snapshots } from "../store/reads/site-views.ts";
+import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import { Admission, type AdmissionOptions } from "./authorizer.ts";
+import { RequestAuthorizer, type AuthorizerOptions } from "./authorizer.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
-import { Polls } from "./long-poll.ts";
+import { LongPolls } from "./long-poll.ts";
 import { createMetrics } from "./metrics.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
@@ -33,41 +33,41 @@ export interface HttpServer extends Listener {
 
 interface HttpOptions
   extends Omit<ListenOptions, "maxBodyBytes" | "receiveBuffer" | "unsent">,
-    AdmissionOptions,
+    AuthorizerOptions,
     RequestLogOptions {}
 
 /** Milliseconds between the start and the loading of further code. */
 const loadDelay = 250;
 
 /** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
-const receiveBuffer = 64 * 1024;
+const receiveBufferBytes = 64 * 1024;
 
 /** Maximum unsent bytes that the kernel accepts. With less, a long list would be sent in many small steps, which costs CPU time. */
-const unsent = 1024 * 1024;
+const maxUnsentBytes = 1024 * 1024;
 
 /** Starts the public listener. @throws Error if the port is taken or the certificate is invalid */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
   const { engine, log, now } = dependencies;
-  const admission = new Admission(options, dependencies);
-  const polls = new Polls(options.connections, { ...dependencies, admission });
+  const authorizer = new RequestAuthorizer(options, dependencies);
+  const longPolls = new LongPolls(options.connections, { ...dependencies, authorizer });
   let expiry = options.tls && certificateExpiry(options.tls.cert);
   const metrics = createMetrics(async (isChecked) => {
     const isReady = isChecked ? await readiness.check() : readiness.latest;
-    const usage = { listener: listener.usage(), polls: polls.size, isReady, certificateExpiry: expiry };
+    const usage = { listener: listener.usage(), longPolls: longPolls.size, isReady, certificateExpiry: expiry };
     return serverFamilies(dependencies, usage);
   });
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
   const readiness = new Readiness(engine, now);
-  const own = { admission, metrics, documentation, requestLog, polls, readiness };
+  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
   const handler = new HttpHandler({ ...dependencies, ...own });
-  const listener = listen({ ...options, maxBodyBytes, receiveBuffer, unsent }, handler);
+  const listener = listen({ ...options, maxBodyBytes, receiveBufferBytes, maxUnsentBytes }, handler);
 
   const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], log);
 
   return {
     ...listener,
-    sample: metrics.sample,
+    sample: metrics.collectSample,
     async replaceCertificate(certificate) {
       await listener.replaceCertificate(certificate);
       expiry = certificateExpiry(certificate.cert);
@@ -77,9 +77,9 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
       clearTimeout(loading);
       // Stop the listener before the polls, so that the responses of the polls end their connections.
       const stopped = listener.stop(seconds, idleSeconds);
-      polls.stop();
+      longPolls.stop();
       await stopped;
-      await admission.stop();
+      await authorizer.stop();
     },
   };
 }
@@ -103,9 +103,9 @@ export interface HttpDependencies {
   readonly engine: Engine;
   readonly engineCalls: MeasuredCalls;
   readonly lastBackup: LastBackup;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SiteViews;
   readonly writeQueue: WriteQueue;
-  readonly siteWatch: SiteWatch;
+  readonly changeNotifier: SiteChangeNotifier;
   readonly resources: readonly Resource[];
   readonly build: () => Build;
   readonly log: Logger;

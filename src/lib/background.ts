@@ -6,13 +6,13 @@ export interface Background {
 }
 
 /** Milliseconds before the first step and after a failed step. `withJitter` varies them. */
-const usualPause = 60_000;
+const defaultPauseMs = 60_000;
 
 interface BackgroundOptions {
   /** Called with the error of a failed step, unless `stop` was called before. */
   readonly onError: (error: unknown) => void;
   /** Milliseconds before the first step. Default: one minute, with jitter. */
-  readonly firstPause?: number | undefined;
+  readonly firstPauseMs?: number | undefined;
 }
 
 /**
@@ -21,13 +21,13 @@ interface BackgroundOptions {
  */
 export function startBackground(
   step: (isStopped: () => boolean) => Promise<number>,
-  { onError, firstPause = randomized(usualPause) }: BackgroundOptions,
+  { onError, firstPauseMs = withJitter(defaultPauseMs) }: BackgroundOptions,
 ): Background {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   let isStopped = false;
 
   async function run(): Promise<void> {
-    await sleep(firstPause, stopped);
+    await sleep(firstPauseMs, stopped);
     while (!isStopped) await sleep(await attempt(), stopped);
   }
 
@@ -36,7 +36,7 @@ export function startBackground(
       return await step(() => isStopped);
     } catch (error) {
       if (!isStopped) onError(error);
-      return randomized(usualPause);
+      return withJitter(defaultPauseMs);
     }
   }
 
@@ -51,7 +51,7 @@ export function startBackground(
 }
 
 /** Returns a random time from 75 to 125 % of `milliseconds`, so that processes do not all work at the same moment. */
-export function randomized(milliseconds: number): number {
+export function withJitter(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 

@@ -1,4 +1,4 @@
-import { withOwnMemory } from "./bytes.ts";
+import { copyText } from "./bytes.ts";
 
 /**
  * Caches values that are computed from texts of clients. A full cache is emptied at once, because clients send few different texts: the cache
@@ -29,7 +29,7 @@ export class BoundedCache<Value> {
   #add(key: string): Value {
     if (key.length > this.#maxKeyLength) return this.#make(key);
     // Copy the key: a slice of a header section would keep the whole section in memory.
-    const own = withOwnMemory(key);
+    const own = copyText(key);
     const value = this.#make(own);
     if (this.#values.size >= this.#maxEntries) this.#values.clear();
     this.#values.set(own, value);

@@ -78,19 +78,19 @@ export interface ByteRange {
  * Returns a copy of `text` in memory of its own, because a slice of a longer text keeps the whole text in memory. The runtime allocates this memory
  * when the result, a concatenation, is first read.
  */
-export function withOwnMemory(text: string): string {
+export function copyText(text: string): string {
   return text.charAt(0) + text.slice(1);
 }
 
 /** Interns texts: equal texts share one copy, in memory of its own. */
-export class OwnTexts {
+export class InternedTexts {
   readonly #texts = new Map<string, string>();
 
   /** Returns the copy that equals `text`. It stays in memory as long as this object. */
   copy(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
-    const own = withOwnMemory(text);
+    const own = copyText(text);
     this.#texts.set(own, own);
     return own;
   }

@@ -29,7 +29,7 @@ export function once<T>(make: () => T): () => T {
  * Returns the value of `key` in `known`. If it is missing, `make` creates it. Callers that ask while its promise is pending share the promise. A
  * failure is removed from `known`, so that the next caller tries again.
  */
-export function shared<T>(
+export function getOrCreate<T>(
   known: Map<string, MaybePromise<T>>,
   key: string,
   make: () => MaybePromise<T>,
@@ -51,7 +51,7 @@ export function shared<T>(
  * Returns a function that runs `make`, at most one run at a time. Calls that arrive during a run share the next run. So no caller gets a result that
  * was started before its call.
  */
-export function coalesced<T>(make: () => Promise<T>): () => Promise<T> {
+export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;
 
@@ -69,7 +69,7 @@ export function coalesced<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** Runs at most `count` functions at once. Further functions wait, in the order of their calls. */
-export class Slots {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

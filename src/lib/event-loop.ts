@@ -18,10 +18,10 @@ import type { MaybePromise } from "./maybe-promise.ts";
 export type Steps<T> = Generator<void, T, void>;
 
 /** Maximum milliseconds per tick: of all new tasks together, and of all tasks in progress together. */
-const newWorkTime = 2;
+const newWorkMs = 2;
 const maxSlicesMsPerTick = 2;
 /** Milliseconds that a task in progress runs before the next task in progress runs. */
-const taskTime = 1;
+const taskSliceMs = 1;
 
 interface Task {
   readonly steps: Steps<unknown>;
@@ -32,7 +32,7 @@ interface Task {
 const tasks: Task[] = [];
 
 /** Milliseconds that new tasks may still run in this tick. The next tick starts with the full time again. */
-let newWorkLeft = newWorkTime;
+let newWorkLeftMs = newWorkMs;
 /** New tasks that wait until new tasks have time left again, in the order of their calls. */
 const newWork: (() => void)[] = [];
 
@@ -41,23 +41,23 @@ const newWork: (() => void)[] = [];
  * @returns the result of `steps`; a promise of it if they did not end in the first slice
  * @throws the error of `steps`
  */
-export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
-  const last = firstSlice(steps);
-  return last ? last.value : otherSlices(steps);
+export function runInSlices<T>(steps: Steps<T>): MaybePromise<T> {
+  const last = runFirstSlice(steps);
+  return last ? last.value : runOtherSlices(steps);
 }
 
 /**
  * Runs the first slice of `steps`: at most `milliseconds`, and at most the time that new tasks have left in this tick. If they have none left, it
  * runs nothing. Returns the result of `steps` if they ended; otherwise undefined, and `runOtherSlices` continues them.
  */
-export function firstSlice<T>(steps: Steps<T>, milliseconds = newWorkTime): { value: T } | undefined {
-  if (newWorkLeft <= 0) return undefined;
-  if (newWorkLeft === newWorkTime) setImmediate(beginTurn);
+export function runFirstSlice<T>(steps: Steps<T>, milliseconds = newWorkMs): { value: T } | undefined {
+  if (newWorkLeftMs <= 0) return undefined;
+  if (newWorkLeftMs === newWorkMs) setImmediate(beginTick);
   const begin = performance.now();
   try {
-    return runUntil(steps, begin + Math.min(milliseconds, newWorkLeft));
+    return runUntil(steps, begin + Math.min(milliseconds, newWorkLeftMs));
   } finally {
-    newWorkLeft -= performance.now() - begin;
+    newWorkLeftMs -= performance.now() - begin;
   }
 }
 
@@ -66,7 +66,7 @@ export function firstSlice<T>(steps: Steps<T>, milliseconds = newWorkTime): { va
  * @param begin gets whether it had to wait for a later tick
  */
 export function whenNewWorkMayBegin<T>(begin: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
-  if (newWorkLeft > 0) return begin(false);
+  if (newWorkLeftMs > 0) return begin(false);
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   newWork.push(() => {
     try {
@@ -78,33 +78,33 @@ export function whenNewWorkMayBegin<T>(begin: (hasWaited: boolean) => MaybePromi
   return promise;
 }
 
-function beginTurn(): void {
-  newWorkLeft = newWorkTime;
-  while (newWorkLeft > 0 && newWork.length > 0) newWork.shift()?.();
+function beginTick(): void {
+  newWorkLeftMs = newWorkMs;
+  while (newWorkLeftMs > 0 && newWork.length > 0) newWork.shift()?.();
 }
 
 /** Runs the rest of `steps` in later ticks. Resolves with their result, or rejects with their error. */
-export function otherSlices<T>(steps: Steps<T>): Promise<T> {
+export function runOtherSlices<T>(steps: Steps<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
-    if (tasks.length === 1) setImmediate(takeTurn);
+    if (tasks.length === 1) setImmediate(runTasks);
   });
 }
 
 /** Runs the tasks in progress in rotation, until the time of this tick is used up. */
-function takeTurn(): void {
+function runTasks(): void {
   const end = performance.now() + maxSlicesMsPerTick;
   for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
     const task = tasks.shift() as Task;
     try {
-      const last = runUntil(task.steps, Math.min(end, now + taskTime));
+      const last = runUntil(task.steps, Math.min(end, now + taskSliceMs));
       if (last) task.resolve(last.value);
       else tasks.push(task);
     } catch (error) {
       task.reject(error);
     }
   }
-  if (tasks.length > 0) setImmediate(takeTurn);
+  if (tasks.length > 0) setImmediate(runTasks);
 }
 
 /** Runs at least one step, and no step after `end`, a time of `performance.now()`. Returns the result if `steps` ended; otherwise undefined. */
@@ -124,37 +124,37 @@ const maxBusyMs = 2;
 const waiting: (() => void)[] = [];
 
 /** Resolves in a later tick. No other caller of this function resumes in the same tick. */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(goOn);
+    if (waiting.length === 1) setImmediate(resumeNext);
   });
 }
 
-function goOn(): void {
+function resumeNext(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(goOn);
+  if (waiting.length > 0) setImmediate(resumeNext);
 }
 
 /**
  * Returns a function to call between two steps of a long task. When the task has run for 2 ms, the function returns a promise that resolves in a
  * later tick; otherwise it returns undefined, and the task continues at once.
  */
-export function createPace(): () => Promise<void> | undefined {
+export function createYielder(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < maxBusyMs) return undefined;
-    return nextTurn().then(() => {
+    return yieldToEventLoop().then(() => {
       since = performance.now();
     });
   };
 }
 
 /** Yields `items` in order. Yields to the event loop between two items when their consumer has run for 2 ms. */
-export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
-  const pace = createPace();
+export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
+  const yieldIfDue = createYielder();
   for (const item of items) {
-    await pace();
+    await yieldIfDue();
     yield item;
   }
 }
@@ -162,7 +162,7 @@ export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
 // Runs many short tasks, a few per tick, so that together they delay nothing else for long. The groups of a queue are served in rotation, so that a
 // group with many tasks does not delay the others.
 
-export interface FairWork {
+export interface FairTask {
   /** Must not throw or reject. */
   run(): MaybePromise<void>;
 }
@@ -171,16 +171,16 @@ export interface FairWork {
  * Per tick and queue: the maximum number of tasks to start, and the milliseconds after which no further task starts. A task may do more work later in
  * the same tick, which is not measured.
  */
-const perTurn = 8;
+const maxTasksPerTick = 8;
 const maxTasksMsPerTick = 1;
 /** Maximum running tasks per queue. When their I/O completes, all of them may resume in the same tick. */
-const maxUnfinished = 100;
+const maxRunningTasks = 100;
 
 /** Started tasks are removed from a group's array in chunks of this number, because removing one task moves all tasks after it. */
-const maxBegun = 1000;
+const compactThreshold = 1000;
 
 interface Group {
-  readonly works: FairWork[];
+  readonly works: FairTask[];
   /** The number of tasks at the beginning of `works` that were started. */
   begun: number;
 }
@@ -190,13 +190,13 @@ export class FairQueue<Name> {
   readonly #groups = new Map<Name, Group>();
   /** The names of the groups in rotation: this round, from the index `#roundIndex` on; then the next round (`#nextRound`). */
   #round: Name[] = [];
-  #at = 0;
+  #roundIndex = 0;
   #nextRound: Name[] = [];
   #unfinished = 0;
   #isScheduled = false;
 
   /** Adds a task at the end of the group `name`. It starts in a later tick. */
-  add(name: Name, work: FairWork): void {
+  add(name: Name, work: FairTask): void {
     const group = this.#groups.get(name);
     if (group) group.works.push(work);
     else {
@@ -214,24 +214,24 @@ export class FairQueue<Name> {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#groups.size === 0 || this.#unfinished >= maxUnfinished) return;
+    if (this.#isScheduled || this.#groups.size === 0 || this.#unfinished >= maxRunningTasks) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#takeTurn());
+    setImmediate(() => this.#runSomeTasks());
   }
 
-  #takeTurn(): void {
+  #runSomeTasks(): void {
     this.#isScheduled = false;
     const end = performance.now() + maxTasksMsPerTick;
-    for (let count = 0; count < perTurn && this.#unfinished < maxUnfinished; count++) {
+    for (let count = 0; count < maxTasksPerTick && this.#unfinished < maxRunningTasks; count++) {
       const work = this.#next();
       if (!work) return;
-      this.#begin(work);
+      this.#startTask(work);
       if (performance.now() >= end) break;
     }
     this.#schedule();
   }
 
-  #begin(work: FairWork): void {
+  #startTask(work: FairTask): void {
     const running = work.run();
     if (!running) return;
     this.#unfinished++;
@@ -241,18 +241,18 @@ export class FairQueue<Name> {
     });
   }
 
-  #next(): FairWork | undefined {
+  #next(): FairTask | undefined {
     if (this.#groups.size === 0) return undefined;
-    if (this.#at === this.#round.length) {
+    if (this.#roundIndex === this.#round.length) {
       this.#round = this.#nextRound;
       this.#nextRound = [];
-      this.#at = 0;
+      this.#roundIndex = 0;
     }
-    const name = this.#round[this.#at++] as Name;
+    const name = this.#round[this.#roundIndex++] as Name;
     const group = this.#groups.get(name) as Group;
     const work = group.works[group.begun++];
-    if (group.begun >= maxBegun) group.works.splice(0, group.begun);
-    group.begun %= maxBegun;
+    if (group.begun >= compactThreshold) group.works.splice(0, group.begun);
+    group.begun %= compactThreshold;
     if (group.begun < group.works.length) this.#nextRound.push(name);
     else this.#groups.delete(name);
     return work;
@@ -260,6 +260,6 @@ export class FairQueue<Name> {
 }
 
 /** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */
-export function eventLoopTurn(): Promise<void> {
+export function nextImmediate(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import { write } from "node:fs";
 /** Maximum bytes of a line and of a write. If several processes write to one pipe, writes up to this size are not mixed (PIPE_BUF in pipe(7)). */
 const maxLineBytes = 4096;
 /** Maximum bytes of the lines that wait to be written. */
-const maxWaiting = 1024 * 1024;
+const maxQueuedBytes = 1024 * 1024;
 /** Milliseconds that a line waits for further lines, and that a failed write waits until it is repeated. */
 const lineFlushIntervalMs = 100;
 
@@ -27,13 +27,13 @@ export class LineWriter {
   }
 
   /** The number of lines that were lost because too many bytes waited. */
-  get lost(): number {
+  get lostLines(): number {
     return this.#lost;
   }
 
   /** @param line ASCII, at most `maxLineBytes` with its line feed */
   add(line: string): void {
-    if (this.#bytes + line.length > maxWaiting) {
+    if (this.#bytes + line.length > maxQueuedBytes) {
       this.#lost++;
       return;
     }
@@ -66,10 +66,10 @@ export class LineWriter {
     this.#timer = undefined;
     this.#blocks.shift();
     this.#isWriting = true;
-    write(this.#descriptor, block, null, "latin1", (error, written) => this.#noteWritten(block, error ? 0 : written));
+    write(this.#descriptor, block, null, "latin1", (error, written) => this.#onWritten(block, error ? 0 : written));
   }
 
-  #noteWritten(block: string, written: number): void {
+  #onWritten(block: string, written: number): void {
     this.#isWriting = false;
     this.#bytes -= written;
     if (written < block.length) this.#blocks.unshift(block.slice(written));
@@ -92,14 +92,14 @@ interface LoggedCause {
  * Calls `write`, unless the same cause was logged less than a second ago, or 100 other causes were.
  * @param write gets the number of lines of this cause that were suppressed since it was last logged
  */
-export type LogLimit = (cause: string, write: (suppressed: number) => void) => void;
+export type LogRateLimiter = (cause: string, write: (suppressed: number) => void) => void;
 
 /**
  * Creates a limiter for log lines that clients can cause at will: at most one line per second for each cause, and 100 lines per second in all. So
  * these lines cannot fill the disk or hide other lines.
  * @param now returns milliseconds since 1970
  */
-export function createLogLimit(now: () => number): LogLimit {
+export function createLogRateLimiter(now: () => number): LogRateLimiter {
   const logged = new Map<string, LoggedCause>();
   return (cause, write) => {
     const last = logged.get(cause);
@@ -108,13 +108,13 @@ export function createLogLimit(now: () => number): LogLimit {
       last.suppressed++;
       return;
     }
-    if (!last && logged.size >= maxCauses) forgetOld(logged, at);
+    if (!last && logged.size >= maxCauses) removeExpiredCauses(logged, at);
     if (!last && logged.size >= maxCauses) return;
     logged.set(cause, { at, suppressed: 0 });
     write(last?.suppressed ?? 0);
   };
 }
 
-function forgetOld(logged: Map<string, LoggedCause>, now: number): void {
+function removeExpiredCauses(logged: Map<string, LoggedCause>, now: number): void {
   for (const [cause, { at }] of logged) if (Math.abs(now - at) >= causeIntervalMs) logged.delete(cause);
 }

@@ -118,7 +118,7 @@ export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 export const metricsLibrary = once(() => import("prom-client"));
 
 /** Reads the metrics of `registry`. The start time is aggregated by maximum; the library would omit it. */
-export async function sampleOf(registry: Registry): Promise<MetricsSample> {
+export async function readSample(registry: Registry): Promise<MetricsSample> {
   // The library's types declare `type` as a number, but its value is a text.
   const sample = (await registry.getMetricsAsJSON()) as unknown as MetricsSample;
   return sample.map((family) => (family.aggregator === "omit" ? { ...family, aggregator: "max" } : family));
@@ -137,7 +137,7 @@ export async function toMetricsText(samples: readonly MetricsSample[]): Promise<
  * Adds the counters and histograms of `sample` to `total`, and returns the result. Gauges of `sample` are left out, because a gauge, such as memory,
  * describes a process at one moment. The size of the result depends on the number of names and labels, not on the number of samples.
  */
-export function withCountsOf(total: MetricsSample, sample: MetricsSample): MetricsSample {
+export function addCounts(total: MetricsSample, sample: MetricsSample): MetricsSample {
   const families = new Map(total.map((family) => [family.name, family]));
   for (const family of sample.filter(({ type }) => type === "counter" || type === "histogram")) {
     const before = families.get(family.name)?.values ?? [];

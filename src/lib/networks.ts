@@ -38,6 +38,6 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Returns the URL of a listener for programs on this machine: loopback instead of 0.0.0.0 or [::], which mean all addresses. */
-export function toReachable(url: string): string {
+export function toConnectableUrl(url: string): string {
   return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 }

@@ -3,13 +3,13 @@
 
 import { dlopen, type FFIFunction } from "bun:ffi";
 import { readFileSync } from "node:fs";
-import { systemCodeOf } from "./errors-for-log.ts";
+import { systemErrorCode } from "./errors-for-log.ts";
 
 /**
  * Loads functions of the C library of this process, glibc or musl.
  * @returns undefined if they cannot be called: on anything but Linux, and if Bun has no JIT because `ulimit -v` limits the memory
  */
-export function cFunctions<Types extends Record<string, FFIFunction>>(types: Types) {
+export function loadCFunctions<Types extends Record<string, FFIFunction>>(types: Types) {
   const library = process.platform === "linux" ? loadedLibrary() : undefined;
   if (!library) return undefined;
   try {
@@ -26,11 +26,11 @@ function loadedLibrary(): string | undefined {
 }
 
 /** Whether a process with this ID runs on this machine, also as another user. */
-export function isRunning(pid: number): boolean {
+export function isProcessRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return systemCodeOf(error) === "EPERM";
+    return systemErrorCode(error) === "EPERM";
   }
 }
 

@@ -43,7 +43,7 @@ export function withoutPassword(url: string): string {
  * Returns the name in `names` that is most similar to `name`, regardless of case; undefined if none is similar, or if `name` has more than 200
  * characters. Names are similar if they differ in one letter, or in at most a third of the letters of `name`.
  */
-export function nearest(name: string, names: Iterable<string>): string | undefined {
+export function findNearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 200) return undefined;
   let best: string | undefined;
   let minDistance = Math.max(1, Math.floor(name.length / 3)) + 0.5;
@@ -59,26 +59,26 @@ export function nearest(name: string, names: Iterable<string>): string | undefin
  * Returns the dotted path in `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths in the same group are
  * preferred. Returns undefined if none is similar, or if `path` has more than 200 characters.
  */
-export function nearestPath(path: string, paths: readonly string[]): string | undefined {
+export function findNearestPath(path: string, paths: readonly string[]): string | undefined {
   if (path.length > 200) return undefined;
   const siblings = paths.filter((one) => groupOf(one) === groupOf(path));
-  const whole = lettersOf(path);
-  const last = lettersOf(lastOf(path));
+  const whole = normalizeName(path);
+  const last = normalizeName(lastOf(path));
   return (
-    siblings.find((one) => lettersOf(one) === whole) ??
-    paths.find((one) => lettersOf(one) === whole || lettersOf(lastOf(one)) === last) ??
+    siblings.find((one) => normalizeName(one) === whole) ??
+    paths.find((one) => normalizeName(one) === whole || normalizeName(lastOf(one)) === last) ??
     nearestBy(lastOf, path, siblings) ??
     nearestBy(lastOf, path, paths)
   );
 }
 
 /** Returns the letters and digits of a name in lower case, which are the same in every naming convention. */
-export function lettersOf(name: string): string {
+export function normalizeName(name: string): string {
   return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 }
 
 function nearestBy(part: (path: string) => string, path: string, paths: readonly string[]): string | undefined {
-  const meant = nearest(part(path), paths.map(part));
+  const meant = findNearest(part(path), paths.map(part));
   return paths.find((one) => part(one) === meant);
 }
 

@@ -2,9 +2,9 @@
 
 export interface Limit {
   /** Tokens that refill per second. */
-  readonly rate: number;
+  readonly tokensPerSecond: number;
   /** Tokens in a full bucket. */
-  readonly burst: number;
+  readonly maxTokens: number;
 }
 
 /** Exported for its test. */
@@ -26,7 +26,7 @@ interface Bucket<Name> {
  * At most `max` buckets. A full bucket can be evicted, because a new bucket is full too. While there are `max` buckets and none is full, all new
  * names share one bucket. A call takes time logarithmic in the number of buckets.
  */
-export class Buckets<Name> {
+export class TokenBuckets<Name> {
   readonly #max: number;
   readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
   /** The same buckets as a binary heap by `fullAt`, the smallest first: the bucket at index `i` is above the buckets at `2 i + 1` and `2 i + 2`. */
@@ -44,12 +44,12 @@ export class Buckets<Name> {
   }
 
   /** Consumes a token. Returns the number of whole tokens that are left; undefined if there was no token. @param at milliseconds since 1970 */
-  take(name: Name, { rate, burst }: Limit, at: number): number | undefined {
+  consumeToken(name: Name, { tokensPerSecond, maxTokens }: Limit, at: number): number | undefined {
     this.#origin ??= at;
     const now = at - this.#origin;
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
-    const perToken = 1000 / rate;
-    const fillTime = burst * perToken;
+    const perToken = 1000 / tokensPerSecond;
+    const fillTime = maxTokens * perToken;
     // A bucket lacks at most all its tokens. `fullAt` can be later than that if the clock was set back or the limit has changed.
     const missing = Math.min(Math.max(0, bucket.fullAt - now), fillTime);
     const isEmpty = missing + perToken > fillTime + tolerance;

@@ -1,15 +1,15 @@
 // Limits long computations that clients wait for, such as sorts of large lists. At most four run at once. Clients that need the same result share one
 // computation. A computation that waits to start is dropped when all its clients have left.
 
-import { firstSlice, otherSlices, type Steps, whenNewWorkMayBegin } from "./event-loop.ts";
+import { runFirstSlice, runOtherSlices, type Steps, whenNewWorkMayBegin } from "./event-loop.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
 /** Maximum computations that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
 /** Milliseconds of the first slice while the limit is reached. It is short because it is usually in vain: a longer computation starts again later. */
-const sliceWhenFull = 0.2;
+const sliceWhenFullMs = 0.2;
 /** Number of requests that have to wait, after which waiting computations are searched for abandoned ones. */
-const pruneInterval = 256;
+const requestsBetweenPrunes = 256;
 
 interface WaitingWork {
   readonly promise: Promise<unknown>;
@@ -20,7 +20,7 @@ interface WaitingWork {
 }
 
 /** The error of a computation that was dropped because no client waits for it any more. */
-export class AbandonedWork extends Error {
+export class AbandonedWorkError extends Error {
   constructor() {
     super("no client waits for this any more");
     this.name = "AbandonedWork";
@@ -48,7 +48,7 @@ export class WorkLimiter {
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const begin = (hasWaited: boolean) => {
-      if (hasWaited && !isWanted()) throw new AbandonedWork();
+      if (hasWaited && !isWanted()) throw new AbandonedWorkError();
       return this.#share<T>(name, isWanted) ?? this.#begin(name, make, isWanted);
     };
     return this.#share<T>(name, isWanted) ?? whenNewWorkMayBegin(begin);
@@ -64,7 +64,7 @@ export class WorkLimiter {
   #begin<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const steps = make();
     const isFull = this.#running.size >= maxRunning;
-    const last = isFull ? firstSlice(steps, sliceWhenFull) : firstSlice(steps);
+    const last = isFull ? runFirstSlice(steps, sliceWhenFullMs) : runFirstSlice(steps);
     if (last) return last.value;
     if (!isFull) return this.#continue(name, steps);
     // Discard the steps instead of pausing them, because a half-done computation can take as much memory as a running computation.
@@ -87,7 +87,7 @@ export class WorkLimiter {
   }
 
   #continue<T>(name: string, steps: Steps<T>): Promise<T> {
-    const promise = otherSlices(steps).finally(() => {
+    const promise = runOtherSlices(steps).finally(() => {
       this.#running.delete(name);
       this.#startNext();
     });
@@ -96,7 +96,7 @@ export class WorkLimiter {
   }
 
   #startNext(): void {
-    this.#prune();
+    this.#rejectAbandoned();
     for (const [name, { start }] of this.#waiting) {
       if (this.#running.size >= maxRunning) break;
       this.#waiting.delete(name);
@@ -105,16 +105,16 @@ export class WorkLimiter {
   }
 
   #countRequest(): void {
-    if (++this.#requests >= pruneInterval) this.#prune();
+    if (++this.#requests >= requestsBetweenPrunes) this.#rejectAbandoned();
   }
 
-  #prune(): void {
+  #rejectAbandoned(): void {
     this.#requests = 0;
     for (const [name, waiting] of this.#waiting) {
       waiting.wanted = waiting.wanted.filter((isWanted) => isWanted());
       if (waiting.wanted.length > 0) continue;
       this.#waiting.delete(name);
-      waiting.reject(new AbandonedWork());
+      waiting.reject(new AbandonedWorkError());
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Intent, Operation } from "./change.ts";
 import type { Head } from "./engine.ts";
-import type { WebhookKey, WebhookSecret } from "./webhooks.ts";
+import type { WebhookRef, WebhookSecret } from "./webhooks.ts";
 
 /** A record of the system site, also a deleted one. */
 export interface StoredSystemRecord {
@@ -25,7 +25,7 @@ export interface StoredSystem {
   readonly head: Head;
   readonly records: readonly StoredSystemRecord[];
   /** The secrets of all webhooks. The present secret of each webhook comes before its older secret. */
-  readonly secrets: readonly (WebhookKey & WebhookSecret)[];
+  readonly secrets: readonly (WebhookRef & WebhookSecret)[];
 }
 
 /** A journal entry of the system site about an API key. */
@@ -41,7 +41,7 @@ export interface KeyChange {
 export interface Amendment {
   readonly intents: readonly Intent[];
   /** All secrets that each of these webhooks has after the change. If it has none, its state is deleted too. */
-  readonly webhooks: readonly { readonly key: WebhookKey; readonly secrets: readonly WebhookSecret[] }[];
+  readonly webhooks: readonly { readonly key: WebhookRef; readonly secrets: readonly WebhookSecret[] }[];
 }
 
 /** The present and the restored system site. No process can write to either until the restored one is in use. */

@@ -24,24 +24,24 @@ interface NewKey {
 }
 
 /** Creates a key with the cryptographic random generator. */
-export function makeKey(): NewKey {
+export function createApiKey(): NewKey {
   const start = mark + randomText(randomLength);
   const key = start + checksum(start);
-  return { key, prefix: shownOf(key), digest: digestOf(key) };
+  return { key, prefix: visiblePrefix(key), digest: hashApiKey(key) };
 }
 
 /** Returns the part of a whole or partial key that may be shown. */
-export function shownOf(text: string): string {
+export function visiblePrefix(text: string): string {
   return text.slice(0, shownLength);
 }
 
 /** Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. */
-export function withoutKeys(text: string): string {
-  return text.replace(longerThanShown, (key) => `${shownOf(key)}...`);
+export function redactKeys(text: string): string {
+  return text.replace(longerThanShown, (key) => `${visiblePrefix(key)}...`);
 }
 
 /** Whether `text` has the form of a key that was cut off at the end. */
-export function isBeginning(text: string): boolean {
+export function isPartialKey(text: string): boolean {
   return beginning.test(text);
 }
 
@@ -51,7 +51,7 @@ export function isKey(key: string): boolean {
 }
 
 /** Returns the SHA-256 of a key in hexadecimal. Unlike a password, a key is random, so a fast hash is secure. */
-export function digestOf(key: string): string {
+export function hashApiKey(key: string): string {
   return Bun.SHA256.hash(key, "hex");
 }
 

@@ -4,16 +4,16 @@
 // tell that the record is valid, and that `JSON.stringify` would write the same text. This takes a tenth of the time of parsing, validating and
 // writing the record (docs/decisions/requests.md). Any other text, valid or not, is parsed and validated (`record.ts`).
 
-import { type Field, type Fields, type Text, textFault } from "./field.ts";
+import { type Field, type Fields, type TextField, validateText } from "./field.ts";
 import type { Resource } from "./resource.ts";
 
-export interface FaultlessPatterns {
+export interface CanonicalPatterns {
   /** Matches a new record: all members, no ID. Captures the value of each of `patternFields`. */
-  readonly created: RegExp;
+  readonly newRecord: RegExp;
   /** Matches changes of a record: any of its members. Captures the ID, and the value of each of `patternFields`. */
   readonly changed: RegExp;
   /** The fields with a pattern. */
-  readonly checked: readonly Text[];
+  readonly patternFields: readonly TextField[];
 }
 
 /** A character of a JSON string that is not escaped and is one code point. U+FFFD is left out because a decoder writes it for malformed bytes. */
@@ -22,20 +22,20 @@ const plain = String.raw`[^"\\\u0000-\u001f\ud800-\udfff\ufffd-\uffff]`;
 /** A comma before another member, or the end of the object. */
 const separator = String.raw`(?:,(?!\})|(?=\}))`;
 
-/** Creates the patterns for the records of a resource. @param leaves the text fields among `fields` and in their groups, in order */
-export function faultlessPatterns(fields: Fields, leaves: readonly Text[]): FaultlessPatterns {
+/** Creates the patterns for the records of a resource. @param textFields the text fields among `fields` and in their groups, in order */
+export function createCanonicalPatterns(fields: Fields, textFields: readonly TextField[]): CanonicalPatterns {
   const id = `(?:"ID":([1-9][0-9]{0,14})${separator})?`;
   return {
-    created: new RegExp(`^\\{${allOf(fields)}\\}$`),
+    newRecord: new RegExp(`^\\{${allOf(fields)}\\}$`),
     changed: new RegExp(`^\\{${id}${someOf(fields)}\\}$`),
-    checked: leaves.filter(({ pattern }) => pattern),
+    patternFields: textFields.filter(({ pattern }) => pattern),
   };
 }
 
 /** Whether `text` is the canonical JSON of a new record. If it is not, parse it. */
-export function isFaultlessRecord({ faultless: { created, checked } }: Resource, text: string): boolean {
-  const match = created.exec(text);
-  return match !== null && areFaultless(checked, match, 1);
+export function isCanonicalRecord({ canonicalPatterns: { newRecord, patternFields } }: Resource, text: string): boolean {
+  const match = newRecord.exec(text);
+  return match !== null && areValidTexts(patternFields, match, 1);
 }
 
 /** Changes of a record, as a request contains them. */
@@ -43,27 +43,27 @@ export interface RecordChanges {
   /** Undefined if the text contains no ID. */
   readonly id: number | undefined;
   /** The JSON of the changed values, without the ID. */
-  readonly text: string;
+  readonly valuesJson: string;
 }
 
 /** Returns the changes in `text` if it is canonical JSON; otherwise undefined, and it must be parsed. */
-export function faultlessChanges(
-  { faultless: { changed, checked } }: Resource,
+export function matchCanonicalChanges(
+  { canonicalPatterns: { changed, patternFields } }: Resource,
   text: string,
 ): RecordChanges | undefined {
   const match = changed.exec(text);
-  if (!match || !areFaultless(checked, match, 2)) return undefined;
+  if (!match || !areValidTexts(patternFields, match, 2)) return undefined;
   const digits = match[1];
-  if (digits === undefined) return { id: undefined, text };
+  if (digits === undefined) return { id: undefined, valuesJson: text };
   const end = '{"ID":'.length + digits.length;
-  return { id: Number(digits), text: `{${text.slice(text[end] === "," ? end + 1 : end)}` };
+  return { id: Number(digits), valuesJson: `{${text.slice(text[end] === "," ? end + 1 : end)}` };
 }
 
 /** Whether the captured values of `match` are valid texts of the fields `checked`. The group number `first` belongs to the first field. */
-function areFaultless(checked: readonly Text[], match: RegExpExecArray, first: number): boolean {
-  for (let index = 0; index < checked.length; index++) {
+function areValidTexts(patternFields: readonly TextField[], match: RegExpExecArray, first: number): boolean {
+  for (let index = 0; index < patternFields.length; index++) {
     const value = match[first + index];
-    if (value !== undefined && textFault(checked[index] as Text, value) !== undefined) return false;
+    if (value !== undefined && validateText(patternFields[index] as TextField, value) !== undefined) return false;
   }
   return true;
 }
@@ -85,7 +85,7 @@ function membersOf(fields: Fields, groupOf: (fields: Fields) => string): string[
   });
 }
 
-function textOf({ max, required, pattern }: Text): string {
+function textOf({ max, required, pattern }: TextField): string {
   const text = `${plain}{${required ? 1 : 0},${max}}`;
   return pattern ? `(${text})` : text;
 }

@@ -56,7 +56,7 @@ export interface Intent {
   readonly operation: Operation | "restore";
   readonly id?: number | undefined;
   /** JSON text as `JSON.stringify` writes it: all values (create), the values to change (update), or the whole record (restore). */
-  readonly text: string;
+  readonly valuesJson: string;
   /** Rejects the write unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
   /** Rejects the write if the record has one of these versions; `*` matches every version. */
@@ -75,10 +75,10 @@ export interface Intent {
    */
   readonly ifSystemEpoch?: string | undefined;
   /** Rejects the write if the key or the record of the site has changed since the writer was authorized, so that the writer is authorized again. */
-  readonly admitted?: Admitted | undefined;
+  readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
   /** The ID that all changes of one command or one console action share. */
-  readonly run?: string | undefined;
+  readonly runId?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly idempotency?: Idempotency | undefined;
@@ -99,7 +99,7 @@ export interface FoundBy {
 }
 
 /** The authorization of a write. */
-interface Admitted {
+interface Authorization {
   /** ID of the API key. */
   readonly keyId: number;
   /** The revision of the system site as of which the key and the site were authorized. */
@@ -117,7 +117,7 @@ export interface Idempotency {
 }
 
 /** The record after an intent, as the response contains it. */
-export interface WriteResult {
+export interface RecordAfterWrite {
   readonly operation: Operation;
   readonly id: number;
   /** The epoch of the site. The version of the record has this epoch and the revision of its last change (`versionOf`). */
@@ -128,22 +128,22 @@ export interface WriteResult {
 }
 
 /** The outcome of an intent that changed its record. `timeline` is that of the database when it was changed (`Head.timeline`). */
-interface Done extends WriteResult {
+interface Done extends RecordAfterWrite {
   readonly kind: "done";
   readonly change: RecordChange;
   readonly timeline?: number | undefined;
 }
 
 /** The result of an intent: a change, no change because the record has these values already, the response to an earlier request, or a rejection. */
-export type Outcome = Done | (WriteResult & { readonly kind: "unchanged" | "replayed" }) | Refused;
+export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | "replayed" }) | RejectedOutcome;
 
-export interface Refused {
-  readonly kind: "refused";
+export interface RejectedOutcome {
+  readonly kind: "rejected";
   /**
    * `id-used`: a deleted record had the ID. `id-given`: another record has the ID. `found-otherwise`: the writer might find another record now, see
    * `FoundBy`. `key-changed`: the key or the site changed after the authorization. `other-history`: the site or the system site has another epoch.
    */
-  readonly why:
+  readonly rejectionReason:
     | "not-found"
     | "precondition-failed"
     | "idempotency-key-reused"

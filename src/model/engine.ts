@@ -40,21 +40,21 @@ export interface SinceOptions {
   /** Maximum number of changes. Default: all. */
   readonly limit?: number;
   /** The last head of the site that the caller knows. */
-  readonly minHead?: Head;
+  readonly requiredHead?: Head;
 }
 
 /** The head and the record counts of a site at the moment of a read. */
-interface SiteRead {
+interface SiteReadResult {
   readonly head: Head;
   /** Undefined if the database does not know the counts. */
   readonly counts: RecordCounts | undefined;
 }
 
 /** The rows of a site in chunks, grouped by resource and in ID order. Use each chunk before you request the next one. */
-export interface SiteContents extends SiteRead {
+export interface SiteContents extends SiteReadResult {
   /** The last entry of the journal, if the head has a timeline; undefined if the entry is not stored any more. */
   readonly last?: Change | undefined;
-  readonly portions: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
+  readonly rowChunks: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
 
 /**
@@ -64,50 +64,50 @@ export interface SiteContents extends SiteRead {
  * that the database rejected, had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced
  * file), the outcome is unknown: the whole commit was done, or no part of it.
  */
-export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, CredentialStore {
+export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
   /** Reads the present heads of `sites`, in the same order. A site that was never written to is at revision 0. */
-  heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
+  readHeads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 
   /**
    * Returns true only if nothing was committed since the last call. Only an engine that can tell at almost no cost has this method.
    * @throws ProblemError `unavailable` if the database that was opened has been replaced by another file
    */
-  unchanged?(): boolean;
+  isUnchanged?(): boolean;
 
   /**
    * Opens the connections and starts the threads that the first requests need. A server calls this before it listens, because connecting takes time,
    * and because the runtime ends the process if it has to start a thread while no file descriptor is free.
    */
-  openForRequests(): Promise<void>;
+  openConnections(): Promise<void>;
 
   /**
    * Reads one record, and the head of the system site at the same moment. The row is undefined if the ID was never used.
-   * @param minHead the last head of the site that the caller knows. If the database is behind it in the same epoch, `unavailable` is thrown
+   * @param requiredHead the last head of the site that the caller knows. If the database is behind it in the same epoch, `unavailable` is thrown
    */
   readRecord(
     site: number,
     resource: string,
     id: number,
-    minHead?: Head,
-  ): MaybePromise<SiteRead & { readonly row: RecordRow | undefined; readonly system: Head }>;
+    requiredHead?: Head,
+  ): MaybePromise<SiteReadResult & { readonly row: RecordRow | undefined; readonly system: Head }>;
 
   /**
    * Reads a page of the records of a resource, without deleted records, in ID order. The time grows with `limit` and `offset`.
-   * @param minHead as for `readRecord`
+   * @param requiredHead as for `readRecord`
    */
   readPage(
     site: number,
     resource: string,
     page: { readonly limit: number; readonly offset: number },
-    minHead?: Head,
-  ): MaybePromise<SiteRead & { readonly rows: readonly RecordRow[] }>;
+    requiredHead?: Head,
+  ): MaybePromise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
 
   /**
    * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`
    * a second time.
-   * @param minHead as for `readRecord`
+   * @param requiredHead as for `readRecord`
    */
-  readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): MaybePromise<T>;
+  readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, requiredHead?: Head): MaybePromise<T>;
 
   /**
    * Saves the record counts of a site, if it is still at `head`. Called after a read of a whole site whose counts were unknown. Not part of the
@@ -120,16 +120,16 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
    * @param options.epoch if the site has another epoch, the result is undefined; in the same way for `timeline`
    * @param options.minHead as for `readRecord`
    */
-  since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
+  readChangesSince(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
 
   /** Returns at most `limit` entries of a site's journal after `revision`, in order. If some were pruned, it begins with the oldest entry. */
-  journal(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
+  readJournalPage(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
 
   /**
    * Deletes the oldest entries of a site's journal, through the revision `through`: at most `most` entries, and never the last entry of the journal.
    * Saves in the same transaction where the journal then begins. @returns whether there are more entries to delete
    */
-  prune(site: number, through: number, most: number): Promise<boolean>;
+  pruneJournal(site: number, through: number, most: number): Promise<boolean>;
 
   /**
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
@@ -145,7 +145,7 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
    * @param batches the engine may request a batch before the outcomes of the previous batch are known
    * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
    */
-  commitTogether(
+  commitAtomically(
     batches: Iterable<readonly Intent[]>,
     onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
   ): Promise<void>;
@@ -160,7 +160,7 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
    * Checks that writes can be committed now, by committing a write that changes nothing. It fails for the same reasons as other writes: a full disk,
    * a lock, a database that is read-only or a standby.
    */
-  tryWrite(): Promise<void>;
+  probeWrite(): Promise<void>;
 
   /**
    * Deletes responses for idempotency keys, of any site, that were stored at `before` (milliseconds since 1970) or earlier. Uses a transaction of its
@@ -171,10 +171,10 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
   deleteExpiredResponses(before: number, most: number): Promise<boolean>;
 
   /** Saves when API keys were last used: milliseconds since 1970, by key ID. A crash may lose the times. Not part of the journal. */
-  noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
+  saveKeyUses(uses: ReadonlyMap<number, number>): Promise<void>;
 
   /** Reads when each API key was last used: milliseconds since 1970, by key ID. */
-  keyUses(): MaybePromise<ReadonlyMap<number, number>>;
+  readLastKeyUses(): MaybePromise<ReadonlyMap<number, number>>;
 
   close(): Promise<void>;
 }
@@ -189,7 +189,7 @@ export interface EngineMaintenance {
   dropSite(site: number): Promise<void>;
 
   /** Reads the sites whose record in the system site is deleted, but whose rows `dropSite` has not deleted completely. */
-  undroppedSites(): MaybePromise<readonly number[]>;
+  readSitesToDrop(): MaybePromise<readonly number[]>;
 
   /** Reads all rows of all tables, or the rows of `site`, as of one moment. */
   dump(site?: number): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
@@ -202,7 +202,7 @@ export interface EngineMaintenance {
    * @param amend decides at the swap which records of the system site in `rows` are changed. It may be called more than once
    * @returns the heads of the sites that were replaced
    */
-  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
+  replaceAllData(rows: AsyncIterable<DumpedRow>, save?: SaveReplacedRows, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
 
   /**
    * Stores `rows` as the data of a site that was never written to, in chunks that delay others no longer than a commit does. The rows are those of
@@ -210,16 +210,16 @@ export interface EngineMaintenance {
    * @throws ProblemError `conflict` if the site has been written to or removed; `bad-request` for a row that cannot be stored; or the error of
    *   `rows`. Then `dropSite` can delete the rows that were stored
    */
-  fillSite(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
+  importSiteRows(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
 
   /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites without the system site. */
-  renew(): MaybePromise<number>;
+  renewEpochs(): MaybePromise<number>;
 
   /**
    * Checks the stored data. Returns its inconsistencies as sentences: at most 1,000 about rows, and then one with the number of the others.
    * @param onRow called for each row that is read
    */
-  check(onRow?: () => void): MaybePromise<readonly string[]>;
+  findInconsistencies(onRow?: () => void): MaybePromise<readonly string[]>;
 }
 
 // Monitoring of a database: its commits, its last backup, and the resources that it uses.
@@ -233,9 +233,9 @@ export interface EngineUsage {
 }
 
 /** A subscription to the commits of a database. */
-export interface CommitWatch {
+export interface CommitSubscription {
   /** Whether a commit can happen without a call. The caller must then also read the heads from time to time. */
-  readonly mayMiss: boolean;
+  readonly mayMissCommits: boolean;
   /** Ends the subscription: no further calls. */
   stop(): void;
 }
@@ -243,7 +243,7 @@ export interface CommitWatch {
 /** @param sites the sites that the commit changed, and perhaps others; undefined if it may have changed any site */
 export type OnCommit = (sites: readonly number[] | undefined) => void;
 
-interface WatchedEngine {
+interface EngineMonitoring {
   /** Whether opening the database created its tables. */
   readonly isNew?: boolean;
 
@@ -251,13 +251,13 @@ interface WatchedEngine {
    * Calls `onCommit` soon after any process has committed, usually within 25 ms. The call is a hint: it may be late or repeated, or there may be no
    * change. A subscription has a cost while it is open, also if nothing is committed.
    */
-  watchCommits(onCommit: OnCommit): CommitWatch;
+  subscribeToCommits(onCommit: OnCommit): CommitSubscription;
 
   /** Saves the time as of which a backup of all data was made, in milliseconds since 1970. Backups, restores and copies leave this time out. */
-  noteBackup(at: number): Promise<void>;
+  saveBackupTime(at: number): Promise<void>;
 
   /** Reads the time as of which the last backup was made, in milliseconds since 1970; undefined if no time was saved. */
-  lastBackup(): MaybePromise<number | undefined>;
+  readLastBackupTime(): MaybePromise<number | undefined>;
 
   /** Returns the resources that the database uses now. Undefined for an engine that does not know them. */
   usage?(): EngineUsage;
@@ -272,7 +272,7 @@ export interface DumpedRow {
 }
 
 /** Saves all rows that `replaceAllData` has replaced, in the order of a dump. */
-export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
+export type SaveReplacedRows = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
 /**
  * A secret of an operator: a link that signs in once, or the session of a browser. Only its digest is stored, in a table that backups, copies and
@@ -297,10 +297,10 @@ export interface CredentialStore {
   putCredential(credential: Credential, now: number): Promise<void>;
 
   /** Returns the credential with this digest, even if it has expired; undefined if it does not exist. */
-  credential(digest: string): MaybePromise<Credential | undefined>;
+  findCredential(digest: string): MaybePromise<Credential | undefined>;
 
   /** Deletes the credential with this digest and returns it; undefined if it does not exist. Of several calls, only one gets the credential. */
-  takeCredential(digest: string): Promise<Credential | undefined>;
+  consumeCredential(digest: string): Promise<Credential | undefined>;
 
   /** Deletes all credentials of an operator. */
   deleteCredentials(operator: number): Promise<void>;

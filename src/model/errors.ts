@@ -1,5 +1,5 @@
 /** The titles of all problems, by error code. The page `/docs/problems/<code>` documents each problem. */
-export const refusals = {
+export const problemTitles = {
   "bad-request": "The request is malformed",
   "invalid-record": "The record is not acceptable",
   "ambiguous-id": "The record is not named, or named twice",
@@ -23,10 +23,10 @@ export const refusals = {
   unavailable: "The server cannot do this now",
 } as const;
 
-export type Code = keyof typeof refusals;
+export type ErrorCode = keyof typeof problemTitles;
 
 /** One error of a record. */
-export interface Fault {
+export interface FieldError {
   /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
   /** The message. */
@@ -36,63 +36,63 @@ export interface Fault {
   readonly column?: number;
 }
 
-interface RefusalOptions {
+interface ProblemOptions {
   /** All errors of a rejected record. */
-  readonly faults?: readonly Fault[];
+  readonly fieldErrors?: readonly FieldError[];
   /** Seconds after which the client can try again. */
-  readonly retryAfter?: number;
+  readonly retryAfterSeconds?: number;
   /** Header fields of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
 /** The error of a request or command. A request gets it as a problem document (RFC 9457). Its message is shown to the client or operator. */
-export class Refusal extends Error {
-  readonly code: Code;
-  readonly faults: readonly Fault[];
-  readonly retryAfter: number | undefined;
+export class ProblemError extends Error {
+  readonly code: ErrorCode;
+  readonly fieldErrors: readonly FieldError[];
+  readonly retryAfterSeconds: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: Code, detail: string, options: RefusalOptions = {}) {
+  constructor(code: ErrorCode, detail: string, options: ProblemOptions = {}) {
     super(detail, { cause: options.cause });
     this.name = "Refusal";
     this.code = code;
-    this.faults = options.faults ?? [];
-    this.retryAfter = options.retryAfter;
+    this.fieldErrors = options.fieldErrors ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
   }
 }
 
 /** The error of a request that cannot be done at this moment, although the database works. Nothing was changed. The client can repeat the request. */
-export class TryAgain extends Refusal {
+export class RetryableError extends ProblemError {
   /** @param detail the reason. The message then adds "try again" */
   constructor(detail: string) {
-    super("unavailable", `${detail}; try again`, { retryAfter: 1 });
+    super("unavailable", `${detail}; try again`, { retryAfterSeconds: 1 });
   }
 }
 
 /** Maximum field errors in a problem document. It is more than the fields of any record. */
-const maxFaults = 100;
+const maxFieldErrors = 100;
 
 /** Whether there are more field errors than a problem document lists. The search for further errors can then stop. */
-export function exceedsMaxFaults(faults: readonly Fault[]): boolean {
-  return faults.length > maxFaults;
+export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[]): boolean {
+  return fieldErrors.length > maxFieldErrors;
 }
 
 /** Returns the error of a rejected record, with at most 100 field errors. The message contains the first of them. */
-export function invalidRecord(faults: readonly Fault[]): Refusal {
-  const [first] = faults;
+export function invalidRecordError(fieldErrors: readonly FieldError[]): ProblemError {
+  const [first] = fieldErrors;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
-  return new Refusal("invalid-record", detail + more(faults), { faults: faults.slice(0, maxFaults) });
+  return new ProblemError("invalid-record", detail + more(fieldErrors), { fieldErrors: fieldErrors.slice(0, maxFieldErrors) });
 }
 
-function more(faults: readonly Fault[]): string {
-  if (exceedsMaxFaults(faults)) return ` (and more; the first ${maxFaults} are listed)`;
-  return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+function more(fieldErrors: readonly FieldError[]): string {
+  if (hasTooManyFieldErrors(fieldErrors)) return ` (and more; the first ${maxFieldErrors} are listed)`;
+  return fieldErrors.length > 1 ? ` (and ${fieldErrors.length - 1} more)` : "";
 }
 
 /** The error if a site gets another epoch after the request arrived, as by a restore. The server repeats a read before it reports this error. */
-export class OtherHistory extends TryAgain {
+export class EpochChangedError extends RetryableError {
   constructor() {
     super("the website was restored or removed at this moment");
   }

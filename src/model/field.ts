@@ -1,7 +1,7 @@
 // The kinds of field: a text with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a pattern, so that the rest
 // of the code has only two cases.
 
-export interface Text {
+export interface TextField {
   readonly kind: "text";
   /** Maximum length in Unicode code points. */
   readonly max: number;
@@ -13,13 +13,13 @@ export interface Text {
   readonly pattern?: { readonly source: string; readonly fault: string };
 }
 
-export interface Group {
+export interface FieldGroup {
   readonly kind: "group";
   readonly description: string;
   readonly fields: Fields;
 }
 
-export type Field = Text | Group;
+export type Field = TextField | FieldGroup;
 export type Fields = Readonly<Record<string, Field>>;
 
 interface TextOptions {
@@ -30,29 +30,29 @@ interface TextOptions {
 }
 
 /** Any text, stored exactly as sent. */
-export function text(options: TextOptions): Text {
+export function text(options: TextOptions): TextField {
   return { kind: "text", required: false, ...options };
 }
 
 /** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param fault the message for a value that does not match */
-export function matching(source: string, fault: string, options: TextOptions): Text {
+export function matching(source: string, fault: string, options: TextOptions): TextField {
   return { ...text(options), pattern: { source, fault } };
 }
 
 /** One of several words, or empty. */
-export function choice(words: readonly string[], options: Omit<TextOptions, "max">): Text {
+export function choice(words: readonly string[], options: Omit<TextOptions, "max">): TextField {
   const max = Math.max(...words.map((word) => word.length));
   return matching(`^(?:${words.join("|")})?$`, `must be one of ${words.join(", ")}`, { max, ...options });
 }
 
 /** A time in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, or empty. */
-export function instant(options: Omit<TextOptions, "max">): Text {
+export function instant(options: Omit<TextOptions, "max">): TextField {
   const source = "^(?:\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)?$";
   return matching(source, "must be a time such as 2026-01-31T12:00:00.000Z", { max: 24, ...options });
 }
 
 /** Several fields under one name. */
-export function group(description: string, fields: Fields): Group {
+export function group(description: string, fields: Fields): FieldGroup {
   return { kind: "group", description, fields };
 }
 
@@ -62,8 +62,8 @@ const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const patterns = new Map<string, RegExp>();
 
 /** Returns why `value` is not allowed in `field`, as a phrase that follows the name of the field; undefined if it is allowed. */
-export function textFault(field: Text, value: unknown): string | undefined {
-  if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
+export function validateText(field: TextField, value: unknown): string | undefined {
+  if (typeof value !== "string") return `must be a string, not ${describeJsonType(value)}`;
   if (value === "") return field.required ? "must not be empty" : undefined;
   if (value.length > field.max && codePoints(value) > field.max) {
     return `must have at most ${field.max} characters, not ${codePoints(value)}`;
@@ -76,7 +76,7 @@ export function textFault(field: Text, value: unknown): string | undefined {
 }
 
 /** Returns the JSON type of `value` with its article, for messages: `an array`. */
-export function kindOf(value: unknown): string {
+export function describeJsonType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") return "an object";

@@ -3,7 +3,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
-import { invalidRecord } from "./errors.ts";
+import { invalidRecordError } from "./errors.ts";
 
 /** Maximum characters of a name without its trailing dot, and of a label (RFC 1035 section 2.3.4). */
 const maxNameLength = 253;
@@ -25,18 +25,18 @@ export function hostnameOf(authority: string): string {
  * @throws ProblemError `invalid-record` with the reason, and with the hostname that was probably meant
  */
 export function readHostname(text: string): string {
-  const fault = formFault(text);
+  const fault = describeFormError(text);
   if (fault) throw invalidHostname(text, fault);
   if (isAddressV6(text)) return readAddressV6(text);
   const name = withoutTrailingDot(toAscii(text));
   if (isIPv4(name)) return name;
-  const wrong = nameFault(name);
+  const wrong = describeNameError(name);
   if (wrong) throw invalidHostname(text, wrong);
   return name;
 }
 
 /** Returns why `text` is not a single hostname (a URL, a pattern, several hostnames); undefined if it may be one. */
-function formFault(text: string): string | undefined {
+function describeFormError(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/\s/u.test(text)) return "it contains a space; give one hostname at a time";
   if (text.includes("*")) return "wildcards are not supported; give each hostname, or make the site the default site";
@@ -74,7 +74,7 @@ function toAscii(text: string): string {
 }
 
 /** Returns why an ASCII name is invalid; undefined if it is valid. The rules are those of RFC 1123 section 2.1, and underscores, which are in use. */
-function nameFault(name: string): string | undefined {
+function describeNameError(name: string): string | undefined {
   const unfit = /[^a-z0-9._-]/.exec(name);
   if (unfit)
     return `it contains ${JSON.stringify(unfit[0])}; letters, digits, hyphens, underscores and dots are allowed`;
@@ -95,7 +95,7 @@ function withoutTrailingDot(name: string): string {
 }
 
 function invalidHostname(text: string, why: string) {
-  return invalidRecord([
+  return invalidRecordError([
     { field: "Hostnames", detail: `invalid hostname ${JSON.stringify(text.slice(0, 300))}: ${why}` },
   ]);
 }

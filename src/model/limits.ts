@@ -16,7 +16,7 @@ export const maxSortFields = 8;
 export const defaultFeedLimit = 100;
 
 /** Maximum seconds of a long poll. It is below 60 because load balancers close connections that are idle for 60 seconds. */
-export const maxFeedWait = 55;
+export const maxFeedWaitSeconds = 55;
 
 /** The ID of the system site. Its records are the sites, keys, webhooks and operators. */
 export const systemSite = 0;
@@ -31,4 +31,4 @@ export const keyResourceName = "key";
 export const webhookResourceName = "webhook";
 
 /** Lifetime of an idempotency key in milliseconds. */
-export const idempotencyLifetime = 24 * 60 * 60 * 1000;
+export const idempotencyLifetimeMs = 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
-import { nearestPath } from "../lib/text.ts";
-import { exceedsMaxFaults, type Fault, invalidRecord, Refusal } from "./errors.ts";
-import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
-import { fieldPaths, type Leaf, type Resource, valuesIn } from "./resource.ts";
+import { findNearestPath } from "../lib/text.ts";
+import { hasTooManyFieldErrors, type FieldError, invalidRecordError, ProblemError } from "./errors.ts";
+import { type Field, type Fields, describeJsonType, type TextField, validateText } from "./field.ts";
+import { fieldPaths, type TextFieldPath, type Resource, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
 export interface Values {
@@ -15,7 +15,7 @@ export type StorefrontRecord = { ID: number } & { [name: string]: string | numbe
 type Input = { readonly [name: string]: unknown };
 
 /** The validated fields that a client sent, and the ID, if the client sent one. */
-interface Reading {
+interface ParsedRecord {
   readonly id: number | undefined;
   readonly values: Values;
 }
@@ -25,12 +25,12 @@ interface Reading {
  * @param known field errors from decoding, which are reported together with the new field errors
  * @throws ProblemError `invalid-record` with all field errors
  */
-export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
-  const faults = [...known];
+export function parseRecordChanges(resource: Resource, input: unknown, known: readonly FieldError[] = []): ParsedRecord {
+  const fieldErrors = [...known];
   const fields = requireInput(resource, input);
-  const id = readId(fields.ID, faults);
-  const values = readFields({ resource, fields: resource.fields, above: "", isWhole: false, faults }, fields);
-  if (faults.length > 0) throw invalidRecord(faults);
+  const id = readId(fields.ID, fieldErrors);
+  const values = readFields({ resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors }, fields);
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return { id, values };
 }
 
@@ -39,14 +39,14 @@ export function readRecord(resource: Resource, input: unknown, known: readonly F
  * @param known as for `parseRecordChanges`
  * @throws ProblemError `invalid-record` with all field errors
  */
-export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
-  const faults = [...known];
+export function parseNewRecord(resource: Resource, input: unknown, known: readonly FieldError[] = []): Values {
+  const fieldErrors = [...known];
   const fields = requireInput(resource, input);
   if (Object.hasOwn(fields, "ID")) {
-    faults.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
+    fieldErrors.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
   }
-  const values = readFields({ resource, fields: resource.fields, above: "", isWhole: true, faults }, fields);
-  if (faults.length > 0) throw invalidRecord(faults);
+  const values = readFields({ resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors }, fields);
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return values;
 }
 
@@ -55,7 +55,7 @@ export function readNewRecord(resource: Resource, input: unknown, known: readonl
  * Another program version may have stored the record with other members. Returns `json` itself if it has this form already.
  * @param json the record as `JSON.stringify` writes it
  */
-export function toDeclared(resource: Resource, json: string): string {
+export function toDeclaredJson(resource: Resource, json: string): string {
   if (resource.shape.pattern.test(json)) return json;
   const stored = JSON.parse(json);
   return JSON.stringify({ ID: stored.ID, ...valuesIn(resource.fields, stored) });
@@ -80,8 +80,8 @@ export function merge<T extends object>(record: T, changes: Values): T {
 }
 
 /** Returns the text of a field of `record`; `""` if it is missing. */
-export function valueAt(record: StorefrontRecord, leaf: Leaf): string {
-  return textAt(record, leaf.keys);
+export function valueAt(record: StorefrontRecord, textField: TextFieldPath): string {
+  return textAt(record, textField.keys);
 }
 
 /** Returns the text to which the member names `keys` lead; empty if it is missing. */
@@ -104,20 +104,20 @@ export function toId(digits: string): number | undefined {
 }
 
 /** Returns the ID that a write names (contract section 2). @throws ProblemError `ambiguous-id` if the ID is missing, or if two IDs differ */
-export function oneId(candidates: readonly (number | undefined)[], hint: string): number {
+export function requireOneId(candidates: readonly (number | undefined)[], hint: string): number {
   const ids = candidates.filter((id) => id !== undefined);
   const [id] = ids;
-  if (id === undefined) throw new Refusal("ambiguous-id", `which record? ${hint}`);
+  if (id === undefined) throw new ProblemError("ambiguous-id", `which record? ${hint}`);
   if (ids.every((other) => other === id)) return id;
   const named = [...new Set(ids)].join(", ");
-  throw new Refusal("ambiguous-id", `the path, the query and the body name different records: ${named}`);
+  throw new ProblemError("ambiguous-id", `the path, the query and the body name different records: ${named}`);
 }
 
-function readId(id: unknown, faults: Fault[]): number | undefined {
+function readId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   if (id === undefined) return undefined;
   if (isId(id)) return id;
-  const shown = typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : kindOf(id);
-  faults.push({ field: "ID", detail: `must be a whole number from 1, not ${shown}` });
+  const shown = typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : describeJsonType(id);
+  fieldErrors.push({ field: "ID", detail: `must be a whole number from 1, not ${shown}` });
   return undefined;
 }
 
@@ -126,56 +126,56 @@ interface ReadingContext {
   readonly resource: Resource;
   readonly fields: Fields;
   /** The dotted path of the group, with a dot at its end; empty for the record. */
-  readonly above: string;
+  readonly parentPath: string;
   /** Whether missing fields become empty in the result. If not, they are missing there too. */
-  readonly isWhole: boolean;
-  readonly faults: Fault[];
+  readonly requiresAllFields: boolean;
+  readonly fieldErrors: FieldError[];
 }
 
 /** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
 function readFields(context: ReadingContext, input: Input): Values {
-  const { fields, above, isWhole, faults } = context;
+  const { fields, parentPath: above, requiresAllFields, fieldErrors } = context;
   for (const name in input) {
-    if (exceedsMaxFaults(faults)) break;
+    if (hasTooManyFieldErrors(fieldErrors)) break;
     if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
-      faults.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], context)}` });
+      fieldErrors.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], context)}` });
   }
   const values: Values = {};
   for (const name in fields) {
     const isPresent = Object.hasOwn(input, name);
-    if (!isPresent && !isWhole) continue;
+    if (!isPresent && !requiresAllFields) continue;
     const field = fields[name] as Field;
     if (field.kind === "text") values[name] = readText(field, name, context, input, isPresent);
     else {
       const value = isPresent ? input[name] : {};
       if (isInput(value))
-        values[name] = readFields({ ...context, fields: field.fields, above: `${above}${name}.` }, value);
-      else faults.push({ field: above + name, detail: `must be an object, not ${kindOf(value)}` });
+        values[name] = readFields({ ...context, fields: field.fields, parentPath: `${above}${name}.` }, value);
+      else fieldErrors.push({ field: above + name, detail: `must be an object, not ${describeJsonType(value)}` });
     }
   }
   return values;
 }
 
 function readText(
-  field: Text,
+  field: TextField,
   name: string,
-  { above, faults }: ReadingContext,
+  { parentPath: above, fieldErrors }: ReadingContext,
   input: Input,
   isPresent: boolean,
 ): string {
   const value = isPresent ? input[name] : "";
-  const detail = isPresent ? textFault(field, value) : field.required ? "is required" : undefined;
+  const detail = isPresent ? validateText(field, value) : field.required ? "is required" : undefined;
   // Report one error per field. An error from decoding is the cause of this one.
-  if (detail && !faults.some((known) => known.field === above + name)) faults.push({ field: above + name, detail });
+  if (detail && !fieldErrors.some((known) => known.field === above + name)) fieldErrors.push({ field: above + name, detail });
   return value as string;
 }
 
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
-function hintFor(name: string, value: unknown, { resource, above }: ReadingContext): string {
+function hintFor(name: string, value: unknown, { resource, parentPath: above }: ReadingContext): string {
   const isWrapper =
     above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;
-  const meant = nearestPath(above + name, fieldPaths(resource));
+  const meant = findNearestPath(above + name, fieldPaths(resource));
   if (meant === undefined) return "";
   if (meant !== above + name) return `; did you mean \`${meant}\`?`;
   const [group, ...rest] = name.split(".");
@@ -184,8 +184,8 @@ function hintFor(name: string, value: unknown, { resource, above }: ReadingConte
 
 function requireInput({ singular }: Resource, input: unknown): Input {
   if (isInput(input)) return input;
-  const rest = Array.isArray(input) ? "; send one request for each" : `, not ${kindOf(input)}`;
-  throw invalidRecord([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
+  const rest = Array.isArray(input) ? "; send one request for each" : `, not ${describeJsonType(input)}`;
+  throw invalidRecordError([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
 }
 
 function isInput(value: unknown): value is Input {

@@ -1,5 +1,5 @@
-import { type FaultlessPatterns, faultlessPatterns } from "./canonical-json.ts";
-import type { Field, Fields, Text } from "./field.ts";
+import { type CanonicalPatterns, createCanonicalPatterns } from "./canonical-json.ts";
+import type { Field, Fields, TextField } from "./field.ts";
 
 export interface Declaration {
   /** The name in the database, the journal and the documentation: `order-status`. */
@@ -18,18 +18,18 @@ export interface Declaration {
 }
 
 /** A text field and its path. */
-export interface Leaf {
+export interface TextFieldPath {
   /** Dotted: `Address.Town`. */
   readonly path: string;
   readonly keys: readonly string[];
-  readonly field: Text;
+  readonly field: TextField;
 }
 
 export interface Resource extends Declaration {
   /** All text fields in the order of the declaration, including those of groups. */
-  readonly leaves: readonly Leaf[];
+  readonly textFields: readonly TextFieldPath[];
   readonly shape: Shape;
-  readonly faultless: FaultlessPatterns;
+  readonly canonicalPatterns: CanonicalPatterns;
 }
 
 /** Derives a resource from its declaration. @throws Error if the declaration has a field `ID` */
@@ -38,41 +38,41 @@ export function defineResource(declaration: Declaration): Resource {
     if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
   }
   const { element, fields } = declaration;
-  const leaves = leavesOf(fields, []);
-  const faultless = faultlessPatterns(
+  const textFields = listTextFields(fields, []);
+  const canonicalPatterns = createCanonicalPatterns(
     fields,
-    leaves.map(({ field }) => field),
+    textFields.map(({ field }) => field),
   );
-  return { ...declaration, leaves, shape: shapeOf(element, fields), faultless };
+  return { ...declaration, textFields, shape: shapeOf(element, fields), canonicalPatterns };
 }
 
 /** Returns the resources that have endpoints for clients. */
-export function servedOf(resources: readonly Resource[]): readonly Resource[] {
+export function publicResources(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter((resource) => resource.access !== "system");
 }
 
 /** Returns the names of resources as a part of a sentence: `brands, order statuses and locations`. */
-export function listOf(resources: readonly Resource[]): string {
+export function formatResourceList(resources: readonly Resource[]): string {
   return new Intl.ListFormat("en-GB").format(resources.map(({ plural }) => plural));
 }
 
 /** Returns the text field with this dotted path; undefined if the resource does not have it. */
-export function findLeaf(resource: Resource, path: string): Leaf | undefined {
-  return resource.leaves.find((leaf) => leaf.path === path);
+export function findTextField(resource: Resource, path: string): TextFieldPath | undefined {
+  return resource.textFields.find((textField) => textField.path === path);
 }
 
 /** Returns the dotted paths that clients can name: ID, the field groups and the text fields. */
 export function fieldPaths(resource: Resource): string[] {
-  const groups = resource.leaves.flatMap(({ keys }) =>
+  const groups = resource.textFields.flatMap(({ keys }) =>
     keys.slice(1).map((_, depth) => keys.slice(0, depth + 1).join(".")),
   );
-  return ["ID", ...new Set(groups), ...resource.leaves.map((leaf) => leaf.path)];
+  return ["ID", ...new Set(groups), ...resource.textFields.map((textField) => textField.path)];
 }
 
-function leavesOf(fields: Fields, above: readonly string[]): Leaf[] {
+function listTextFields(fields: Fields, above: readonly string[]): TextFieldPath[] {
   return Object.entries(fields).flatMap(([name, field]: [string, Field]) => {
     const keys = [...above, name];
-    return field.kind === "group" ? leavesOf(field.fields, keys) : [{ path: keys.join("."), keys, field }];
+    return field.kind === "group" ? listTextFields(field.fields, keys) : [{ path: keys.join("."), keys, field }];
   });
 }
 

@@ -5,13 +5,13 @@ import { randomBytes } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 
 /** Identifies a webhook: the site whose changes it delivers, and the ID of its record in the system site, which is unique in the database. */
-export interface WebhookKey {
+export interface WebhookRef {
   readonly site: number;
   readonly webhook: number;
 }
 
 /** The state of delivery of a webhook. All times are in milliseconds since 1970. */
-export interface WebhookState extends WebhookKey {
+export interface WebhookState extends WebhookRef {
   /** The ID of the database in which the webhook may deliver. In any other database, such as a copy, it is paused until an operator resumes it. */
   readonly home: string;
   /** Cursor in the feed. All changes before it were delivered. */
@@ -44,10 +44,10 @@ export interface WebhookState extends WebhookKey {
 }
 
 /** The values of a state to change. All other values stay. */
-export type WebhookChanges = Partial<Omit<WebhookState, keyof WebhookKey>>;
+export type WebhookChanges = Partial<Omit<WebhookState, keyof WebhookRef>>;
 
 /** The values that a state must still have when it is changed. */
-export interface ExpectedWebhook {
+export interface WebhookExpectation {
   /** If given, this holder must have the lease, and the lease must not have ended on the clock of the database. */
   readonly holder?: string;
   readonly cursor: string;
@@ -64,7 +64,7 @@ export interface WebhookSecret {
   readonly until: number | null;
 }
 
-export interface WebhookAttempt {
+export interface DeliveryAttempt {
   /** The time at which the attempt started, in milliseconds since 1970. */
   readonly at: number;
   /** The status of the response; null if there was none. */
@@ -80,41 +80,41 @@ export const maxWebhookAttempts = 100;
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
   /** Reads the states of all webhooks, or of `keys`, in the order of site and ID. After its record was deleted, a webhook may still have a state. */
-  webhookStates(keys?: readonly WebhookKey[]): MaybePromise<readonly WebhookState[]>;
+  webhookStates(keys?: readonly WebhookRef[]): MaybePromise<readonly WebhookState[]>;
 
   /**
    * Acquires or renews the lease of a webhook. The lease lasts `milliseconds`, on the clock of the database. The caller does not know when the lease
    * started, and so must count from a time before the call.
    * @returns the state with the lease; undefined if another process has the lease, or if the webhook has no state
    */
-  claimWebhook(key: WebhookKey, holder: string, milliseconds: number): Promise<WebhookState | undefined>;
+  acquireWebhookLease(key: WebhookRef, holder: string, milliseconds: number): Promise<WebhookState | undefined>;
 
   /** Changes a state atomically, if it still has the values in `expected`. @returns whether it was changed */
-  updateWebhook(key: WebhookKey, expected: ExpectedWebhook, changes: WebhookChanges): Promise<boolean>;
+  compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, changes: WebhookChanges): Promise<boolean>;
 
   /** Saves the state and secrets of a webhook. Replaces its earlier state and secrets, and deletes its attempts. */
-  putWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;
+  saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;
 
   /**
    * Makes `secret` the present secret of a webhook that has a state. The previous secret stays valid until `until`; older secrets are deleted, so
    * that there are at most two. Times are in milliseconds since 1970. @returns whether there is a state
    */
-  addWebhookSecret(key: WebhookKey, secret: string, now: number, until: number): Promise<boolean>;
+  rotateWebhookSecret(key: WebhookRef, secret: string, now: number, until: number): Promise<boolean>;
 
   /** Deletes the state, the secrets and the attempts of a webhook. */
-  removeWebhook(key: WebhookKey): Promise<void>;
+  removeWebhook(key: WebhookRef): Promise<void>;
 
   /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
-  webhookSecrets(key: WebhookKey): MaybePromise<readonly WebhookSecret[]>;
+  webhookSecrets(key: WebhookRef): MaybePromise<readonly WebhookSecret[]>;
 
   /** Stores an attempt of a webhook that has a state, and deletes all but the last 100. */
-  addWebhookAttempt(key: WebhookKey, attempt: WebhookAttempt): Promise<void>;
+  addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Promise<void>;
 
   /** Reads the attempts that are kept, the latest first. */
-  webhookAttempts(key: WebhookKey): MaybePromise<readonly WebhookAttempt[]>;
+  webhookAttempts(key: WebhookRef): MaybePromise<readonly DeliveryAttempt[]>;
 
   /** Reads the random ID of this database. A dump does not contain it, so a database that is restored or copied elsewhere has another ID. */
-  databaseIdentity(): MaybePromise<string>;
+  readDatabaseId(): MaybePromise<string>;
 }
 
 const mark = "whsec_";

@@ -4,9 +4,9 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import { messageOf } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import type { DumpedRow } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../store/database/tables.ts";
 import { isStandardInput, isStandardOutput, requireFolder, standardInput, writeFile } from "./output.ts";
 
@@ -40,7 +40,7 @@ async function requireReplaceable(kind: FileKind, file: string): Promise<void> {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile() || found.size === 0 || (await isOfKind(kind, file))) return;
   const detail = `${file} was not written by \`${kinds[kind].writer}\`, and is left as it is: choose another name, or delete it first`;
-  throw new Refusal("conflict", detail);
+  throw new ProblemError("conflict", detail);
 }
 
 /** Whether the file begins with the header of this kind, of any version. */
@@ -49,7 +49,7 @@ async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
   try {
     for await (const line of readLines(file, unfit)) return Object.hasOwn(parse(line, unfit), kind);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
   }
   return false;
 }
@@ -104,7 +104,7 @@ export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<
   if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw unfit("it is damaged or incomplete");
 }
 
-type Unfit = (why: string) => Refusal;
+type Unfit = (why: string) => ProblemError;
 
 function requireKind(kind: FileKind, header: Record<string, unknown>, unfit: Unfit): void {
   const { version, writer } = kinds[kind];
@@ -146,14 +146,14 @@ async function* readLines(file: string, unfit: Unfit): AsyncGenerator<string> {
       if (rest.length > maxLineLength) throw unfit("it has a line that is too long");
     }
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw unfit(messageOf(error));
+    if (error instanceof ProblemError) throw error;
+    throw unfit(errorMessage(error));
   }
 }
 
 function openInput(file: string, unfit: Unfit): NodeJS.ReadableStream {
   if (isStandardInput(file)) return standardInput();
-  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (!existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
   if (statSync(file).isDirectory()) throw unfit("it is a folder");
   return createReadStream(file);
 }
@@ -170,6 +170,6 @@ function parse(line: string, unfit: Unfit): any {
   return value;
 }
 
-function notReadable(kind: FileKind, file: string, why: string): Refusal {
-  return new Refusal("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
+function notReadable(kind: FileKind, file: string, why: string): ProblemError {
+  return new ProblemError("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
 }

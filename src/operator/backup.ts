@@ -2,11 +2,11 @@
 
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../lib/errors-for-log.ts";
-import type { DumpedRow, Engine, Head, SaveReplaced } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
+import type { DumpedRow, Engine, Head, SaveReplacedRows } from "../model/engine.ts";
+import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
-import { Checker } from "../store/database/consistency-check.ts";
+import { ConsistencyChecker } from "../store/database/consistency-check.ts";
 import { removedEpoch } from "../store/database/site-state.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
 import { isStandardInput, requireFolder } from "./output.ts";
@@ -15,17 +15,17 @@ import { keepRestrictions, type Restriction, type Restrictions } from "./restric
 interface BackedUp {
   readonly rows: number;
   /** Why the time of the backup could not be saved for the metrics; undefined if it was saved. The backup is complete in both cases. */
-  readonly notNoted?: string;
+  readonly missingHeadHint?: string;
 }
 
 /** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
   const rows = await writeBackup(engine.dump(), file, now);
   try {
-    await engine.noteBackup(now);
+    await engine.saveBackupTime(now);
     return { rows };
   } catch (error) {
-    return { rows, notNoted: messageOf(error) };
+    return { rows, missingHeadHint: errorMessage(error) };
   }
 }
 
@@ -51,12 +51,12 @@ export async function verifyBackup(file: string, onRow: () => void = () => {}): 
  * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
 export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
-  using checker = new Checker();
+  using checker = new ConsistencyChecker();
   for await (const row of readBackup("storefront", file)) {
     checker.add(row);
     onRow();
   }
-  return checker.end();
+  return checker.finish();
 }
 
 /** The result of a restore. */
@@ -101,13 +101,13 @@ export async function restore(
   async function* rows(): AsyncGenerator<DumpedRow> {
     for await (const row of readBackup("storefront", file)) {
       count++;
-      if (row.table === "sites") noteHead(heads, row);
+      if (row.table === "sites") collectHead(heads, row);
       yield row;
     }
     isRestored = true;
   }
   if (!(await isEmpty(engine))) requireFolder(keep);
-  const save: SaveReplaced = async (replaced) => {
+  const save: SaveReplacedRows = async (replaced) => {
     const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
     try {
       if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
@@ -119,7 +119,7 @@ export async function restore(
     restrictions = found;
   };
   const amend = keepRestrictions({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
-  const before = await engine.refill(rows(), save, amend);
+  const before = await engine.replaceAllData(rows(), save, amend);
   const { found, isUnknown } = restrictions;
   const [stays, revived] = isAsOfBackup ? [[], found] : [found, []];
   return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, isUnknown };
@@ -131,7 +131,7 @@ export async function isEmpty(engine: Engine): Promise<boolean> {
   return true;
 }
 
-function noteHead(heads: Map<number, Head>, { row }: DumpedRow): void {
+function collectHead(heads: Map<number, Head>, { row }: DumpedRow): void {
   heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
 }
 
@@ -153,7 +153,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 }
 
 /** Writes a backup of `rows`. Returns their number. */
-async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now: number): Promise<number> {
+async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, now: number): Promise<number> {
   let count = 0;
   await writeBackupFile(
     "storefront",
@@ -164,8 +164,8 @@ async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now:
 }
 
 /** Writes a backup, unless `rows` is empty. Returns whether it wrote one. */
-async function writeUnlessEmpty(replaced: Parameters<SaveReplaced>[0], file: string, now: number): Promise<boolean> {
-  const rows = await startOf(replaced);
+async function writeUnlessEmpty(replaced: Parameters<SaveReplacedRows>[0], file: string, now: number): Promise<boolean> {
+  const rows = await peekRows(replaced);
   if (rows) await writeBackup(rows, file, now);
   return rows !== undefined;
 }
@@ -174,16 +174,16 @@ async function writeUnlessEmpty(replaced: Parameters<SaveReplaced>[0], file: str
  * Creates the error when the previous data could not be saved.
  * @param isRestored whether this restore replaced the data, and is otherwise complete; false if an earlier restore that was killed replaced it
  */
-function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
+function previousNotSaved(cause: unknown, isRestored: boolean): ProblemError {
   const what = isRestored
     ? "the backup was restored, but the previous content could not be saved"
     : "nothing was restored, because the content that an earlier restore replaced could not be saved";
-  const detail = `${what}: ${messageOf(cause)}; it is still in the database, and the next \`restore\` saves it`;
-  return new Refusal("unavailable", detail, { cause });
+  const detail = `${what}: ${errorMessage(cause)}; it is still in the database, and the next \`restore\` saves it`;
+  return new ProblemError("unavailable", detail, { cause });
 }
 
 /** Waits for the first row, and returns the same rows; undefined if `rows` is empty. */
-async function startOf(rows: Parameters<SaveReplaced>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
+async function peekRows(rows: Parameters<SaveReplacedRows>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
   const rest = (async function* () {
     yield* rows;
   })();
@@ -213,7 +213,7 @@ export function nameBackup(folder: string, now: number): string {
 export function latestBackup(folder: string): string {
   const latest = backupsIn(folder).at(-1);
   if (latest) return latest;
-  throw new Refusal("not-found", `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`);
+  throw new ProblemError("not-found", `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`);
 }
 
 /**

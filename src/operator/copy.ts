@@ -1,7 +1,7 @@
 // Copies the whole database to another one, which can have another engine.
 
-import type { DumpedRow, Engine, SaveReplaced } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import type { DumpedRow, Engine, SaveReplacedRows } from "../model/engine.ts";
+import { ProblemError } from "../model/errors.ts";
 import { columnsOf, type TableName } from "../store/database/tables.ts";
 import { isEmpty } from "./backup.ts";
 
@@ -24,39 +24,39 @@ export async function copyDatabase(
   to: Engine,
   onProgress: (progress: CopyProgress) => void = () => {},
 ): Promise<number> {
-  if (!(await isEmpty(to))) throw new Refusal("conflict", "the target is not empty; nothing was copied");
+  if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target is not empty; nothing was copied");
   const total = await countRows(from, onProgress);
-  if (total === 0) throw new Refusal("conflict", "the source is empty; nothing was copied");
+  if (total === 0) throw new ProblemError("conflict", "the source is empty; nothing was copied");
   const sent = createFingerprint();
-  await to.refill(
+  await to.replaceAllData(
     withFingerprint(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
-    refuseReplaced,
+    rejectIfReplaced,
   );
   const received = createFingerprint();
   const readBack = withFingerprint(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
   if (received.changes() > sent.changes()) throw concurrentWrites();
   if (sent.end() !== received.end()) {
-    await to.refill(nothing());
-    throw new Refusal("unavailable", "the copy differed from its source and was removed; try again");
+    await to.replaceAllData(nothing());
+    throw new ProblemError("unavailable", "the copy differed from its source and was removed; try again");
   }
   return sent.rows();
 }
 
 /** Throws if any row was replaced. The target was empty, so another process has written it, or an interrupted `restore` has left it. */
-async function refuseReplaced(replaced: Parameters<SaveReplaced>[0]): Promise<void> {
+async function rejectIfReplaced(replaced: Parameters<SaveReplacedRows>[0]): Promise<void> {
   for await (const _ of replaced) {
     const detail =
       "another process wrote to the target during the copy, or an interrupted `restore` left data in it; that data is still there, and the next `restore` saves it to a file";
-    throw new Refusal("conflict", detail);
+    throw new ProblemError("conflict", detail);
   }
 }
 
 /** Creates the error when another process wrote to the target. The copy is kept, because deleting it would delete the writes of that process too. */
-function concurrentWrites(): Refusal {
+function concurrentWrites(): ProblemError {
   const detail =
     "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
-  return new Refusal("conflict", detail);
+  return new ProblemError("conflict", detail);
 }
 
 async function countRows(engine: Engine, onProgress: (progress: CopyProgress) => void): Promise<number> {

@@ -2,14 +2,14 @@
 
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { readNewRecord, type Values } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { parseNewRecord, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import { createKey } from "./keys.ts";
-import { addOperator, listOperators, makeLink } from "./operators.ts";
+import { addOperator, listOperators, createSignInLink } from "./operators.ts";
 import { addSite, listSites, type SiteRecord } from "./sites.ts";
 
 const demoOperator = "demo";
@@ -31,7 +31,7 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
       site: site.ID,
       resource: resource.name,
       operation: "create" as const,
-      text: JSON.stringify(readNewRecord(resource, values)),
+      valuesJson: JSON.stringify(parseNewRecord(resource, values)),
       actor: operatorActor,
       at: now,
     })),
@@ -48,7 +48,7 @@ export async function makeDemoLink(engine: Engine, now: number): Promise<string 
   const operators = await listOperators(engine);
   if (operators.length === 0) await unlessThere(addOperator(engine, demoOperator, [], now));
   else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;
-  return makeLink(engine, demoOperator, now);
+  return createSignInLink(engine, demoOperator, now);
 }
 
 /** Creates the site, unless there is one. */
@@ -62,7 +62,7 @@ async function unlessThere<T>(adding: Promise<T>): Promise<T | undefined> {
   try {
     return await adding;
   } catch (error) {
-    if (error instanceof Refusal && error.code === "conflict") return undefined;
+    if (error instanceof ProblemError && error.code === "conflict") return undefined;
     throw error;
   }
 }

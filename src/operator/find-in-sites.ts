@@ -1,8 +1,8 @@
 // Finds records in many sites by reading the database, so that no site is loaded into memory for it.
 
-import { createPace } from "../lib/event-loop.ts";
+import { createYielder } from "../lib/event-loop.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
-import { servedOf } from "../model/resource.ts";
+import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 
 interface FoundRecord {
@@ -42,9 +42,9 @@ export async function findInSites(
   const end = performance.now() + duration;
   const found: FoundRecord[] = [];
   // One yielder for all sites, because most of them are small.
-  const pace = createPace();
+  const yieldIfDue = createYielder();
   for (const [index, { ID, Name }] of sites.entries()) {
-    const rows = await findInSite(engine, ID, matches, { limit: results, isWanted, pace });
+    const rows = await findInSite(engine, ID, matches, { limit: results, isWanted, yieldIfDue });
     found.push(...rows.map((row) => ({ site: Name, ...row })));
     const isEnough = found.length >= results || performance.now() >= end || !isWanted();
     if (isEnough && index < sites.length - 1) return { found, next: ID };
@@ -58,17 +58,17 @@ async function findInSite(
   engine: Pick<Engine, "readSite">,
   site: number,
   matches: (row: RecordRow) => Match | undefined,
-  { limit, isWanted, pace }: { limit: number; isWanted: () => boolean; pace: ReturnType<typeof createPace> },
+  { limit, isWanted, yieldIfDue }: { limit: number; isWanted: () => boolean; yieldIfDue: ReturnType<typeof createYielder> },
 ): Promise<readonly Match[]> {
-  return engine.readSite(site, async ({ portions }) => {
+  return engine.readSite(site, async ({ rowChunks }) => {
     const found: Match[] = [];
-    for await (const rows of portions) {
+    for await (const rows of rowChunks) {
       for (const row of rows) {
         const match = matches(row);
         if (match) found.push(match);
         if (found.length >= limit) return found;
       }
-      await pace();
+      await yieldIfDue();
       if (!isWanted()) return found;
     }
     return found;
@@ -76,7 +76,7 @@ async function findInSite(
 }
 
 function createMatcher(text: string): (row: RecordRow) => Match | undefined {
-  const resources = new Map(servedOf(allResources).map((resource) => [resource.name, resource]));
+  const resources = new Map(publicResources(allResources).map((resource) => [resource.name, resource]));
   // Most records do not contain the text at all, and need not be parsed.
   const quoted = JSON.stringify(text);
   const wantedId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined;
@@ -84,7 +84,7 @@ function createMatcher(text: string): (row: RecordRow) => Match | undefined {
     const resource = resources.get(name);
     if (!resource || body === null || (id !== wantedId && !body.includes(quoted))) return undefined;
     const record = JSON.parse(body) as Record<string, unknown>;
-    const field = resource.leaves.find(({ path }) => !path.includes(".") && record[path] === text)?.path;
+    const field = resource.textFields.find(({ path }) => !path.includes(".") && record[path] === text)?.path;
     if (field === undefined && id !== wantedId) return undefined;
     return { resource: resource.path, id, name: String(record.Name ?? ""), field: field ?? "ID" };
   };

@@ -1,10 +1,10 @@
 // Reads the journal of a site: its entries in order, its history for operators, and the earlier states of a record.
 
-import { createPace } from "../lib/event-loop.ts";
+import { createYielder } from "../lib/event-loop.ts";
 import { randomText } from "../lib/text.ts";
 import { type JournalEntry, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** Entries per read of the journal. A read takes SQLite some milliseconds. */
@@ -16,7 +16,7 @@ const pageSize = 500;
  * @param epoch the epoch that the site must have
  * @throws ProblemError `not-found` if entries after `since` were pruned, `conflict` if the site has another epoch
  */
-export async function* journal(
+export async function* readEntries(
   engine: Engine,
   site: number,
   since?: number,
@@ -24,12 +24,12 @@ export async function* journal(
 ): AsyncGenerator<JournalEntry> {
   let revision = since ?? 0;
   let isFirst = since === undefined;
-  const pace = createPace();
+  const yieldIfDue = createYielder();
   while (true) {
-    await pace();
-    const { head, floor, entries } = await engine.journal(site, revision, pageSize);
-    if (epoch !== undefined && head.epoch !== epoch) throw otherHistory();
-    if (floor > revision && !isFirst) throw pruned(floor);
+    await yieldIfDue();
+    const { head, floor, entries } = await engine.readJournalPage(site, revision, pageSize);
+    if (epoch !== undefined && head.epoch !== epoch) throw epochChangedConflict();
+    if (floor > revision && !isFirst) throw entriesPrunedError(floor);
     yield* entries;
     if (entries.length < pageSize) return;
     revision = entries.at(-1)?.revision ?? revision;
@@ -38,13 +38,13 @@ export async function* journal(
 }
 
 /** Creates the error for a site that was restored or removed while a command worked on it. */
-export function otherHistory(): Refusal {
-  return new Refusal("conflict", "the site was restored or removed at the same time; nothing was changed");
+export function epochChangedConflict(): ProblemError {
+  return new ProblemError("conflict", "the site was restored or removed at the same time; nothing was changed");
 }
 
 /** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */
-function pruned(floor: number): Refusal {
-  return new Refusal("not-found", `the journal begins with revision ${floor + 1}: older entries were pruned`);
+function entriesPrunedError(floor: number): ProblemError {
+  return new ProblemError("not-found", `the journal begins with revision ${floor + 1}: older entries were pruned`);
 }
 
 /**
@@ -59,15 +59,15 @@ export async function restoreRecord(
   revision: number | undefined,
   at: number,
 ): Promise<Outcome> {
-  const { head, floor } = await engine.journal(site, 0, 1);
-  if (revision !== undefined && revision < floor) throw pruned(floor);
-  const entries = await findEntries(journal(engine, site, floor, head.epoch), resource, id, revision);
+  const { head, floor } = await engine.readJournalPage(site, 0, 1);
+  if (revision !== undefined && revision < floor) throw entriesPrunedError(floor);
+  const entries = await findEntries(readEntries(engine, site, floor, head.epoch), resource, id, revision);
   const name = `${resource.singular} ${id}`;
   const text = revision === undefined ? stateBefore(entries, name) : stateAt(entries, name, revision);
   if (text === undefined) throw notInJournal(name, floor, revision);
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
-  const [outcome] = await engine.commit([{ ...common, operation: "restore", text, ifEpoch: head.epoch }]);
-  if (outcome?.kind === "refused" && outcome.why === "other-history") throw otherHistory();
+  const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
+  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-history") throw epochChangedConflict();
   return outcome as Outcome;
 }
 
@@ -96,14 +96,14 @@ async function findEntries(
 
 /** Returns the record before its last change; undefined if the journal does not contain it. */
 function stateBefore({ previous, last }: RecordEntries, name: string): string | undefined {
-  if (last?.operation === "create") throw new Refusal("not-found", `the ${name} has not changed since it was created`);
+  if (last?.operation === "create") throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
   return last?.operation === "delete" ? last.body : (last?.before ?? previous?.body);
 }
 
 /** Returns the record at a revision; undefined if the journal does not contain it. */
 function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | undefined {
   if (last?.operation === "delete")
-    throw new Refusal(
+    throw new ProblemError(
       "not-found",
       `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
     );
@@ -111,12 +111,12 @@ function stateAt({ last, next }: RecordEntries, name: string, revision: number):
   return next?.operation === "delete" ? next.body : (next?.before ?? undefined);
 }
 
-function notInJournal(name: string, floor: number, revision: number | undefined): Refusal {
+function notInJournal(name: string, floor: number, revision: number | undefined): ProblemError {
   const range = [
     ...(floor > 0 ? [` from revision ${floor + 1}, where it begins,`] : []),
     ...(revision === undefined ? [] : [` up to revision ${revision}`]),
   ];
-  return new Refusal("not-found", `the journal has no ${name}${range.join("").replace(/,$/, "")}`);
+  return new ProblemError("not-found", `the journal has no ${name}${range.join("").replace(/,$/, "")}`);
 }
 
 // The history of a site as operators read it: the latest change first. The changes of one run can be grouped as one entry.
@@ -161,23 +161,23 @@ interface HistoryPage {
 
 /** Maximum journal entries that one page scans, and entries per read. */
 const maxLooked = 10_000;
-const portion = 250;
+const entriesPerPage = 250;
 
 /** Reads a page of the history. It scans at most 10,000 journal entries, so a page can be short although there are more. */
 export async function readHistory(
-  engine: Pick<Engine, "journal" | "heads">,
+  engine: Pick<Engine, "readJournalPage" | "readHeads">,
   site: number,
   query: HistoryQuery,
 ): Promise<HistoryPage> {
-  const [head] = await engine.heads([site]);
+  const [head] = await engine.readHeads([site]);
   const entries: HistoryEntry[] = [];
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, (head?.revision ?? 0) + 1);
   let floor = 0;
-  const pace = createPace();
-  for (let looked = 0; before > floor + 1 && looked < maxLooked; looked += portion) {
-    await pace();
-    const since = Math.max(0, before - 1 - portion);
-    const page = await engine.journal(site, since, before - 1 - since);
+  const yieldIfDue = createYielder();
+  for (let looked = 0; before > floor + 1 && looked < maxLooked; looked += entriesPerPage) {
+    await yieldIfDue();
+    const since = Math.max(0, before - 1 - entriesPerPage);
+    const page = await engine.readJournalPage(site, since, before - 1 - since);
     floor = page.floor;
     for (const change of page.entries.toReversed()) {
       if (change.revision >= before) continue;
@@ -243,12 +243,12 @@ export function revisionsOf(outcomes: readonly Outcome[], before?: RevisionRange
 
 /** Gives every site a new epoch, after the database was restored by other means (`renew`). Returns the number of sites. */
 export async function startNewHistories(engine: Engine): Promise<number> {
-  const sites = await engine.renew();
+  const sites = await engine.renewEpochs();
   // A state with an empty epoch is valid in any epoch. An older program version added such a webhook to a site without changes.
   const unknown = (await engine.webhookStates()).filter(({ epoch }) => epoch === "");
   for (const state of unknown) {
     const { cursor, rewinds, resumes } = state;
-    await engine.updateWebhook(state, { cursor, rewinds, resumes }, { epoch: randomText(8) });
+    await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, { epoch: randomText(8) });
   }
   return sites;
 }

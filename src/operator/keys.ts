@@ -1,12 +1,12 @@
 // Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
 
-import { digestOf, isBeginning, isKey, makeKey, type Scope, shownOf } from "../model/api-key.ts";
+import { hashApiKey, isPartialKey, isKey, createApiKey, type Scope, visiblePrefix } from "../model/api-key.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { toDeclared } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "../system/system-changes.ts";
+import { commitSystemChanges, readSystemRecords, type SystemRecords, toCreateIntent, toInstant, toUpdateIntent } from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
 
 /** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
@@ -71,9 +71,9 @@ export async function createKey(
   now: number,
 ): Promise<IssuedKey> {
   const { intent, key } = toIssue(site.ID, settings, now);
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     const exists = system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID);
-    if (!exists) throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
+    if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
     return [intent];
   });
   return { key, record: JSON.parse(body as string) };
@@ -81,8 +81,8 @@ export async function createKey(
 
 /** Lists the keys of `site`, or of all sites, including revoked and expired keys. */
 export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
-  const uses = await engine.keyUses();
-  const system = await readSystem(engine);
+  const uses = await engine.readLastKeyUses();
+  const system = await readSystemRecords(engine);
   const sites = site ? [site] : system.records<SiteRecord>(siteResource);
   const names = new Map(sites.map(({ ID, Name }) => [ID, Name]));
   return system
@@ -107,23 +107,23 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
     ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     const key = findKey(system, prefix);
     if (key.Revoked)
-      throw new Refusal("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
-    return [toUpdate(keyResource, key.ID, values, now)];
+      throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
+    return [toUpdateIntent(keyResource, key.ID, values, now)];
   });
-  return JSON.parse(toDeclared(keyResource, body as string));
+  return JSON.parse(toDeclaredJson(keyResource, body as string));
 }
 
 /** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     const key = findKey(system, prefix);
     const Revoked = key.Revoked || toInstant(now);
-    return [toUpdate(keyResource, key.ID, { Revoked }, now)];
+    return [toUpdateIntent(keyResource, key.ID, { Revoked }, now)];
   });
-  return JSON.parse(toDeclared(keyResource, body as string));
+  return JSON.parse(toDeclaredJson(keyResource, body as string));
 }
 
 /**
@@ -132,14 +132,14 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
   let key = "";
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     const old = findKey(system, prefix);
     if (endOf(old) <= now)
-      throw new Refusal("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
+      throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endOf(old))) } : { Revoked: toInstant(now) };
     const issue = toIssue(Number(old.Site), toSettings(old), now);
     key = issue.key;
-    return [issue.intent, toUpdate(keyResource, old.ID, end, now)];
+    return [issue.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
   return { key, record: JSON.parse(body as string) };
 }
@@ -158,29 +158,29 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
 }
 
 /** Finds the key that begins with `text`: at least eight characters, up to the whole key. */
-function findKey(system: System, text: string): KeyRecord {
+function findKey(system: SystemRecords, text: string): KeyRecord {
   if (text.length < minPrefixLength)
-    throw new Refusal(
+    throw new ProblemError(
       "bad-request",
       `invalid key prefix: give at least the first ${minPrefixLength} characters of the key, such as sfk_AbCd`,
     );
-  const shown = shownOf(text);
+  const shown = visiblePrefix(text);
   const found = system.records<KeyRecord>(keyResource).filter((key) => canBeginWith(text, key));
   const [key] = found;
-  if (!key) throw new Refusal("not-found", `no key begins with ${shown}`);
-  if (found.length > 1) throw new Refusal("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
+  if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
+  if (found.length > 1) throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
   return key;
 }
 
 /** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
 function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
-  if (isKey(text)) return Digest === digestOf(text);
-  return Prefix.startsWith(text) || (text.startsWith(Prefix) && isBeginning(text));
+  if (isKey(text)) return Digest === hashApiKey(text);
+  return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
 }
 
 /** Creates a key, and the intent to store its record. @throws ProblemError `invalid-record` */
 export function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
-  const { key, prefix, digest } = makeKey();
+  const { key, prefix, digest } = createApiKey();
   const values = {
     Site: String(site),
     Prefix: prefix,
@@ -191,5 +191,5 @@ export function toIssue(site: number, { label = "", scope = "write", expiresAt, 
     Created: toInstant(now),
     Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
   };
-  return { key, intent: toCreate(keyResource, values, now) };
+  return { key, intent: toCreateIntent(keyResource, values, now) };
 }

@@ -2,25 +2,25 @@
 
 import { randomText } from "../lib/text.ts";
 import type { Credential, Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { toDeclared } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import {
-  changeSystem,
-  readSystem,
-  type System,
-  toCreate,
-  toDelete,
+  commitSystemChanges,
+  readSystemRecords,
+  type SystemRecords,
+  toCreateIntent,
+  toDeleteIntent,
   toInstant,
-  toUpdate,
+  toUpdateIntent,
 } from "../system/system-changes.ts";
 import { requireSite, type SiteRecord } from "./sites.ts";
 
 /** Milliseconds in which a link can be used. */
-const linkLifetime = 10 * 60_000;
+const linkLifetimeMs = 10 * 60_000;
 /** Milliseconds after which a session ends. */
-export const sessionLifetime = 12 * 60 * 60_000;
+export const sessionLifetimeMs = 12 * 60 * 60_000;
 /** Letters and digits of a secret: 190 random bits. */
 const secretLength = 32;
 /** Maximum operators of a database. */
@@ -50,7 +50,7 @@ interface SignedIn {
 
 /** Lists all operators. */
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
-  const system = await readSystem(engine);
+  const system = await readSystemRecords(engine);
   return system.records<OperatorRecord>(operatorResource).map((operator) => toListed(operator, system));
 }
 
@@ -66,17 +66,17 @@ export async function addOperator(
   now: number,
 ): Promise<ListedOperator> {
   let listed: ListedOperator | undefined;
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     const present = system.records<OperatorRecord>(operatorResource);
     if (present.some(({ Name }) => Name === name))
-      throw new Refusal("conflict", `the operator \`${name}\` exists already`);
-    if (present.length >= maxOperators) throw new Refusal("conflict", `there are ${maxOperators} operators already`);
+      throw new ProblemError("conflict", `the operator \`${name}\` exists already`);
+    if (present.length >= maxOperators) throw new ProblemError("conflict", `there are ${maxOperators} operators already`);
     const values = { Name: name, Sites: toSiteIds(sites, system), Created: toInstant(now) };
-    const intent = toCreate(operatorResource, values, now);
-    listed = toListed({ ...JSON.parse(intent.text), ID: 0 }, system);
+    const intent = toCreateIntent(operatorResource, values, now);
+    listed = toListed({ ...JSON.parse(intent.valuesJson), ID: 0 }, system);
     return [intent];
   });
-  return { ...(listed as ListedOperator), ID: JSON.parse(toDeclared(operatorResource, body as string)).ID };
+  return { ...(listed as ListedOperator), ID: JSON.parse(toDeclaredJson(operatorResource, body as string)).ID };
 }
 
 /**
@@ -91,10 +91,10 @@ export async function removeOperator(
   { isLast = false }: { readonly isLast?: boolean } = {},
 ): Promise<ListedOperator> {
   let removed: ListedOperator | undefined;
-  await changeSystem(engine, (system) => {
+  await commitSystemChanges(engine, (system) => {
     removed = requireOperator(system, name);
-    if (!isLast) requireAnother(system, removed);
-    return [toDelete(operatorResource, removed.ID, now)];
+    if (!isLast) requireOtherGlobalOperator(system, removed);
+    return [toDeleteIntent(operatorResource, removed.ID, now)];
   });
   const { ID } = removed as ListedOperator;
   await engine.deleteCredentials(ID);
@@ -102,60 +102,60 @@ export async function removeOperator(
 }
 
 /** Returns the value of `Sites` for the sites with these names; empty for none, which means all sites. @throws ProblemError `not-found` */
-function toSiteIds(names: readonly string[], system: System): string {
+function toSiteIds(names: readonly string[], system: SystemRecords): string {
   const known = system.records<SiteRecord>(siteResource);
   return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
 }
 
 /** @throws ProblemError `conflict` if this is the only operator of all sites */
-function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
+function requireOtherGlobalOperator(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.records<OperatorRecord>(operatorResource).filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
-  throw new Refusal(
+  throw new ProblemError(
     "conflict",
     `\`${Name}\` is the last operator of all sites: without one, sites and operators can be managed by commands only`,
   );
 }
 
 /** Creates the secret of a link, which signs in once within `linkLifetimeMs`. @throws ProblemError `not-found` */
-export async function makeLink(engine: Engine, name: string, now: number): Promise<string> {
-  const { ID } = requireOperator(await readSystem(engine), name);
+export async function createSignInLink(engine: Engine, name: string, now: number): Promise<string> {
+  const { ID } = requireOperator(await readSystemRecords(engine), name);
   const secret = randomText(secretLength);
-  await engine.putCredential(toCredential(secret, "link", ID, now + linkLifetime), now);
+  await engine.putCredential(toCredential(secret, "link", ID, now + linkLifetimeMs), now);
   return secret;
 }
 
 /** Ends the sessions of an operator, and invalidates the operator's unused links. @throws ProblemError `not-found` */
 export async function signOutEverywhere(engine: Engine, name: string): Promise<void> {
-  const { ID } = requireOperator(await readSystem(engine), name);
+  const { ID } = requireOperator(await readSystemRecords(engine), name);
   await engine.deleteCredentials(ID);
 }
 
 /** Starts a session with the secret of a link. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
-export async function beginSession(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
+export async function signIn(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Read before writing, so that an invalid link does not cause a write.
   const operator = await operatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
-  const expiresAt = now + sessionLifetime;
+  const expiresAt = now + sessionLifetimeMs;
   await engine.putCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
   // Store the session before consuming the link: if the write fails, the link still works. If the operator is signed out everywhere in between, both
   // are deleted.
-  if (await engine.takeCredential(digest)) return { secret, operator, expiresAt };
-  await endSession(engine, secret);
+  if (await engine.consumeCredential(digest)) return { secret, operator, expiresAt };
+  await signOutSession(engine, secret);
   throw unusableLink();
 }
 
 /** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function operatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
-  const link = await engine.credential(digestOfSecret(linkSecret));
-  const operator = link && isValid(link, "link", now) ? operatorOf(await readSystem(engine), link.operator) : undefined;
+  const link = await engine.findCredential(digestOfSecret(linkSecret));
+  const operator = link && isValid(link, "link", now) ? operatorOf(await readSystemRecords(engine), link.operator) : undefined;
   if (operator) return operator;
   throw unusableLink();
 }
 
-function unusableLink(): Refusal {
-  return new Refusal(
+function unusableLink(): ProblemError {
+  return new ProblemError(
     "unauthorized",
     "this link is unknown, was used already, or is older than 10 minutes; make a new one with `storefront operator link`",
   );
@@ -164,19 +164,19 @@ function unusableLink(): Refusal {
 /** Finds the operator of a session; undefined if the session is unknown or has ended. @param system the records of the system site, up to date */
 export async function findSession(
   engine: Engine,
-  system: Pick<System, "records">,
+  system: Pick<SystemRecords, "records">,
   secret: string,
   now: number,
 ): Promise<Omit<SignedIn, "secret"> | undefined> {
-  const session = await engine.credential(digestOfSecret(secret));
+  const session = await engine.findCredential(digestOfSecret(secret));
   if (!session || !isValid(session, "session", now)) return undefined;
   const operator = operatorOf(system, session.operator);
   return operator && { operator, expiresAt: session.expiresAt };
 }
 
 /** Ends one session. */
-export async function endSession(engine: Engine, secret: string): Promise<void> {
-  await engine.takeCredential(digestOfSecret(secret));
+export async function signOutSession(engine: Engine, secret: string): Promise<void> {
+  await engine.consumeCredential(digestOfSecret(secret));
 }
 
 function toCredential(secret: string, kind: Credential["kind"], operator: number, expiresAt: number): Credential {
@@ -192,21 +192,21 @@ function digestOfSecret(secret: string): string {
 }
 
 /** Finds the operator with this ID. @param system the records of the system site, up to date */
-export function operatorOf(system: Pick<System, "records">, id: number): ListedOperator | undefined {
+export function operatorOf(system: Pick<SystemRecords, "records">, id: number): ListedOperator | undefined {
   const found = system.records<OperatorRecord>(operatorResource).find(({ ID }) => ID === id);
   return found && toListed(found, system);
 }
 
-function requireOperator(system: System, name: string): ListedOperator {
+function requireOperator(system: SystemRecords, name: string): ListedOperator {
   const operators = system.records<OperatorRecord>(operatorResource);
   const found = operators.find(({ Name }) => Name === name);
   if (found) return toListed(found, system);
   const names = operators.slice(0, 10).map(({ Name }) => Name);
   const hint = names.length > 0 ? `known operators: ${names.join(", ")}` : "add one with `storefront operator add`";
-  throw new Refusal("not-found", `unknown operator \`${name}\`: ${hint}`);
+  throw new ProblemError("not-found", `unknown operator \`${name}\`: ${hint}`);
 }
 
-function toListed(operator: OperatorRecord, system: Pick<System, "records">): ListedOperator {
+function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "records">): ListedOperator {
   if (operator.Sites === "") return { ...operator, siteNames: undefined };
   const ids = new Set(operator.Sites.split(" ").map(Number));
   const sites = system.records<SiteRecord>(siteResource).filter(({ ID }) => ids.has(ID));
@@ -216,7 +216,7 @@ function toListed(operator: OperatorRecord, system: Pick<System, "records">): Li
 // Which sites an operator may manage.
 
 /** Whether an operator may manage a site. */
-export function mayManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
+export function canManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
   return Sites === "" || Sites.split(" ").includes(String(site));
 }
 
@@ -245,12 +245,12 @@ export async function setOperatorSites(
   { isLast = false }: { readonly isLast?: boolean } = {},
 ): Promise<ListedOperator> {
   let changed: ListedOperator | undefined;
-  await changeSystem(engine, (system) => {
+  await commitSystemChanges(engine, (system) => {
     const before = requireOperator(system, name);
     const Sites = toSiteIds(sites, system);
-    if (Sites !== "" && !isLast) requireAnother(system, before);
+    if (Sites !== "" && !isLast) requireOtherGlobalOperator(system, before);
     changed = toListed({ ...before, Sites }, system);
-    return [toUpdate(operatorResource, before.ID, { Sites }, now)];
+    return [toUpdateIntent(operatorResource, before.ID, { Sites }, now)];
   });
   return changed as ListedOperator;
 }

@@ -18,9 +18,9 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { messageOf, reasonOf, systemCodeOf } from "../lib/errors-for-log.ts";
-import { isRunning } from "../lib/operating-system.ts";
-import { Refusal } from "../model/errors.ts";
+import { errorMessage, errorMessageWithoutPath, systemErrorCode } from "../lib/errors-for-log.ts";
+import { isProcessRunning } from "../lib/operating-system.ts";
+import { ProblemError } from "../model/errors.ts";
 
 interface OutputOptions {
   /** Transforms the content, for example compresses it. */
@@ -33,7 +33,7 @@ interface OutputOptions {
 const terminationSignals = ["SIGINT", "SIGTERM"] as const;
 
 /** Age in milliseconds, since its last write, from which an abandoned temporary file is removed. It is longer than any pause of a running export. */
-const staleAge = 60 * 60_000;
+const staleAfterMs = 60 * 60_000;
 
 /**
  * Writes a file atomically: writes a temporary file in the same folder, flushes it to disk and renames it. So after a failure or a signal, the
@@ -54,20 +54,20 @@ export async function writeFile(
         writeTo(createWriteStream(part, { flags: "wx", mode })),
       );
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof ProblemError) throw error;
     const name = isStandardOutput(file) ? "standard output" : file;
-    throw new Refusal("unavailable", `cannot write ${name}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `cannot write ${name}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
 /** Checks, before long work, that a file can be created in the folder of `file`. @throws ProblemError `not-found` or `unavailable` */
 export function requireFolder(file: string): void {
   const folder = dirname(file);
-  if (!existsSync(folder)) throw new Refusal("not-found", `cannot write ${file}: there is no folder ${folder}`);
+  if (!existsSync(folder)) throw new ProblemError("not-found", `cannot write ${file}: there is no folder ${folder}`);
   try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    throw new Refusal("unavailable", `cannot write ${file}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `cannot write ${file}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -94,10 +94,10 @@ async function replace(target: string, write: (part: string) => Promise<void>): 
 function removeStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /\.storefront-([0-9]+)\.part$/.exec(name)?.[1];
-    if (pid === undefined || isRunning(Number(pid))) continue;
+    if (pid === undefined || isProcessRunning(Number(pid))) continue;
     const part = join(folder, name);
     const found = statSync(part, { throwIfNoEntry: false });
-    if (found?.isFile() && Date.now() - found.mtimeMs > staleAge) rmSync(part, { force: true });
+    if (found?.isFile() && Date.now() - found.mtimeMs > staleAfterMs) rmSync(part, { force: true });
   }
 }
 
@@ -169,7 +169,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
     try {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
-      if (systemCodeOf(error) !== "EAGAIN") throw error;
+      if (systemErrorCode(error) !== "EAGAIN") throw error;
       Bun.sleepSync(retryDelay);
     }
   }
@@ -181,15 +181,15 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
  * @param fault what failed, in words for the client
  * @throws ProblemError `unavailable`, or the ProblemError that `access` throws
  */
-export function accessing<T>(fault: string, access: () => T): T {
-  const refuse = (error: unknown): never => {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `${fault}: ${reasonOf(error)}`, { cause: error });
+export function withFileErrors<T>(fault: string, access: () => T): T {
+  const throwFileError = (error: unknown): never => {
+    if (error instanceof ProblemError) throw error;
+    throw new ProblemError("unavailable", `${fault}: ${errorMessageWithoutPath(error)}`, { cause: error });
   };
   try {
     const value = access();
-    return value instanceof Promise ? (value.catch(refuse) as T) : value;
+    return value instanceof Promise ? (value.catch(throwFileError) as T) : value;
   } catch (error) {
-    return refuse(error);
+    return throwFileError(error);
   }
 }

@@ -1,7 +1,7 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../model/engine.ts";
-import { prunePortion, revisionBefore, timeBefore, webhooksBehind } from "../store/changes/retention.ts";
+import { pruneChunk, findRevisionBefore, timeBefore, findWebhooksBehind } from "../store/changes/retention.ts";
 
 /** The first entry to keep: a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
@@ -10,8 +10,8 @@ export type JournalPoint = { readonly revision: number } | { readonly at: number
 export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
 
 /** Returns the revision of the last entry before `point`. */
-export async function revisionOf(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? revisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
+export async function resolveRevision(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? findRevisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
 }
 
 interface PrunedJournal {
@@ -36,15 +36,15 @@ export async function pruneJournals(
   const point = "age" in before ? { at: await timeBefore(engine, before.age, before.now) } : before;
   const pruned: PrunedJournal[] = [];
   for (const site of sites) {
-    const { floor: first } = await engine.journal(site, 0, 1);
-    const through = await revisionOf(engine, site, point);
-    for (let isMore = through > first; isMore; ) {
-      const done = await prunePortion(engine, { site, through });
-      isMore = done.isMore;
-      if (isMore) await Bun.sleep(done.pause);
+    const { floor: first } = await engine.readJournalPage(site, 0, 1);
+    const through = await resolveRevision(engine, site, point);
+    for (let hasMore = through > first; hasMore; ) {
+      const done = await pruneChunk(engine, { site, through });
+      hasMore = done.hasMore;
+      if (hasMore) await Bun.sleep(done.pause);
     }
-    const { floor } = await engine.journal(site, 0, 1);
-    const webhooks = floor > first ? await webhooksBehind(engine, site, floor) : [];
+    const { floor } = await engine.readJournalPage(site, 0, 1);
+    const webhooks = floor > first ? await findWebhooksBehind(engine, site, floor) : [];
     pruned.push({ site, deleted: floor - first, begins: floor + 1, webhooks });
   }
   return pruned;

@@ -2,21 +2,21 @@
 
 import { type Intent, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { readNewRecord, readRecord, type StorefrontRecord, toDeclared } from "../model/record.ts";
-import type { Leaf, Resource } from "../model/resource.ts";
-import type { Version } from "../store/memory/collection-version.ts";
+import { ProblemError } from "../model/errors.ts";
+import { parseNewRecord, parseRecordChanges, type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
+import type { TextFieldPath, Resource } from "../model/resource.ts";
+import type { CollectionVersion } from "../store/memory/collection-version.ts";
 import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
-import type { Snapshots } from "../store/reads/site-views.ts";
-import { otherHistory, type RevisionRange, revisionsOf } from "./history.ts";
+import type { SiteViews } from "../store/reads/site-views.ts";
+import { epochChangedConflict, type RevisionRange, revisionsOf } from "./history.ts";
 
 interface RecordQuery {
   /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */
   readonly search: string;
   /** The order. An undefined field means the ID. */
-  readonly sort: { readonly leaf: Leaf | undefined; readonly descending: boolean };
+  readonly sort: { readonly textField: TextFieldPath | undefined; readonly descending: boolean };
   readonly limit: number;
   readonly offset: number;
 }
@@ -44,7 +44,7 @@ const longList = 10_000;
  * @throws ProblemError `unavailable`, AbandonedWorkError
  */
 export async function listRecords(
-  snapshots: Snapshots,
+  snapshots: SiteViews,
   site: number,
   resource: Resource,
   { search, sort, limit, offset }: RecordQuery,
@@ -55,7 +55,7 @@ export async function listRecords(
   const version = await collection.version();
   const { selections } = collection;
   const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
-  const filters = words.map((word) => ({ leaf: anyField, operator: "contains", values: formsOf(word) }) as const);
+  const filters = words.map((word) => ({ textField: anyField, operator: "contains", values: formsOf(word) }) as const);
   const ids = await selections.select(version, filters, [sort], isWanted);
   if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
@@ -71,8 +71,8 @@ function formsOf(word: string): string[] {
 }
 
 /** Prepares the first search, because a long list is often searched next: the first search creates the texts that all searches read. */
-async function prepareSearch(selections: Selections, version: Version): Promise<void> {
-  const nothing = { leaf: anyField, operator: "contains", values: ["\0"] } as const;
+async function prepareSearch(selections: Selections, version: CollectionVersion): Promise<void> {
+  const nothing = { textField: anyField, operator: "contains", values: ["\0"] } as const;
   try {
     await selections.select(version, [nothing], [], () => true);
   } catch {
@@ -82,19 +82,19 @@ async function prepareSearch(selections: Selections, version: Version): Promise<
 
 /** Reads a record; undefined if it does not exist. The site need not be in memory. */
 export async function findVersioned(
-  snapshots: Snapshots,
+  snapshots: SiteViews,
   site: number,
   resource: Resource,
   id: number,
 ): Promise<VersionedRecord | undefined> {
-  const fresh = await snapshots.fresh(site);
-  const found = fresh instanceof Snapshot ? fresh.collection(resource).get(id) : await fresh.record(resource, id);
-  return found && { record: JSON.parse(found.json), version: versionOf(fresh.epoch, found.revision) };
+  const siteView = await snapshots.getUpToDate(site);
+  const found = siteView instanceof Snapshot ? siteView.collection(resource).get(id) : await siteView.lookUpRecord(resource, id);
+  return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 
-async function loaded(snapshots: Snapshots, site: number): Promise<Snapshot> {
-  const fresh = await snapshots.fresh(site);
-  return fresh instanceof Snapshot ? fresh : await fresh.load();
+async function loaded(snapshots: SiteViews, site: number): Promise<Snapshot> {
+  const siteView = await snapshots.getUpToDate(site);
+  return siteView instanceof Snapshot ? siteView : await siteView.loadSnapshot();
 }
 
 // Creating, updating and deleting records.
@@ -112,12 +112,12 @@ export function createRecord(
   input: unknown,
   at: number,
 ): Promise<WrittenRecord> {
-  const text = JSON.stringify(readNewRecord(resource, input));
+  const text = JSON.stringify(parseNewRecord(resource, input));
   return write(engine, resource, {
     site,
     resource: resource.name,
     operation: "create",
-    text,
+    valuesJson: text,
     actor: operatorActor,
     at,
   });
@@ -136,8 +136,8 @@ export function updateRecord(
   input: unknown,
   { ifVersion, at }: { readonly ifVersion: string | undefined; readonly at: number },
 ): Promise<WrittenRecord> {
-  const text = JSON.stringify(readRecord(resource, input).values);
-  const common = { site, resource: resource.name, id, text, actor: operatorActor, at };
+  const valuesJson = JSON.stringify(parseRecordChanges(resource, input).values);
+  const common = { site, resource: resource.name, id, valuesJson, actor: operatorActor, at };
   return write(engine, resource, {
     ...common,
     operation: "update",
@@ -149,14 +149,14 @@ async function write(engine: Engine, resource: Resource, intent: Intent): Promis
   const outcomes = await engine.commit([intent]);
   const [outcome] = outcomes;
   if (!outcome) throw new Error("a commit without an outcome");
-  if (outcome.kind !== "refused") {
-    const record = JSON.parse(toDeclared(resource, outcome.body));
+  if (outcome.kind !== "rejected") {
+    const record = JSON.parse(toDeclaredJson(resource, outcome.body));
     return { record, version: versionOf(outcome.epoch, outcome.revision), revisions: revisionsOf(outcomes) };
   }
   const name = `the ${resource.singular} ${intent.id}`;
-  if (outcome.why === "precondition-failed")
-    throw new Refusal("precondition-failed", `${name} was changed by someone else meanwhile`);
-  throw new Refusal("not-found", `${name} does not exist any more`);
+  if (outcome.rejectionReason === "precondition-failed")
+    throw new ProblemError("precondition-failed", `${name} was changed by someone else meanwhile`);
+  throw new ProblemError("not-found", `${name} does not exist any more`);
 }
 
 interface DeletedRecords {
@@ -176,18 +176,18 @@ export async function deleteRecords(
   ids: readonly number[],
   at: number,
 ): Promise<DeletedRecords> {
-  const [head] = (await engine.heads([site])) as [Head];
+  const [head] = (await engine.readHeads([site])) as [Head];
   const unique = [...new Set(ids)];
-  const common = { site, resource: resource.name, operation: "delete", text: "{}", actor: operatorActor, at } as const;
+  const common = { site, resource: resource.name, operation: "delete", valuesJson: "{}", actor: operatorActor, at } as const;
   const ifEpoch = head.revision === 0 ? undefined : head.epoch;
   const outcomes = await engine.commit(
     unique.map((id) => ({ ...common, id, ifEpoch })),
     true,
   );
   const records = outcomes.map((outcome, index) => {
-    if (outcome.kind !== "refused") return outcome.body;
-    if (outcome.why === "other-history") throw otherHistory();
-    throw new Refusal("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
+    if (outcome.kind !== "rejected") return outcome.body;
+    if (outcome.rejectionReason === "other-history") throw epochChangedConflict();
+    throw new ProblemError("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
   });
   return { records, revisions: revisionsOf(outcomes) };
 }

@@ -7,13 +7,13 @@ import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../model/a
 import type { Intent } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { systemSite } from "../model/limits.ts";
-import { toDeclared, type Values } from "../model/record.ts";
+import { toDeclaredJson, type Values } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { loadSite } from "../store/database/site-state.ts";
-import { toCreate, toDelete, toUpdate } from "../system/system-changes.ts";
+import { readAllRows } from "../store/database/site-state.ts";
+import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../system/system-changes.ts";
 import type { KeyRecord } from "./keys.ts";
 import type { ImportedKey } from "./site-files/site-reservation.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
@@ -101,7 +101,7 @@ function restrictedKeys(last: KnownSystem, then: KnownSystem, keyChanges: readon
     const after = successors.get(ID) ?? [];
     const change = after.length > 0 ? "rotated" : values.Revoked ? "revoked" : "narrowed";
     return [
-      { kind: "key", name, site: siteName(Site), change, intents: [...after, toUpdate(keyResource, ID, values, now)] },
+      { kind: "key", name, site: siteName(Site), change, intents: [...after, toUpdateIntent(keyResource, ID, values, now)] },
     ];
   });
 }
@@ -111,7 +111,7 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
   const sites = new Set(present(then.sites).map(({ ID }) => String(ID)));
   return present(then.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
     const found = known.get(name);
-    const remove: Found = { kind: "operator", name, change: "removed", intents: [toDelete(operatorResource, ID, now)] };
+    const remove: Found = { kind: "operator", name, change: "removed", intents: [toDeleteIntent(operatorResource, ID, now)] };
     if (!found) return isSameHistory ? [remove] : [];
     if (found.deleted) return [remove];
     const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
@@ -121,7 +121,7 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
     // Without any site, the operator could manage all sites. With the ID of a missing site, the operator could manage a later site with this ID.
     const remaining = left.filter((site) => sites.has(site));
     if (remaining.length === 0) return [remove];
-    const intents = [toUpdate(operatorResource, ID, { Sites: remaining.join(" ") }, now)];
+    const intents = [toUpdateIntent(operatorResource, ID, { Sites: remaining.join(" ") }, now)];
     return [{ kind: "operator", name, change: "narrowed", intents }];
   });
 }
@@ -138,11 +138,11 @@ function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory:
       : isSameHistory && sites.get(Number(record.Site)) === false;
     if (isRemoved) {
       const webhooks = [{ key: webhookKeyOf(record), secrets: [] }];
-      return [{ ...shown, change: "removed", intents: [toDelete(webhookResource, record.ID, now)], webhooks }];
+      return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
     }
     if (!found?.record.Paused || record.Paused) return [];
     const { Paused, Reason } = found.record;
-    return [{ ...shown, change: "paused", intents: [toUpdate(webhookResource, record.ID, { Paused, Reason }, now)] }];
+    return [{ ...shown, change: "paused", intents: [toUpdateIntent(webhookResource, record.ID, { Paused, Reason }, now)] }];
   });
 }
 
@@ -168,7 +168,7 @@ function suspendedSites(last: KnownSystem, then: KnownSystem, isSameHistory: boo
   return present(then.sites).flatMap(({ ID, Name: name, Suspended }): Found[] => {
     const found = byName.get(name) ?? byId.get(String(ID));
     if (!found?.record.Suspended || Suspended) return [];
-    const intents = [toUpdate(siteResource, ID, { Suspended: found.record.Suspended }, now)];
+    const intents = [toUpdateIntent(siteResource, ID, { Suspended: found.record.Suspended }, now)];
     return [{ kind: "site", name, change: "suspended", intents }];
   });
 }
@@ -249,7 +249,7 @@ function rotatedKeys(
     origins.set(created, origin);
     if (!isValid(successor, now)) continue;
     const { ID: _, ...values } = successor;
-    const intent = toCreate(keyResource, { ...values, Site: origin.Site }, now);
+    const intent = toCreateIntent(keyResource, { ...values, Site: origin.Site }, now);
     found.set(origin.ID, [...(found.get(origin.ID) ?? []), intent]);
   }
   return found;
@@ -304,7 +304,7 @@ export async function restrictKeys(
 
 /** Reads the keys with these digests that were deleted, in their state before the last deletion. */
 async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
-  const { rows } = await loadSite(engine, systemSite);
+  const { rows } = await readAllRows(engine, systemSite);
   const deletions = rows
     .flatMap(({ resource, revision, body }) => (resource === keyResource.name && body === null ? [revision] : []))
     .sort((a, b) => a - b);
@@ -312,10 +312,10 @@ async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promis
   let read = 0;
   for (const revision of digests.size > 0 ? deletions : []) {
     if (revision <= read) continue;
-    const { entries } = await engine.journal(systemSite, revision - 1, pageSize);
+    const { entries } = await engine.readJournalPage(systemSite, revision - 1, pageSize);
     for (const { resource, operation, body } of entries) {
       if (resource !== keyResource.name || operation !== "delete") continue;
-      const record = JSON.parse(toDeclared(keyResource, body)) as KeyRecord;
+      const record = JSON.parse(toDeclaredJson(keyResource, body)) as KeyRecord;
       if (digests.has(record.Digest)) found.set(record.Digest, record);
     }
     read = entries.at(-1)?.revision ?? revision;

@@ -2,15 +2,15 @@
 
 import { maxRowLength, readCsvRows } from "../formats/csv.ts";
 import { decodeText } from "../formats/text-encoding.ts";
-import { messageOf } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { changeSystem, type System, toCreate } from "../system/system-changes.ts";
+import { commitSystemChanges, type SystemRecords, toCreateIntent } from "../system/system-changes.ts";
 import { toIssue } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
-import { requireFree, type SiteRecord, setSite, toSiteValues, unsetDefault } from "./sites.ts";
+import { requireUnusedNames, type SiteRecord, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
 /** A site to create. */
 export interface ListedSite {
@@ -39,21 +39,21 @@ const columns = ["name", "hostnames", "default"] as const;
  */
 export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly ListedSite[]> {
   const sites: ListedSite[] = [];
-  const faults: Fault[] = [];
+  const fieldErrors: FieldError[] = [];
   let header: readonly string[] | undefined;
   let row = 0;
   for await (const read of readCsvRows(decodeText(bytes))) {
-    if (!read) throw new Refusal("bad-request", `row ${row + 1} is longer than ${maxRowLength} characters`);
+    if (!read) throw new ProblemError("bad-request", `row ${row + 1} is longer than ${maxRowLength} characters`);
     for (const { cells, fault } of read.rows) {
       row++;
-      if (fault) faults.push({ field: `row ${row}`, detail: fault.detail });
+      if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
       else if (!header) header = readHeader(cells);
-      else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, faults));
-      if (sites.length > maxSites) throw new Refusal("bad-request", `the file has more than ${maxSites} sites`);
+      else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, fieldErrors));
+      if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
     }
   }
-  if (faults.length > 0) throw invalidRecord(faults);
-  if (sites.length === 0) throw new Refusal("bad-request", "the file has no sites");
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  if (sites.length === 0) throw new ProblemError("bad-request", "the file has no sites");
   return sites;
 }
 
@@ -71,7 +71,7 @@ export async function addSites(
 ): Promise<readonly AddedSite[]> {
   let keys: string[] = [];
   let replacedDefault: SiteRecord | undefined;
-  const bodies = await changeSystem(engine, (system) => {
+  const bodies = await commitSystemChanges(engine, (system) => {
     const sites = createAll(listed, system, now);
     const firstId = system.nextId(siteResource);
     const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
@@ -79,20 +79,20 @@ export async function addSites(
     const before = system.records<SiteRecord>(siteResource);
     const hasDefault = listed.some(({ isDefault }) => isDefault);
     replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
-    const replaced = hasDefault ? unsetDefault(before, undefined, { isDefault: true }, now) : [];
+    const replaced = hasDefault ? toUnsetDefaultIntents(before, undefined, { isDefault: true }, now) : [];
     return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
   });
   const added = listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
   try {
     handOver(added);
   } catch (error) {
-    await takeBack(engine, added, replacedDefault, error);
+    await undoUnset(engine, added, replacedDefault, error);
   }
   return added;
 }
 
 /** Removes the sites, and makes the previous default site the default again. @throws ProblemError `unavailable` with the message of `cause` */
-async function takeBack(
+async function undoUnset(
   engine: Engine,
   added: readonly AddedSite[],
   replacedDefault: SiteRecord | undefined,
@@ -103,10 +103,10 @@ async function takeBack(
     for (const { site } of added) await removeSite(engine, site.Name, Date.now());
     if (replacedDefault) await setSite(engine, replacedDefault.Name, { isDefault: true }, Date.now());
   } catch (error) {
-    const detail = `${messageOf(cause)}; ${names} created and not removed again (${messageOf(error)}): remove them with \`site remove\``;
-    throw new Refusal("unavailable", detail, { cause });
+    const detail = `${errorMessage(cause)}; ${names} created and not removed again (${errorMessage(error)}): remove them with \`site remove\``;
+    throw new ProblemError("unavailable", detail, { cause });
   }
-  throw new Refusal("unavailable", `${messageOf(cause)}; ${names} removed again, because nobody has the key`, {
+  throw new ProblemError("unavailable", `${errorMessage(cause)}; ${names} removed again, because nobody has the key`, {
     cause,
   });
 }
@@ -116,19 +116,19 @@ function readHeader(cells: readonly string[]): readonly string[] {
   const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
   if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;
   const found = unknown === undefined ? "" : `, not \`${unknown}\``;
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `the first row must be \`${columns.join(",")}\`, or \`name\` and some of the others${found}`,
   );
 }
 
-function toListed(header: readonly string[], cells: readonly string[], row: number, faults: Fault[]): ListedSite {
+function toListed(header: readonly string[], cells: readonly string[], row: number, fieldErrors: FieldError[]): ListedSite {
   const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
   const answer = cell("default").toLowerCase();
   if (cells.length > header.length)
-    faults.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
+    fieldErrors.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
   if (!["", "yes", "no"].includes(answer))
-    faults.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });
+    fieldErrors.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });
   const hostnames = cell("hostnames")
     .split(/[\s;]+/)
     .filter((host) => host !== "");
@@ -136,25 +136,25 @@ function toListed(header: readonly string[], cells: readonly string[], row: numb
 }
 
 /** Returns the intents to create the sites. Their IDs follow the last used ID. */
-function createAll(listed: readonly ListedSite[], system: System, now: number): Intent[] {
+function createAll(listed: readonly ListedSite[], system: SystemRecords, now: number): Intent[] {
   const sites = [...system.records<SiteRecord>(siteResource)];
   const firstId = system.nextId(siteResource);
-  const faults: Fault[] = [];
+  const fieldErrors: FieldError[] = [];
   const intents: Intent[] = [];
   let hasDefault = false;
   for (const [index, { row, ...settings }] of listed.entries()) {
     try {
-      if (settings.isDefault && hasDefault) throw new Refusal("conflict", "another row is the default site already");
+      if (settings.isDefault && hasDefault) throw new ProblemError("conflict", "another row is the default site already");
       hasDefault ||= settings.isDefault;
       const values = toSiteValues(settings, undefined, now);
-      requireFree(sites, undefined, values);
-      intents.push(toCreate(siteResource, values, now, firstId + index));
+      requireUnusedNames(sites, undefined, values);
+      intents.push(toCreateIntent(siteResource, values, now, firstId + index));
       sites.push({ ID: firstId + index, Importing: "", ...values } as unknown as SiteRecord);
     } catch (error) {
-      if (!(error instanceof Refusal) || row === undefined) throw error;
-      faults.push({ field: `row ${row}`, detail: error.message });
+      if (!(error instanceof ProblemError) || row === undefined) throw error;
+      fieldErrors.push({ field: `row ${row}`, detail: error.message });
     }
   }
-  if (faults.length > 0) throw invalidRecord(faults);
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return intents;
 }

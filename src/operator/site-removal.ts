@@ -1,14 +1,14 @@
 // Removes sites, and completes removals and imports that were interrupted.
 
-import { messageOf } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { changeSystem, type System, toDelete } from "../system/system-changes.ts";
-import { changeSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
+import { commitSystemChanges, type SystemRecords, toDeleteIntent } from "../system/system-changes.ts";
+import { updateSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
 
 /**
  * Removes a site with its keys, webhooks, records and journal. Its ID is never used again. As soon as its record is deleted, nobody can use the site.
@@ -28,13 +28,13 @@ export function removeImport(engine: Engine, id: number, now: number): Promise<S
  * Removes the sites whose import was interrupted, and completes removals that were interrupted. If one cannot be completed now, the next call tries
  * again. Returns a sentence about each site.
  */
-export async function finishRemovals(engine: Engine, now: number): Promise<readonly string[]> {
+export async function completeRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
-  for (const { ID, Name } of (await listSites(engine)).filter((site) => isAbandoned(site, now))) {
+  for (const { ID, Name } of (await listSites(engine)).filter((site) => isReservationExpired(site, now))) {
     const isRemoved = await removeAbandoned(engine, ID, now);
     if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
   }
-  for (const site of await engine.undroppedSites()) done.push(await finishRemoval(engine, site, now));
+  for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site, now));
   return done;
 }
 
@@ -42,24 +42,24 @@ export async function finishRemovals(engine: Engine, now: number): Promise<reado
 async function finishRemoval(engine: Engine, site: number, now: number): Promise<string> {
   try {
     // Webhooks remain if the site was removed by an older program version that does not know webhooks.
-    await changeSystem(engine, (system) => ownedBy(system, site, now));
+    await commitSystemChanges(engine, (system) => toDeleteOwnedRecords(system, site, now));
     await engine.dropSite(site);
     return `finished the interrupted removal of site ${site}`;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ProblemError)) throw error;
     return `the interrupted removal of site ${site} could not be finished: ${error.message}`;
   }
 }
 
 /** Whether the import of the site was interrupted: its process no longer renews the reservation. */
-function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
+function isReservationExpired({ Importing }: SiteRecord, now: number): boolean {
   return Importing !== "" && Date.parse(Importing) <= now;
 }
 
 async function removeAbandoned(engine: Engine, id: number, now: number): Promise<boolean> {
   const pick = (sites: readonly SiteRecord[]) => {
     const site = requireImport(sites, id);
-    if (!isAbandoned(site, now)) throw new Refusal("not-found", "its import is still running");
+    if (!isReservationExpired(site, now)) throw new ProblemError("not-found", "its import is still running");
     return site;
   };
   try {
@@ -67,14 +67,14 @@ async function removeAbandoned(engine: Engine, id: number, now: number): Promise
     return true;
   } catch (error) {
     // Another process has removed the site, or this database cannot be written.
-    if (error instanceof Refusal) return false;
+    if (error instanceof ProblemError) return false;
     throw error;
   }
 }
 
 function requireImport(sites: readonly SiteRecord[], id: number): SiteRecord {
   const site = sites.find((one) => one.ID === id && one.Importing !== "");
-  if (!site) throw new Refusal("not-found", "the site was removed, or its import is complete");
+  if (!site) throw new ProblemError("not-found", "the site was removed, or its import is complete");
   return site;
 }
 
@@ -83,15 +83,15 @@ async function remove(
   pick: (sites: readonly SiteRecord[]) => SiteRecord,
   now: number,
 ): Promise<SiteRecord> {
-  const removed = await changeSites(engine, (sites, system) => {
+  const removed = await updateSites(engine, (sites, system) => {
     const site = pick(sites);
-    return [...ownedBy(system, site.ID, now), toDelete(siteResource, site.ID, now)];
+    return [...toDeleteOwnedRecords(system, site.ID, now), toDeleteIntent(siteResource, site.ID, now)];
   });
   try {
     await engine.dropSite(removed.ID);
   } catch (error) {
-    const why = messageOf(error);
-    throw new Refusal(
+    const why = errorMessage(error);
+    throw new ProblemError(
       "unavailable",
       `the site \`${removed.Name}\` is out of use, but not all of its data is deleted yet: ${why}; the next command continues`,
       { cause: error },
@@ -101,11 +101,11 @@ async function remove(
 }
 
 /** Returns the intents to delete the keys and webhooks of a site. */
-function ownedBy(system: System, site: number, now: number): Intent[] {
+function toDeleteOwnedRecords(system: SystemRecords, site: number, now: number): Intent[] {
   return [keyResource, webhookResource].flatMap((resource) =>
     system
       .records<{ ID: number; Site: string }>(resource)
       .filter(({ Site }) => Number(Site) === site)
-      .map(({ ID }) => toDelete(resource, ID, now)),
+      .map(({ ID }) => toDeleteIntent(resource, ID, now)),
   );
 }

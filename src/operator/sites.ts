@@ -1,17 +1,17 @@
 // Creates, changes, finds and summarizes sites.
 
-import { after } from "../lib/maybe-promise.ts";
-import { nearest } from "../lib/text.ts";
+import { whenResolved } from "../lib/maybe-promise.ts";
+import { findNearest } from "../lib/text.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine, RecordCounts, SiteContents } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
-import { toDeclared, type Values } from "../model/record.ts";
-import { servedOf } from "../model/resource.ts";
+import { toDeclaredJson, type Values } from "../model/record.ts";
+import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { withChange } from "../store/database/site-state.ts";
-import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "../system/system-changes.ts";
+import { countsAfterChange } from "../store/database/site-state.ts";
+import { commitSystemChanges, readSystemRecords, type SystemRecords, toCreateIntent, toInstant, toUpdateIntent } from "../system/system-changes.ts";
 import { listKeys } from "./keys.ts";
 import { listWebhooks } from "./webhook-list.ts";
 
@@ -39,7 +39,7 @@ interface SiteSettings {
 }
 
 /** The error for an unknown name of a site. Its message can suggest other names. */
-export class UnknownSite extends Refusal {
+export class UnknownSite extends ProblemError {
   constructor(name: string, hint?: string) {
     super("not-found", `unknown site \`${name}\`${hint ? `: ${hint}` : ""}`);
   }
@@ -47,7 +47,7 @@ export class UnknownSite extends Refusal {
 
 /** Lists all sites, including incomplete ones. */
 export async function listSites(engine: Engine): Promise<SiteRecord[]> {
-  return (await readSystem(engine)).records<SiteRecord>(siteResource);
+  return (await readSystemRecords(engine)).records<SiteRecord>(siteResource);
 }
 
 /** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is imported */
@@ -57,10 +57,10 @@ export async function findSite(engine: Engine, name: string): Promise<SiteRecord
 
 /** Creates a site. @throws ProblemError `invalid-record`, or `conflict` if its name or a hostname is taken */
 export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  return changeSites(engine, (sites) => {
+  return updateSites(engine, (sites) => {
     const values = toSiteValues({ ...settings, name }, undefined, now);
-    requireFree(sites, undefined, values);
-    return [...unsetDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
+    requireUnusedNames(sites, undefined, values);
+    return [...toUnsetDefaultIntents(sites, undefined, settings, now), toCreateIntent(siteResource, values, now)];
   });
 }
 
@@ -69,28 +69,28 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
  * @throws ProblemError as `addSite`, or `not-found` for an unknown site or an unknown hostname to remove
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  return changeSites(engine, (sites) => {
+  return updateSites(engine, (sites) => {
     const site = requireComplete(requireSite(sites, name));
     const values = toSiteValues(settings, site, now);
-    requireFree(sites, site.ID, values);
-    return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
+    requireUnusedNames(sites, site.ID, values);
+    return [...toUnsetDefaultIntents(sites, site.ID, settings, now), toUpdateIntent(siteResource, site.ID, values, now)];
   });
 }
 
 /** Commits the intents that `decide` returns; the last of them must be for the site. Returns the site. */
-export async function changeSites(
+export async function updateSites(
   engine: Engine,
-  decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
+  decide: (sites: readonly SiteRecord[], system: SystemRecords) => readonly Intent[],
 ): Promise<SiteRecord> {
-  const bodies = await changeSystem(engine, (system) => decide(system.records<SiteRecord>(siteResource), system));
-  return JSON.parse(toDeclared(siteResource, bodies.at(-1) as string));
+  const bodies = await commitSystemChanges(engine, (system) => decide(system.records<SiteRecord>(siteResource), system));
+  return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
 /** @throws ProblemError `conflict` while the site is imported */
 function requireComplete(site: SiteRecord): SiteRecord {
   if (!site.Importing) return site;
   const how = "if the import was interrupted, the first command after that time removes it";
-  throw new Refusal("conflict", `the site \`${site.Name}\` is imported until ${site.Importing}; ${how}`);
+  throw new ProblemError("conflict", `the site \`${site.Name}\` is imported until ${site.Importing}; ${how}`);
 }
 
 /** @throws ProblemError `not-found` that suggests the nearest name */
@@ -98,7 +98,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
   const names = sites.map(({ Name }) => Name);
-  const meant = nearest(name, names);
+  const meant = findNearest(name, names);
   const some = names.slice(0, 10).join(", ") + (names.length > 10 ? ", ..." : "");
   const hint = meant
     ? `did you mean \`${meant}\`?`
@@ -130,7 +130,7 @@ function hostnamesAfter(
   const after = new Set([...present, ...addedHostnames.map(readHostname)]);
   for (const removed of removedHostnames.map(readHostname)) {
     if (after.delete(removed)) continue;
-    throw new Refusal("not-found", `the site \`${site?.Name}\` does not have the hostname \`${removed}\``);
+    throw new ProblemError("not-found", `the site \`${site?.Name}\` does not have the hostname \`${removed}\``);
   }
   return [...after].join(" ");
 }
@@ -141,7 +141,7 @@ export function hostnamesOf(site: { Hostnames?: string } | undefined): string[] 
 }
 
 /** @param own the ID of the site that is changed @throws ProblemError `conflict` if the name or a hostname is taken */
-export function requireFree(
+export function requireUnusedNames(
   sites: readonly SiteRecord[],
   own: number | undefined,
   wanted: { Name?: string; Hostnames?: string },
@@ -150,15 +150,15 @@ export function requireFree(
   for (const other of sites) {
     if (other.ID === own) continue;
     if (other.Name === wanted.Name) requireComplete(other);
-    if (other.Name === wanted.Name) throw new Refusal("conflict", `the site \`${other.Name}\` exists already`);
+    if (other.Name === wanted.Name) throw new ProblemError("conflict", `the site \`${other.Name}\` exists already`);
     const hosts = wantedHosts.length === 0 ? [] : hostnamesOf(other);
     const taken = wantedHosts.find((host) => hosts.includes(host));
-    if (taken) throw new Refusal("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
+    if (taken) throw new ProblemError("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }
 
 /** Returns the intents that unset the present default site, if `settings` has a new one: there is at most one default site. */
-export function unsetDefault(
+export function toUnsetDefaultIntents(
   sites: readonly SiteRecord[],
   own: number | undefined,
   { isDefault }: SiteSettings,
@@ -166,7 +166,7 @@ export function unsetDefault(
 ) {
   if (!isDefault) return [];
   const others = sites.filter((site) => site.Default === "yes" && site.ID !== own);
-  return others.map((site) => toUpdate(siteResource, site.ID, { Default: "" }, now));
+  return others.map((site) => toUpdateIntent(siteResource, site.ID, { Default: "" }, now));
 }
 
 /** An overview of a site. */
@@ -189,25 +189,25 @@ interface SiteSummary {
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
   const site = await findSite(engine, name);
   const keys = await listKeys(engine, site);
-  const { revision, counts } = await engine.readSite(site.ID, ({ head, counts, portions }) =>
-    after(counts ?? countRecords(portions), (known) => ({ revision: head.revision, counts: known })),
+  const { revision, counts } = await engine.readSite(site.ID, ({ head, counts, rowChunks }) =>
+    whenResolved(counts ?? countRecords(rowChunks), (known) => ({ revision: head.revision, counts: known })),
   );
-  const [last] = (revision > 0 && (await engine.since(site.ID, revision - 1, { limit: 1 }))) || [];
+  const [last] = (revision > 0 && (await engine.readChangesSince(site.ID, revision - 1, { limit: 1 }))) || [];
   return {
     site,
     validKeys: keys.filter(({ endsAt }) => now < endsAt).length,
     keys: keys.length,
     webhooks: (await listWebhooks(engine, site)).length,
-    records: Object.fromEntries(servedOf(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0])),
+    records: Object.fromEntries(publicResources(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0])),
     revision,
     changed: last && new Date(last.at),
   };
 }
 
-async function countRecords(portions: SiteContents["portions"]): Promise<RecordCounts> {
+async function countRecords(rowChunks: SiteContents["rowChunks"]): Promise<RecordCounts> {
   let counts: RecordCounts = {};
-  for await (const rows of portions)
+  for await (const rows of rowChunks)
     for (const { resource, revision, body } of rows)
-      if (body !== null) counts = withChange(counts, { resource, revision, difference: 1 }) as RecordCounts;
+      if (body !== null) counts = countsAfterChange(counts, { resource, revision, difference: 1 }) as RecordCounts;
   return counts;
 }

@@ -2,7 +2,7 @@
 // which they were deleted.
 
 import type { StoredSystem, StoredSystemRecord } from "../model/amend.ts";
-import { toDeclared } from "../model/record.ts";
+import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
@@ -62,6 +62,6 @@ export function latestBy<T>(known: readonly Known<T>[], nameOf: (record: T) => s
 function toKnown<T>(resource: Resource, { body, revision, deleted }: StoredSystemRecord): Known<T>[] {
   const text = body ?? deleted?.body;
   if (text === undefined) return [];
-  const record = JSON.parse(toDeclared(resource, text)) as T;
+  const record = JSON.parse(toDeclaredJson(resource, text)) as T;
   return [{ record, revision, deleted: body === null && deleted ? deleted : undefined }];
 }

@@ -1,11 +1,11 @@
 // Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
 
-import { paced } from "../lib/event-loop.ts";
+import { yieldBetween } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { journal, otherHistory, type RevisionRange, revisionsOf } from "./history.ts";
-import { type UndoneRecord, UndoneRecords, type UndoRange } from "./undone-records.ts";
+import { ProblemError } from "../model/errors.ts";
+import { readEntries, epochChangedConflict, type RevisionRange, revisionsOf } from "./history.ts";
+import { type RecordToRevert, RecordsToRevert, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {
   /** Undo also the changes to records that others have changed later. The later changes are then lost. */
@@ -21,7 +21,7 @@ export interface UndoOptions {
 }
 
 /** A record that was not changed, and the reason. */
-interface LeftRecord {
+interface SkippedRecord {
   readonly resource: string;
   readonly id: number;
   /** The later change by someone else, which would be lost; undefined if it or the earlier state of the record was pruned. */
@@ -37,7 +37,7 @@ export interface UndoSummary {
   unchanged: number;
   /** Records that were skipped; the first 50,000 of them are in `left`. */
   leftCount: number;
-  readonly left: LeftRecord[];
+  readonly left: SkippedRecord[];
   /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
   records: number;
   /** Whether the undo was stopped. The same undo again completes it. */
@@ -50,10 +50,10 @@ export interface UndoSummary {
 const batchSize = 500;
 
 /** Maximum records that are changed in one transaction. Other writers wait about a second for it. */
-const maxTogether = 50_000;
+const maxRecordsPerBatch = 50_000;
 
 /** Records per transaction, if there are more than `maxTogether`. */
-const portionSize = 5000;
+const recordsPerRead = 5000;
 
 /** Maximum skipped records that are listed. */
 const maxListed = 50_000;
@@ -67,11 +67,11 @@ const pageSize = 1000;
  * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site was restored or removed
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
-  const [head] = (await engine.heads([site])) as [Head];
-  const records = new UndoneRecords(range);
+  const [head] = (await engine.readHeads([site])) as [Head];
+  const records = new RecordsToRevert(range);
   try {
-    await findRecords(engine, site, head, range, records, options.signal);
-    return await new Undo(engine, site, head, options).takeBack(records);
+    await findRecordsToRevert(engine, site, head, range, records, options.signal);
+    return await new Undo(engine, site, head, options).revertAll(records);
   } finally {
     records.close();
   }
@@ -81,15 +81,15 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
  * Collects the records that the changes in `range` changed.
  * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site has another epoch
  */
-async function findRecords(
+async function findRecordsToRevert(
   engine: Engine,
   site: number,
   { epoch }: Head,
   range: UndoRange,
-  records: UndoneRecords,
+  records: RecordsToRevert,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for await (const entry of journal(engine, site, range.since, epoch)) {
+  for await (const entry of readEntries(engine, site, range.since, epoch)) {
     if (signal?.aborted) return;
     records.add(entry);
   }
@@ -97,7 +97,7 @@ async function findRecords(
   // Journal entries of older program versions do not contain the record before the change. Earlier entries of the record do.
   const end = records.lastUnknown;
   if (end === undefined) return;
-  for await (const entry of journal(engine, site, undefined, epoch)) {
+  for await (const entry of readEntries(engine, site, undefined, epoch)) {
     if (entry.revision >= end || signal?.aborted) return;
     records.addEarlier(entry);
   }
@@ -120,7 +120,7 @@ class Undo {
     revisions: undefined,
   };
   /** The records that others have changed since `#head`, so that their intents were rejected. */
-  readonly #refused = new Map<string, Pick<LeftRecord, "resource" | "id">>();
+  readonly #rejectedCount = new Map<string, Pick<SkippedRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
     this.#engine = engine;
@@ -129,11 +129,11 @@ class Undo {
     this.#options = options;
   }
 
-  async takeBack(records: UndoneRecords): Promise<UndoSummary> {
+  async revertAll(records: RecordsToRevert): Promise<UndoSummary> {
     this.#summary.records = records.size;
-    const most = records.size > maxTogether ? portionSize : maxTogether;
+    const most = records.size > maxRecordsPerBatch ? recordsPerRead : maxRecordsPerBatch;
     let intents: Intent[] = [];
-    for await (const record of paced(records.records())) {
+    for await (const record of yieldBetween(records.records())) {
       if (this.#isStopped()) break;
       const intent = this.#toIntent(record);
       if (intent) intents.push(intent);
@@ -142,7 +142,7 @@ class Undo {
       intents = [];
     }
     if (!this.#isStopped()) await this.#store(intents);
-    if (this.#refused.size > 0) this.#leave(await this.#findChanged());
+    if (this.#rejectedCount.size > 0) this.#leave(await this.#findLaterChanges());
     return this.#summary;
   }
 
@@ -152,7 +152,7 @@ class Undo {
   }
 
   /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
-  #toIntent({ resource, id, before, isSame, last, other }: UndoneRecord): Intent | undefined {
+  #toIntent({ resource, id, before, isSame, last, other }: RecordToRevert): Intent | undefined {
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
     else if (before === undefined) this.#leave([{ resource, id, changed: undefined }]);
@@ -161,12 +161,12 @@ class Undo {
       const { epoch } = this.#head;
       const common = { site: this.#site, resource, id, actor: operatorActor, at, ifEpoch: epoch, isOptional: true };
       const ifVersion = force ? undefined : [versionOf(epoch, last)];
-      return { ...common, ifVersion, operation: before === null ? "delete" : "restore", text: before ?? "{}" };
+      return { ...common, ifVersion, operation: before === null ? "delete" : "restore", valuesJson: before ?? "{}" };
     }
     return undefined;
   }
 
-  #leave(records: readonly LeftRecord[]): void {
+  #leave(records: readonly SkippedRecord[]): void {
     const { left } = this.#summary;
     for (const record of records.slice(0, maxListed - left.length)) left.push(record);
     this.#summary.leftCount += records.length;
@@ -176,7 +176,7 @@ class Undo {
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
-    if (outcomes.some(isOtherHistory)) throw otherHistory();
+    if (outcomes.some(isOtherHistory)) throw epochChangedConflict();
     const summary = this.#summary;
     intents.forEach((intent, index) => {
       const kind = outcomes[index]?.kind ?? "done";
@@ -184,13 +184,13 @@ class Undo {
       else if (kind === "done") summary.restored++;
       // With `force`, an intent is rejected only if it deletes a record that others have just deleted.
       else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
-      else this.#refuse(intent);
+      else this.#countRejected(intent);
     });
     summary.revisions = revisionsOf(outcomes, summary.revisions);
   }
 
-  #refuse({ resource, id }: Intent): void {
-    if (this.#refused.size < maxListed) this.#refused.set(keyOf({ resource, id }), { resource, id: id as number });
+  #countRejected({ resource, id }: Intent): void {
+    if (this.#rejectedCount.size < maxListed) this.#rejectedCount.set(keyOf({ resource, id }), { resource, id: id as number });
     else this.#summary.leftCount++;
   }
 
@@ -202,7 +202,7 @@ class Undo {
     const all: Outcome[] = [];
     this.#options.onStore?.(this.#head.revision);
     try {
-      await this.#engine.commitTogether(batches(), (outcomes) => void all.push(...outcomes));
+      await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
     } catch (error) {
       throw withTakenBack(error, this.#summary);
     }
@@ -210,18 +210,18 @@ class Undo {
   }
 
   /** Returns the records that others changed after the head, each with the last of these changes. */
-  async #findChanged(): Promise<LeftRecord[]> {
-    const changed = new Map<string, LeftRecord["changed"]>();
+  async #findLaterChanges(): Promise<SkippedRecord[]> {
+    const changed = new Map<string, SkippedRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
       // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
-      const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.journal(this.#site, from, pageSize);
+      const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(this.#site, from, pageSize);
       for (const entry of entries) {
         const { revision, actor } = entry;
-        if (this.#refused.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
+        if (this.#rejectedCount.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
       }
       from = entries.at(-1)?.revision;
     }
-    return Array.from(this.#refused, ([key, record]) => ({ ...record, changed: changed.get(key) }));
+    return Array.from(this.#rejectedCount, ([key, record]) => ({ ...record, changed: changed.get(key) }));
   }
 }
 
@@ -231,19 +231,19 @@ function keyOf({ resource, id }: { readonly resource: string; readonly id?: numb
 
 /** Adds to the error of a failed undo how many records were changed before. */
 function withTakenBack(error: unknown, { deleted, restored, records }: UndoSummary): unknown {
-  if (!(error instanceof Refusal) || deleted + restored === 0) return error;
+  if (!(error instanceof ProblemError) || deleted + restored === 0) return error;
   const stored = `${deleted} of ${records} records were deleted and ${restored} restored before; the same undo again does the rest`;
-  return new Refusal(error.code, `${error.message}; ${stored}`, { cause: error });
+  return new ProblemError(error.code, `${error.message}; ${stored}`, { cause: error });
 }
 
-function nothingToUndo({ since, until, run }: UndoRange): Refusal {
+function nothingToUndo({ since, until, run }: UndoRange): ProblemError {
   const end = until === undefined ? "" : ` up to ${until}`;
-  return new Refusal(
+  return new ProblemError(
     "not-found",
     `there are no changes after revision ${since}${end}${run ? ` of the run ${run}` : ""}`,
   );
 }
 
 function isOtherHistory(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.why === "other-history";
+  return outcome.kind === "rejected" && outcome.rejectionReason === "other-history";
 }

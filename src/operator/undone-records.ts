@@ -4,7 +4,7 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
-import { accessing } from "./output.ts";
+import { withFileErrors } from "./output.ts";
 
 /** The changes to undo. */
 export interface UndoRange {
@@ -17,7 +17,7 @@ export interface UndoRange {
 }
 
 /** A record with changes in the range. */
-export interface UndoneRecord {
+export interface RecordToRevert {
   readonly resource: string;
   readonly id: number;
   /** The record before its first change in the range, as JSON; null if it did not exist; undefined if the journal does not contain it. */
@@ -34,7 +34,7 @@ export interface UndoneRecord {
 const pageSize = 500;
 
 /** Collects records from journal entries. All methods throw ProblemError `unavailable` if the temporary file has no space. */
-export class UndoneRecords {
+export class RecordsToRevert {
   readonly #range: UndoRange;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statements>;
@@ -42,7 +42,7 @@ export class UndoneRecords {
 
   constructor(range: UndoRange) {
     this.#range = range;
-    this.#database = storing(() => openScratch(tables));
+    this.#database = withScratchErrors(() => openScratch(tables));
     this.#statements = statements(this.#database);
   }
 
@@ -52,7 +52,7 @@ export class UndoneRecords {
 
   /** The highest revision at which a record with an unknown earlier state was first changed; undefined if all earlier states are known. */
   get lastUnknown(): number | undefined {
-    return storing(() => this.#statements.lastUnknown.get()?.first ?? undefined);
+    return withScratchErrors(() => this.#statements.lastUnknown.get()?.first ?? undefined);
   }
 
   /** Adds a journal entry after `since` of the range. */
@@ -60,7 +60,7 @@ export class UndoneRecords {
     const { resource, id, revision, operation, body, actor, run } = entry;
     const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);
     const now = operation === "delete" ? null : body;
-    storing(() => {
+    withScratchErrors(() => {
       const known = this.#statements.find.get(resource, id);
       if (known) {
         const other = isInRange ? [known.other_revision, known.other_actor] : [revision, actor];
@@ -83,13 +83,13 @@ export class UndoneRecords {
 
   /** Adds an entry from before a record's first change in the range. It contains the earlier state if that first change does not. */
   addEarlier({ resource, id, revision, operation, body }: JournalEntry): void {
-    storing(() => this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision));
+    withScratchErrors(() => this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision));
   }
 
   /** Returns the records in the order of their first changes. */
-  *records(): Generator<UndoneRecord> {
+  *records(): Generator<RecordToRevert> {
     for (let after = 0; ; ) {
-      const rows = storing(() => this.#statements.page.all(after, pageSize));
+      const rows = withScratchErrors(() => this.#statements.page.all(after, pageSize));
       for (const row of rows) yield toRecord(row);
       after = rows.at(-1)?.n ?? 0;
       if (rows.length < pageSize) return;
@@ -144,7 +144,7 @@ from scratch.records where n > ? order by n limit ?`,
   };
 }
 
-function toRecord(row: Row): UndoneRecord {
+function toRecord(row: Row): RecordToRevert {
   const { resource, id, last, other_revision: revision, other_actor: actor } = row;
   const before = row.is_known ? row.before : undefined;
   const other = revision === null || actor === null ? undefined : { revision, actor };
@@ -156,6 +156,6 @@ function stateBefore({ operation, body, before }: JournalEntry): string | null |
   return operation === "delete" ? body : (before ?? undefined);
 }
 
-function storing<T>(access: () => T): T {
-  return accessing("the changed records cannot be kept in a temporary file (set TMPDIR for another folder)", access);
+function withScratchErrors<T>(access: () => T): T {
+  return withFileErrors("the changed records cannot be kept in a temporary file (set TMPDIR for another folder)", access);
 }

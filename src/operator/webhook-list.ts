@@ -1,14 +1,14 @@
 // Lists webhooks with their status, and resolves where their delivery starts.
 
 import type { Engine, Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
+import { ProblemError } from "../model/errors.ts";
+import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { cursorAt, readFeed } from "../store/changes/feed.ts";
-import { revisionBefore } from "../store/changes/retention.ts";
-import { parseCursor, revisionInCursor } from "../store/database/cursor.ts";
-import { readSystem, type System } from "../system/system-changes.ts";
+import { readCursorAt, readFeedPage } from "../store/changes/feed.ts";
+import { findRevisionBefore } from "../store/changes/retention.ts";
+import { parseCursor, findCursorRevision } from "../store/database/cursor.ts";
+import { readSystemRecords, type SystemRecords } from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
 
 /** The record of a webhook. */
@@ -45,12 +45,12 @@ const maxHeads = 1000;
 
 /** Lists the webhooks of `site`, or of all sites, in ID order. */
 export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<ListedWebhook[]> {
-  return toListed(engine, await readSystem(engine), ({ Site }) => !site || Number(Site) === site.ID);
+  return toListed(engine, await readSystemRecords(engine), ({ Site }) => !site || Number(Site) === site.ID);
 }
 
 /** Returns the webhook with this ID. @throws ProblemError `not-found` */
 export async function findWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
-  const [found] = await toListed(engine, await readSystem(engine), ({ ID }) => ID === id);
+  const [found] = await toListed(engine, await readSystemRecords(engine), ({ ID }) => ID === id);
   if (!found) throw unknownWebhook(id);
   return found;
 }
@@ -62,46 +62,46 @@ export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
 }
 
 /** Returns the webhooks whose sites exist. An older program version does not delete the webhooks of a site that it removes. */
-export function webhooksIn(system: System): WebhookRecord[] {
+export function webhooksIn(system: SystemRecords): WebhookRecord[] {
   const webhooks = system.records<WebhookRecord>(webhookResource);
   const sites = sitesOf(webhooks, system);
   return webhooks.filter(({ Site }) => sites.has(Number(Site)));
 }
 
 /** Returns only the sites that have one of `webhooks`, by ID. */
-function sitesOf(webhooks: readonly WebhookRecord[], system: System): ReadonlyMap<number, SiteRecord> {
+function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): ReadonlyMap<number, SiteRecord> {
   const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
   const found = system.records<SiteRecord>(siteResource).filter(({ ID }) => wanted.has(ID));
   return new Map(found.map((site) => [site.ID, site]));
 }
 
 /** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
-export function requireWebhook(system: System, id: number): WebhookRecord {
+export function requireWebhook(system: SystemRecords, id: number): WebhookRecord {
   const found = webhooksIn(system).find(({ ID }) => ID === id);
   if (!found) throw unknownWebhook(id);
   return found;
 }
 
-function unknownWebhook(id: number): Refusal {
-  return new Refusal("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
+function unknownWebhook(id: number): ProblemError {
+  return new ProblemError("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
 }
 
-export function webhookKeyOf({ ID, Site }: WebhookRecord): WebhookKey {
+export function webhookKeyOf({ ID, Site }: WebhookRecord): WebhookRef {
   return { site: Number(Site), webhook: ID };
 }
 
 async function toListed(
   engine: Engine,
-  system: System,
+  system: SystemRecords,
   isWanted: (record: WebhookRecord) => boolean,
 ): Promise<ListedWebhook[]> {
   const records = webhooksIn(system).filter(isWanted);
   if (records.length === 0) return [];
-  const home = await engine.databaseIdentity();
+  const home = await engine.readDatabaseId();
   const states = new Map(
     (await engine.webhookStates(records.map(webhookKeyOf))).map((state) => [state.webhook, state]),
   );
-  const heads = await readHeads(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
+  const heads = await readHeadsInChunks(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
   const sites = sitesOf(records, system);
   return records.map((record) => {
     const site = sites.get(Number(record.Site)) as SiteRecord;
@@ -111,11 +111,11 @@ async function toListed(
   });
 }
 
-async function readHeads(engine: Engine, sites: readonly number[]): Promise<ReadonlyMap<number, Head>> {
+async function readHeadsInChunks(engine: Engine, sites: readonly number[]): Promise<ReadonlyMap<number, Head>> {
   const found = new Map<number, Head>();
   for (let at = 0; at < sites.length; at += maxHeads) {
     const some = sites.slice(at, at + maxHeads);
-    (await engine.heads(some)).forEach((head, n) => {
+    (await engine.readHeads(some)).forEach((head, n) => {
       found.set(some[n] as number, head);
     });
   }
@@ -123,7 +123,7 @@ async function readHeads(engine: Engine, sites: readonly number[]): Promise<Read
 }
 
 function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {
-  const revision = revisionInCursor(cursor);
+  const revision = findCursorRevision(cursor);
   const isKnown = revision === 0 || epoch === head.epoch;
   return isKnown && revision !== undefined ? Math.max(0, head.revision - revision) : undefined;
 }
@@ -143,7 +143,7 @@ function statusOf(
 }
 
 /** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
-export type WebhookPoint = "now" | { readonly cursor: string } | { readonly at: number };
+export type DeliveryStart = "now" | { readonly cursor: string } | { readonly at: number };
 
 /** A cursor, and the epoch that it belongs to. */
 export interface WebhookPosition {
@@ -155,16 +155,16 @@ export interface WebhookPosition {
  * Returns the cursor at which delivery starts.
  * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
  */
-export async function positionAt(engine: Engine, site: number, point: WebhookPoint): Promise<WebhookPosition> {
+export async function resolveDeliveryStart(engine: Engine, site: number, point: DeliveryStart): Promise<WebhookPosition> {
   if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
-  const [head] = (await engine.heads([site])) as [Head];
+  const [head] = (await engine.readHeads([site])) as [Head];
   const revision = point === "now" ? head.revision : await revisionAt(engine, site, point.at);
-  return { cursor: await cursorAt(engine, site, { ...head, revision }), epoch: head.epoch };
+  return { cursor: await readCursorAt(engine, site, { ...head, revision }), epoch: head.epoch };
 }
 
 async function positionOf(engine: Engine, site: number, cursor: string): Promise<WebhookPosition> {
   const until = parseCursor(cursor).revision;
-  const { head } = await readFeed(engine, site, {
+  const { head } = await readFeedPage(engine, site, {
     since: cursor,
     limit: 1,
     resources: new Set(),
@@ -176,11 +176,11 @@ async function positionOf(engine: Engine, site: number, cursor: string): Promise
 
 /** Returns the revision of the last change before a time. @throws ProblemError `gone` if changes since that time were pruned */
 async function revisionAt(engine: Engine, site: number, at: number): Promise<number> {
-  const { floor, entries } = await engine.journal(site, 0, 1);
+  const { floor, entries } = await engine.readJournalPage(site, 0, 1);
   const [first] = entries;
   if (floor > 0 && (!first || first.at > at)) {
     const begin = first ? `begins at ${new Date(first.at).toISOString()}` : "is empty";
-    throw new Refusal("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
+    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
   }
-  return revisionBefore(engine, site, at);
+  return findRevisionBefore(engine, site, at);
 }

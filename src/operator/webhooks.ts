@@ -6,37 +6,37 @@
 
 import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import {
   makeWebhookSecret,
-  type WebhookAttempt,
+  type DeliveryAttempt,
   type WebhookChanges,
-  type WebhookKey,
+  type WebhookRef,
   type WebhookState,
 } from "../model/webhooks.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import {
-  changeSystem,
-  readSystem,
-  type System,
-  toCreate,
-  toDelete,
+  commitSystemChanges,
+  readSystemRecords,
+  type SystemRecords,
+  toCreateIntent,
+  toDeleteIntent,
   toInstant,
-  toUpdate,
+  toUpdateIntent,
 } from "../system/system-changes.ts";
-import { type AddressPolicy, requireAllowed } from "../webhooks/address-policy.ts";
+import { type AddressPolicy, resolveAllowedUrl } from "../webhooks/address-policy.ts";
 import { deliverTest } from "../webhooks/delivery-attempt.ts";
 import { cursorRevision, sinceOf } from "../webhooks/webhook-event.ts";
 import type { SiteRecord } from "./sites.ts";
 import {
   findWebhook,
   type ListedWebhook,
-  positionAt,
+  resolveDeliveryStart,
   requireWebhook,
-  type WebhookPoint,
+  type DeliveryStart,
   type WebhookPosition,
   type WebhookRecord,
   webhookKeyOf,
@@ -44,7 +44,7 @@ import {
 } from "./webhook-list.ts";
 
 /** Milliseconds for which deliveries are signed with the previous secret, too. */
-const rotationTime = 24 * 60 * 60_000;
+const secretOverlapMs = 24 * 60 * 60_000;
 /** Maximum attempts to change a state while deliveries change it, too. */
 const maxAttempts = 100;
 
@@ -68,8 +68,8 @@ export async function resumeWebhook(
 ): Promise<ListedWebhook> {
   const { URL: url } = requireComplete(await findWebhook(engine, id));
   await checkWebhookUrl(url, policy);
-  const home = await engine.databaseIdentity();
-  await changeState(engine, id, ({ resumes }) => ({
+  const home = await engine.readDatabaseId();
+  await updateState(engine, id, ({ resumes }) => ({
     home,
     failures: 0,
     failingSince: null,
@@ -91,8 +91,8 @@ export async function rotateWebhook(
 ): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
   const webhook = await findWebhook(engine, id);
   const secret = makeWebhookSecret();
-  const until = now + rotationTime;
-  if (!(await engine.addWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incomplete(id);
+  const until = now + secretOverlapMs;
+  if (!(await engine.rotateWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incomplete(id);
   return { webhook, secret, until };
 }
 
@@ -100,11 +100,11 @@ export async function rotateWebhook(
  * Moves the cursor of a webhook back, or forward, to `point`. The webhook delivers the changes after it, even if they were delivered before.
  * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
  */
-export async function rewindWebhook(engine: Engine, id: number, point: WebhookPoint): Promise<ListedWebhook> {
+export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
   const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
-  const position = await positionAt(engine, site, point);
+  const position = await resolveDeliveryStart(engine, site, point);
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
-  await changeState(engine, id, (state) => {
+  await updateState(engine, id, (state) => {
     const since = isBehind(position, state) ? sinceOf(state) : position.cursor;
     return { ...position, ...none, since, rewinds: state.rewinds + 1 };
   });
@@ -128,7 +128,7 @@ export async function testWebhook(
   engine: Engine,
   id: number,
   allow: readonly IpNetwork[],
-): Promise<{ webhook: ListedWebhook; attempt: WebhookAttempt }> {
+): Promise<{ webhook: ListedWebhook; attempt: DeliveryAttempt }> {
   const webhook = requireComplete(await findWebhook(engine, id));
   const { siteName, URL: url } = webhook;
   return { webhook, attempt: await deliverTest(engine, { ...webhookKeyOf(webhook), siteName, url }, allow) };
@@ -140,11 +140,11 @@ export async function testWebhook(
  * @throws ProblemError `not-found`
  */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<Partial<WebhookRecord>> {
-  const record = webhooksIn(await readSystem(engine)).find(({ ID }) => ID === id);
+  const record = webhooksIn(await readSystemRecords(engine)).find(({ ID }) => ID === id);
   const left = record ? [] : (await engine.webhookStates()).filter(({ webhook }) => webhook === id);
   for (const key of record ? [webhookKeyOf(record)] : left) await engine.removeWebhook(key);
   if (left.length > 0) return { ID: id };
-  await changeSystem(engine, (system) => [toDelete(webhookResource, requireWebhook(system, id).ID, now)]);
+  await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
   return record as WebhookRecord;
 }
 
@@ -154,20 +154,20 @@ async function changeRecord(
   now: number,
   change: (record: WebhookRecord) => Values,
 ): Promise<void> {
-  await changeSystem(engine, (system) => [toUpdate(webhookResource, id, change(requireWebhook(system, id)), now)]);
+  await commitSystemChanges(engine, (system) => [toUpdateIntent(webhookResource, id, change(requireWebhook(system, id)), now)]);
 }
 
 /**
  * Changes a state, even while the webhook is delivered.
  * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries change its state before each attempt
  */
-async function changeState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
+async function updateState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { state } = requireComplete(await findWebhook(engine, id));
     const { cursor, rewinds, resumes } = state;
-    if (await engine.updateWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
+    if (await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
   }
-  throw new Refusal("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
+  throw new ProblemError("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
 }
 
 function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
@@ -176,8 +176,8 @@ function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly sta
   return { ...webhook, state };
 }
 
-function incomplete(id: number): Refusal {
-  return new Refusal("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
+function incomplete(id: number): ProblemError {
+  return new ProblemError("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
 }
 
 /** Maximum webhooks of a site, and of a database. */
@@ -188,7 +188,7 @@ interface WebhookSettings {
   readonly url: string;
   /** Resources whose changes are delivered; empty for all. */
   readonly resources: readonly Resource[];
-  readonly since: WebhookPoint;
+  readonly since: DeliveryStart;
 }
 
 /** A new webhook, with its secret, which is not shown again. */
@@ -212,22 +212,22 @@ export async function addWebhook(
   now: number,
 ): Promise<AddedWebhook> {
   const { href, isResolved } = await checkWebhookUrl(url, policy);
-  const position = await positionAt(engine, site.ID, since);
+  const position = await resolveDeliveryStart(engine, site.ID, since);
   const values = {
     Site: String(site.ID),
     URL: href,
     Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
     Created: toInstant(now),
   };
-  const [body] = await changeSystem(engine, (system) => {
+  const [body] = await commitSystemChanges(engine, (system) => {
     requireRoom(system, site);
-    return [toCreate(webhookResource, values, now)];
+    return [toCreateIntent(webhookResource, values, now)];
   });
   const record: WebhookRecord = JSON.parse(body as string);
   const secret = makeWebhookSecret();
-  const state = newWebhookState(webhookKeyOf(record), { ...position, home: await engine.databaseIdentity() });
+  const state = newWebhookState(webhookKeyOf(record), { ...position, home: await engine.readDatabaseId() });
   try {
-    await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
+    await engine.saveWebhook(state, [{ secret, createdAt: now, until: null }]);
   } catch (error) {
     // If the record cannot be deleted now either, the webhook is listed as incomplete.
     await removeWebhook(engine, record.ID, now).catch(() => {});
@@ -237,23 +237,23 @@ export async function addWebhook(
 }
 
 /** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */
-function requireRoom(system: System, site: SiteRecord): void {
+function requireRoom(system: SystemRecords, site: SiteRecord): void {
   if (!system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID))
-    throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
+    throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
   requireWebhookRoom(system, 1);
   if (webhooksIn(system).filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
-    throw new Refusal("conflict", `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`);
+    throw new ProblemError("conflict", `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`);
 }
 
 /** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
-export function requireWebhookRoom(system: System, added: number): void {
+export function requireWebhookRoom(system: SystemRecords, added: number): void {
   if (webhooksIn(system).length + added <= maxOfDatabase) return;
-  throw new Refusal("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
+  throw new ProblemError("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
 }
 
 /** Returns the state of a webhook before its first delivery. */
 export function newWebhookState(
-  key: WebhookKey,
+  key: WebhookRef,
   values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
 ): WebhookState {
   const none = { first: 0, last: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0, goneAt: null } as const;
@@ -271,6 +271,6 @@ async function checkWebhookUrl(text: string, policy: AddressPolicy): Promise<{ h
       isResolved = false;
       return [];
     });
-  const { url } = await requireAllowed(text, { ...policy, lookup });
+  const { url } = await resolveAllowedUrl(text, { ...policy, lookup });
   return { href: url.href, isResolved };
 }

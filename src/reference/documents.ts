@@ -24,10 +24,10 @@ import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" }
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
 import { formats } from "../formats/format.ts";
-import { otherSlices, type Steps } from "../lib/event-loop.ts";
+import { runOtherSlices, type Steps } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { Refusal } from "../model/errors.ts";
-import { type Resource, servedOf } from "../model/resource.ts";
+import { ProblemError } from "../model/errors.ts";
+import { type Resource, publicResources } from "../model/resource.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
@@ -58,13 +58,13 @@ const xml = "application/xml; charset=utf-8";
  * request files (`requestFiles`) are not included, because their content depends on the request.
  */
 export function servedFiles(resources: readonly Resource[]): Map<string, ServedFile> {
-  const served = servedOf(resources);
+  const served = publicResources(resources);
   const linked = ["/docs", "/docs/client.tgz", ...requestFiles.keys(), ...staticFiles.keys()];
   const pages = [...renderPages(linked)].map(([path, make]): [string, ServedFile] => [
     path,
-    { type: htmlType, make: () => otherSlices(make()), policy: pagePolicy },
+    { type: htmlType, make: () => runOtherSlices(make()), policy: pagePolicy },
   ]);
-  const reference = () => otherSlices(referenceOf(served));
+  const reference = () => runOtherSlices(referenceOf(served));
   return new Map<string, ServedFile>([
     ["/docs", { type: htmlType, make: reference, policy: formsPolicy }],
     ...openapiFiles(served),
@@ -88,10 +88,10 @@ function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/openapi.yaml", "application/yaml; charset=utf-8", toYaml],
   ] as const;
   return kinds.flatMap(([path, type, write]): [string, ServedFile][] => [
-    [path, { type, make: () => otherSlices(openapiText(served, write)) }],
+    [path, { type, make: () => runOtherSlices(openapiText(served, write)) }],
     ...formats.map(({ name }): [string, ServedFile] => [
       `${path}?format=${name}`,
-      { type, make: () => otherSlices(openapiText(served, write, name)) },
+      { type, make: () => runOtherSlices(openapiText(served, write, name)) },
     ]),
   ]);
 }
@@ -177,7 +177,7 @@ export const requestFiles: ReadonlyMap<string, (address: string) => Download> = 
 async function clientPackage(): Promise<Uint8Array> {
   const file = await import("../../dist/client.tgz", { with: { type: "file" } }).catch(() => undefined);
   if (file) return Bun.file(file.default).bytes();
-  throw new Refusal("not-found", "this checkout has not built the client; its operator can run `npm run client`");
+  throw new ProblemError("not-found", "this checkout has not built the client; its operator can run `npm run client`");
 }
 
 function toRequests(type: string, text: unknown) {

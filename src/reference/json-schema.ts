@@ -1,6 +1,6 @@
 // Makes JSON Schema 2020-12 from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
 
-import type { Field, Fields, Group, Text } from "../model/field.ts";
+import type { Field, Fields, FieldGroup, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 export interface Schema {
@@ -57,7 +57,7 @@ export function schemaDocument(resource: Resource): Schema {
 }
 
 /** Returns the schema of the text in `field`. */
-function textSchema(field: Text): Schema {
+function textSchema(field: TextField): Schema {
   return {
     type: "string",
     description: field.description,
@@ -92,11 +92,11 @@ const descriptions: Record<Form, (resource: Resource) => string> = {
     `The fields of the ${singular} to change. Missing fields keep their values; \`""\` empties one. The ID names the record if the path does not.`,
 };
 
-function required(form: Form, { fields, leaves }: Resource): Schema {
+function required(form: Form, { fields, textFields }: Resource): Schema {
   if (form === "changes") return {};
   if (form === "part") return { required: ["ID"] };
   if (form === "whole") return { required: ["ID", ...Object.keys(fields)] };
-  const names = new Set(leaves.filter((leaf) => leaf.field.required).map((leaf) => leaf.keys[0]));
+  const names = new Set(textFields.filter((textField) => textField.field.required).map((textField) => textField.keys[0]));
   return names.size > 0 ? { required: [...names] } : {};
 }
 
@@ -110,7 +110,7 @@ function fieldSchemas(fields: Fields, form: Form, groups: Schemas, base: string)
 }
 
 /** Returns a reference to a field group. Resources share equal groups. If two groups differ but have the same name, the second gets a number. */
-function groupSchema(name: string, group: Group, form: Form, groups: Schemas, base: string): Schema {
+function groupSchema(name: string, group: FieldGroup, form: Form, groups: Schemas, base: string): Schema {
   const isWhole = form === "whole";
   const schema: Schema = {
     title: isWhole ? name : `${name}, in part`,

@@ -1,7 +1,7 @@
 // Makes the XML Schema (1.0) from the declarations of the resources. One type describes a record in responses and in request bodies, so the type does
 // not require the ID or any element. The JSON Schema has a type for each of them, and says which members are required.
 
-import type { Fields, Group, Text } from "../model/field.ts";
+import type { Fields, FieldGroup, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
@@ -129,12 +129,12 @@ function fieldElements(fields: Fields, indent: string): string {
     .join("");
 }
 
-function groupType({ fields }: Group, indent: string): string {
+function groupType({ fields }: FieldGroup, indent: string): string {
   const elements = fieldElements(fields, `${indent}    `);
   return `${indent}<xs:complexType>\n${indent}  <xs:all>\n${elements}${indent}  </xs:all>\n${indent}</xs:complexType>\n`;
 }
 
-function textType(field: Text, indent: string): string {
+function textType(field: TextField, indent: string): string {
   const facets = [
     ...(field.required ? [`<xs:minLength value="1"/>`] : []),
     `<xs:maxLength value="${field.max}"/>`,

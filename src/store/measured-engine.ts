@@ -1,18 +1,18 @@
 import { durationBounds, Histogram } from "../lib/metrics.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 
 /** The methods of the engine that are measured, because requests wait for them. The names are labels of metrics. */
-const measuredCalls = [
-  "heads",
-  "since",
-  "journal",
-  "readRecord",
-  "readPage",
-  "readSite",
-  "commit",
-  "tryWrite",
-] as const satisfies readonly (keyof Engine)[];
+const measuredCalls = {
+  readHeads: "heads",
+  readChangesSince: "since",
+  readJournalPage: "journal",
+  readRecord: "readRecord",
+  readPage: "readPage",
+  readSite: "readSite",
+  commit: "commit",
+  probeWrite: "tryWrite",
+} as const satisfies Partial<Record<keyof Engine, string>>;
 
 /** The measurements of one method. */
 interface EngineCalls {
@@ -29,10 +29,10 @@ export type MeasuredCalls = ReadonlyMap<string, EngineCalls>;
 export function measureEngine(engine: Engine): { engine: Engine; calls: MeasuredCalls } {
   const calls = new Map<string, EngineCalls>();
   const measured = { ...engine };
-  for (const name of measuredCalls) {
+  for (const [method, label] of Object.entries(measuredCalls) as [keyof typeof measuredCalls, string][]) {
     const figures = { durations: new Histogram(durationBounds), errors: 0 };
-    calls.set(name, figures);
-    Object.assign(measured, { [name]: measuredCall(engine[name] as (...args: unknown[]) => unknown, figures) });
+    calls.set(label, figures);
+    Object.assign(measured, { [method]: measuredCall(engine[method] as (...args: unknown[]) => unknown, figures) });
   }
   return { engine: measured, calls };
 }
@@ -60,5 +60,5 @@ function measuredCall(call: (...args: unknown[]) => unknown, figures: EngineCall
 
 /** Whether `error` is a failure of the database. A ProblemError with another code than `unavailable` only rejects the request. */
 function isFailure(error: unknown): boolean {
-  return !(error instanceof Refusal) || error.code === "unavailable";
+  return !(error instanceof ProblemError) || error.code === "unavailable";
 }

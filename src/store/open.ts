@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { withoutPassword } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 export interface OpenOptions {
@@ -32,7 +32,7 @@ export async function openEngine(
     const { openPostgres } = await import("./postgres/engine.ts");
     return openPostgres(url, resources, timeout);
   }
-  throw new Refusal(
+  throw new ProblemError(
     "bad-request",
     `"${withoutPassword(url)}" is not a database address; write sqlite:<file> or postgres://user@host/database`,
   );

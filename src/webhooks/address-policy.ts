@@ -5,9 +5,9 @@
 
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
-import { messageOf } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import { type IpAddress, type IpNetwork, isLoopback, isWithin, toAddress, toNetwork } from "../lib/networks.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { readHostname } from "../model/hostname.ts";
 import type { LookupAddresses } from "./name-resolver.ts";
 
@@ -23,7 +23,7 @@ export interface AddressPolicy {
 }
 
 /** The URL of a webhook, and the addresses that its host has at the moment. */
-export interface Destination {
+export interface ResolvedUrl {
   /** The URL in its normal form. Its host does not end with a dot. */
   readonly url: URL;
   /** The host: a name, or an address without brackets. */
@@ -56,35 +56,35 @@ const reachableRanges: ReadonlySet<string> = new Set([
  * Checks the URL of a webhook, and resolves its host name once.
  * @throws ProblemError `bad-request` if the URL or one of its addresses is not allowed, `unavailable` if the name cannot be resolved
  */
-export async function requireAllowed(text: string, policy: AddressPolicy): Promise<Destination> {
+export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {
   const url = readUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isLocal = isLoopback(host);
-  if (isLocal && !policy.isLoopbackAllowed) throw refused(`${host} is this machine`);
+  if (isLocal && !policy.isLoopbackAllowed) throw invalidUrlError(`${host} is this machine`);
   if (url.protocol !== "https:" && !isLocal)
-    throw refused("a URL that does not lead to this machine must begin with https://");
+    throw invalidUrlError("a URL that does not lead to this machine must begin with https://");
   const addresses = toAddress(host) ? [host] : await resolve(host, policy);
   const own = ownAddresses();
   for (const address of addresses) {
-    const fault = isLocal ? loopbackFault(address) : addressFault(address, policy, own);
-    if (fault) throw refused(address === host ? fault : `${host} has the address ${fault}`);
+    const reason = isLocal ? loopbackError(address) : findAddressError(address, policy, own);
+    if (reason) throw invalidUrlError(address === host ? reason : `${host} has the address ${reason}`);
   }
   return { url, host, addresses };
 }
 
 /** @throws ProblemError `bad-request` */
 function readUrl(text: string): URL {
-  if (text.length > maxUrlLength) throw refused(`the URL is longer than ${maxUrlLength} characters`);
-  if (/[\s\p{Cc}\\]/u.test(text)) throw refused("the URL contains a space, a control character or a backslash");
+  if (text.length > maxUrlLength) throw invalidUrlError(`the URL is longer than ${maxUrlLength} characters`);
+  if (/[\s\p{Cc}\\]/u.test(text)) throw invalidUrlError("the URL contains a space, a control character or a backslash");
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:\/\//i.test(text)) throw refused("it must be a URL such as https://erp.example/hooks");
-  if (url.username || url.password) throw refused("the URL must not contain a user name or a password");
-  if (url.hash || text.includes("#")) throw refused("the URL must not contain a fragment (`#`)");
-  if (url.port === "0") throw refused("port 0 cannot be connected to");
+  if (!url || !/^https?:\/\//i.test(text)) throw invalidUrlError("it must be a URL such as https://erp.example/hooks");
+  if (url.username || url.password) throw invalidUrlError("the URL must not contain a user name or a password");
+  if (url.hash || text.includes("#")) throw invalidUrlError("the URL must not contain a fragment (`#`)");
+  if (url.port === "0") throw invalidUrlError("port 0 cannot be connected to");
   try {
     url.hostname = readHostname(url.hostname);
   } catch (error) {
-    throw refused(messageOf(error));
+    throw invalidUrlError(errorMessage(error));
   }
   return url;
 }
@@ -93,12 +93,12 @@ async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonl
   try {
     return await lookup(host);
   } catch (error) {
-    throw new Refusal("unavailable", `the name ${host} cannot be resolved`, { cause: error });
+    throw new ProblemError("unavailable", `the name ${host} cannot be resolved`, { cause: error });
   }
 }
 
 /** Returns why nothing may be delivered to this address of `localhost`, or undefined if it is allowed. */
-function loopbackFault(text: string): string | undefined {
+function loopbackError(text: string): string | undefined {
   const address = toAddress(text);
   const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
   return isThisMachine ? undefined : `${text}, which is not this machine`;
@@ -108,7 +108,7 @@ function loopbackFault(text: string): string | undefined {
  * Returns why nothing may be delivered to the address, or undefined if it is allowed.
  * @param own the addresses of this machine, which `--webhook-allow` cannot allow
  */
-function addressFault(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
+function findAddressError(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
   const address = toAddress(text);
   if (!address) return `${text}, which cannot be judged`;
   const inner = innerAddress(address);
@@ -151,6 +151,6 @@ function networks(...texts: string[]): IpNetwork[] {
   return texts.map((text) => toNetwork(text) as IpNetwork);
 }
 
-function refused(detail: string): Refusal {
-  return new Refusal("bad-request", `webhook URL: ${detail}`);
+function invalidUrlError(detail: string): ProblemError {
+  return new ProblemError("bad-request", `webhook URL: ${detail}`);
 }

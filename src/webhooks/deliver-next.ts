@@ -1,21 +1,21 @@
 // Delivers the next event of a webhook: at most one attempt per call.
 
-import { nextTurn } from "../lib/event-loop.ts";
+import { yieldToEventLoop } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { Refusal, TryAgain } from "../model/errors.ts";
+import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { cursorAt, type FeedPage, readFeed } from "../store/changes/feed.ts";
-import { type AttemptDependencies, attempt } from "./delivery-attempt.ts";
+import { readCursorAt, type FeedPage, readFeedPage } from "../store/changes/feed.ts";
+import { type AttemptDependencies, attemptDelivery } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
-import { forgetHeld, type HeldLease, releaseHeld, type TurnResult, takeLease, type WebhookLease } from "./lease.ts";
-import type { ActiveWebhook, WebhookRecords } from "./records.ts";
-import { isWaiting } from "./retry-policy.ts";
+import { abandonLease, type LeaseRef, releaseLease, type NextDelivery, acquireLease, type WebhookLease } from "./lease.ts";
+import type { ActiveWebhook, WebhookIndex } from "./records.ts";
+import { isBackingOff } from "./retry-policy.ts";
 import { changesEvent, cursorRevision, goneEvent, sinceOf, type WebhookEvent } from "./webhook-event.ts";
 
-export interface TurnDependencies extends AttemptDependencies {
-  readonly records: WebhookRecords;
+export interface DeliveryDependencies extends AttemptDependencies {
+  readonly records: WebhookIndex;
   /** Catches up the index of webhooks with the system site. */
-  readonly refresh: () => Promise<unknown>;
+  readonly catchUpIndex: () => Promise<unknown>;
   /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Identifies this process. */
@@ -27,40 +27,40 @@ export interface TurnDependencies extends AttemptDependencies {
  * releases it.
  * @param stop aborts the attempt
  */
-export async function takeTurn(
+export async function deliverNext(
   id: number,
-  held: HeldLease,
-  dependencies: TurnDependencies,
+  leaseRef: LeaseRef,
+  dependencies: DeliveryDependencies,
   stop: AbortSignal,
-): Promise<TurnResult> {
-  const { records, refresh, engine, clock } = dependencies;
-  await refresh();
-  const webhook = records.active(id);
-  if (!webhook) return releaseHeld(held, "later");
-  const lease = await leaseOf(webhook, held, dependencies);
+): Promise<NextDelivery> {
+  const { records, catchUpIndex, engine, clock } = dependencies;
+  await catchUpIndex();
+  const webhook = records.findActive(id);
+  if (!webhook) return releaseLease(leaseRef, "later");
+  const lease = await acquireOrRenewLease(webhook, leaseRef, dependencies);
   if (!lease) return "later";
   const { state } = lease;
-  if (state.home !== (await engine.databaseIdentity()) || isWaiting(state, clock.now()))
-    return releaseHeld(held, "later");
+  if (state.home !== (await engine.readDatabaseId()) || isBackingOff(state, clock.now()))
+    return releaseLease(leaseRef, "later");
   // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
-  await nextTurn();
-  const next = await nextEvent(lease, webhook, { ...dependencies, now: clock.now });
-  if (next === "lost") return forgetHeld(held);
-  if (next === "none") return releaseHeld(held, "done");
-  if (next === "skipped") return releaseHeld(held, "later");
-  return attempt(next, webhook, held, dependencies, stop);
+  await yieldToEventLoop();
+  const next = await prepareNextEvent(lease, webhook, { ...dependencies, now: clock.now });
+  if (next === "lost") return abandonLease(leaseRef);
+  if (next === "none") return releaseLease(leaseRef, "done");
+  if (next === "skipped") return releaseLease(leaseRef, "later");
+  return attemptDelivery(next, webhook, leaseRef, dependencies, stop);
 }
 
 /** Returns undefined if another process has the lease. */
-async function leaseOf(
+async function acquireOrRenewLease(
   webhook: ActiveWebhook,
-  held: HeldLease,
-  { engine: store, holder, clock }: TurnDependencies,
+  leaseRef: LeaseRef,
+  { engine: store, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
-  const { lease } = held;
-  const isHeld = lease !== undefined && lease.left > 0 && (await lease.renew());
-  held.lease = isHeld ? lease : await takeLease(webhook, { store, holder, clock });
-  return held.lease;
+  const { lease } = leaseRef;
+  const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
+  leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { store, holder, clock });
+  return leaseRef.lease;
 }
 
 // The next event of a webhook. Everything on which the event depends is saved before it is sent for the first time. So each attempt, in whichever
@@ -72,7 +72,7 @@ const maxChanges = 100;
 const maxRestarts = 3;
 
 interface EventSources {
-  readonly engine: Pick<Engine, "heads" | "journal">;
+  readonly engine: Pick<Engine, "readHeads" | "readJournalPage">;
   /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Milliseconds since 1970. */
@@ -83,7 +83,7 @@ interface EventSources {
 /** The event to deliver, and whether there is more to deliver after it. */
 export interface NextEvent {
   readonly event: WebhookEvent;
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
 }
 
 /**
@@ -91,7 +91,7 @@ export interface NextEvent {
  * @returns `none`: nothing to deliver; `skipped`: the cursor only moved past changes of other resources; `lost`: others have changed the state, or
  * the lease has ended
  */
-async function nextEvent(
+async function prepareNextEvent(
   lease: WebhookLease,
   webhook: ActiveWebhook,
   sources: EventSources,
@@ -102,23 +102,23 @@ async function nextEvent(
     const page = isLost ? "gone" : await readPage(lease, webhook, sources);
     if (page === "gone") {
       restarts++;
-      if (!(await startAnew(lease, sources, isLost))) return "lost";
+      if (!(await moveCursorToHead(lease, sources, isLost))) return "lost";
     } else if (state.isGone) {
       // The time is missing if an older program version saved that changes are gone.
       if (state.goneAt === null && !(await lease.update({ goneAt: sources.now() }))) return "lost";
-      const isMore = page.head.revision > cursorRevision(state.cursor);
-      return { event: goneEvent(lease.state, webhook.siteName), isMore };
+      const hasMore = page.head.revision > cursorRevision(state.cursor);
+      return { event: goneEvent(lease.state, webhook.siteName), hasMore };
     } else if (page.changes.length > 0) {
-      if (!(await fixPage(lease, page))) return "lost";
-      return { event: changesEvent(lease.state, webhook.siteName, page, sources.resources), isMore: page.isMore };
+      if (!(await savePageBounds(lease, page))) return "lost";
+      return { event: changesEvent(lease.state, webhook.siteName, page, sources.resources), hasMore: page.hasMore };
     } else {
       if (page.next === state.cursor) return "none";
       const moved = { cursor: page.next, epoch: page.head.epoch, since: sinceOf(state), first: 0, last: 0 };
       if (!(await lease.update(moved))) return "lost";
-      if (!page.isMore) return "skipped";
+      if (!page.hasMore) return "skipped";
     }
   }
-  throw new TryAgain("the site was restored, or its journal pruned, several times while an event was prepared");
+  throw new RetryableError("the site was restored, or its journal pruned, several times while an event was prepared");
 }
 
 /**
@@ -135,17 +135,17 @@ async function readPage(
   const limit = last > 0 ? last - cursorRevision(since) : maxChanges;
   const until = last > 0 ? { until: last } : {};
   try {
-    const page = await readFeed(engine, site, { since, limit, resources, isCollapsed: false, ...until });
+    const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });
     // The epoch is empty for a cursor before the first change, which is valid in any epoch.
     return epoch === "" || page.head.epoch === epoch ? page : "gone";
   } catch (error) {
-    if (error instanceof Refusal && error.code === "gone") return "gone";
+    if (error instanceof ProblemError && error.code === "gone") return "gone";
     throw error;
   }
 }
 
 /** Saves the first and last revision of a page before its first attempt. Returns whether the state could be changed. */
-async function fixPage(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
+async function savePageBounds(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
   const first = changes[0]?.change.revision as number;
   const last = cursorRevision(next);
   const { state } = lease;
@@ -158,14 +158,14 @@ async function fixPage(lease: WebhookLease, { changes, next, head }: FeedPage): 
  * the state could be changed.
  * @param isLost whether the database has lost changes that were sent
  */
-async function startAnew(
+async function moveCursorToHead(
   lease: WebhookLease,
   { engine, now, lastSent }: EventSources,
   isLost: boolean,
 ): Promise<boolean> {
   const { state } = lease;
-  const [head] = (await engine.heads([state.site])) as [Head];
-  const cursor = await cursorAt(engine, state.site, head);
+  const [head] = (await engine.readHeads([state.site])) as [Head];
+  const cursor = await readCursorAt(engine, state.site, head);
   const gone = { isGone: 1, goneAt: now(), first: 0, last: 0 } as const;
   const rewinds = isLost ? lastSent.nextRewind(state) : state.rewinds;
   return lease.update({ cursor, epoch: head.epoch, since: sinceOf(state), rewinds, ...gone });

@@ -1,34 +1,34 @@
 // Makes one attempt to deliver an event, and saves its result. Also makes the test delivery of `webhook test`.
 
-import { nextTurn } from "../lib/event-loop.ts";
+import { yieldToEventLoop } from "../lib/event-loop.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
-import type { WebhookAttempt, WebhookKey, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { NextEvent } from "./deliver-next.ts";
 import type { LastSent } from "./last-sent.ts";
-import { type Clock, forgetHeld, type HeldLease, releaseHeld, type TurnResult, type WebhookLease } from "./lease.ts";
+import { type Clock, abandonLease, type LeaseRef, releaseLease, type NextDelivery, type WebhookLease } from "./lease.ts";
 import { lookupAddresses } from "./name-resolver.ts";
 import type { ActiveWebhook } from "./records.ts";
-import { afterFailure, afterSuccess } from "./retry-policy.ts";
-import { type Delivery, type Received, send } from "./send.ts";
+import { decideAfterFailure, stateAfterSuccess } from "./retry-policy.ts";
+import { type Delivery, type DeliveryResponse, send } from "./send.ts";
 import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.ts";
 
 /** The actor of the changes that the runner makes. */
 const actor = "webhook";
 
-export type RunnerEngine = Pick<Engine, "heads" | "journal" | "commit"> & WebhookStore;
+export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "commit"> & WebhookStore;
 
 /** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: aborted by this process. */
 export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
 
 export interface AttemptDependencies {
   readonly engine: RunnerEngine;
-  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
+  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
   readonly clock: Clock;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
@@ -41,25 +41,25 @@ export interface AttemptDependencies {
  * Sends the event once, and releases the lease unless there is more to deliver. Returns when the next delivery may start.
  * @param stop aborts the request
  */
-export async function attempt(
-  { event, isMore }: NextEvent,
+export async function attemptDelivery(
+  { event, hasMore }: NextEvent,
   webhook: ActiveWebhook,
-  held: HeldLease,
+  leaseRef: LeaseRef,
   dependencies: AttemptDependencies,
   stop: AbortSignal,
-): Promise<TurnResult> {
+): Promise<NextDelivery> {
   const { engine, clock, send, onAttempt } = dependencies;
   const secrets = await engine.webhookSecrets(webhook);
   // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
-  await nextTurn();
+  await yieldToEventLoop();
   const at = clock.now();
   const valid = validSecrets(secrets, at);
   // A webhook without a secret is being removed.
-  if (valid.length === 0) return releaseHeld(held, "later");
-  const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
-  const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
-  const begun = clock.elapsed();
-  dependencies.lastSent.note((held.lease as WebhookLease).state, event.next);
+  if (valid.length === 0) return releaseLease(leaseRef, "later");
+  const aborting = abortAtLeaseEnd(leaseRef.lease as WebhookLease, clock, stop);
+  const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : abandonLease(leaseRef));
+  const begun = clock.monotonicMs();
+  dependencies.lastSent.saveCursor((leaseRef.lease as WebhookLease).state, event.next);
   // Await nothing between this check and the request. Otherwise it could be sent after the lease.
   const received = aborting.signal.aborted
     ? undefined
@@ -67,12 +67,12 @@ export async function attempt(
   aborting.cancel();
   if (!received) return giveUp();
   const outcome = outcomeOf(received, aborting.signal);
-  const milliseconds = Math.round(clock.elapsed() - begun);
+  const milliseconds = Math.round(clock.monotonicMs() - begun);
   onAttempt(outcome, webhook, milliseconds);
   if (outcome === "interrupted") return giveUp();
   const { status, fault } = received;
-  const noting = note(engine, webhook, { at, status, milliseconds, fault });
-  const result = await store(received, { event, isMore }, webhook, held, dependencies);
+  const noting = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
+  const result = await saveResponse(received, { event, hasMore }, webhook, leaseRef, dependencies);
   await noting;
   return result;
 }
@@ -83,12 +83,12 @@ function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
 }
 
 /** Returns a signal that aborts at `stop`, or one second before the lease ends, and a function that removes its listener and timer. */
-function abortBefore(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
+function abortAtLeaseEnd(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  if (stop.aborted || lease.left <= 0) abort();
+  if (stop.aborted || lease.usableMs <= 0) abort();
   stop.addEventListener("abort", abort);
-  const cancelTimer = clock.after(lease.left, abort);
+  const cancelTimer = clock.callAfter(lease.usableMs, abort);
   const cancel = () => {
     cancelTimer();
     stop.removeEventListener("abort", abort);
@@ -102,7 +102,7 @@ function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets
   return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
 }
 
-function outcomeOf({ status, fault }: Received, { aborted }: AbortSignal): AttemptOutcome {
+function outcomeOf({ status, fault }: DeliveryResponse, { aborted }: AbortSignal): AttemptOutcome {
   if (fault === null) return "delivered";
   if (status !== null) return "refused";
   return aborted ? "interrupted" : "failed";
@@ -112,22 +112,22 @@ function outcomeOf({ status, fault }: Received, { aborted }: AbortSignal): Attem
  * Saves the result of an attempt: after a success the new cursor, after a failure the back-off and perhaps a pause. Returns when the next delivery
  * may start.
  */
-async function store(
-  received: Received,
-  { event, isMore }: NextEvent,
+async function saveResponse(
+  received: DeliveryResponse,
+  { event, hasMore }: NextEvent,
   webhook: ActiveWebhook,
-  held: HeldLease,
+  leaseRef: LeaseRef,
   dependencies: AttemptDependencies,
-): Promise<TurnResult> {
-  const lease = held.lease as WebhookLease;
+): Promise<NextDelivery> {
+  const lease = leaseRef.lease as WebhookLease;
   if (received.fault === null) {
-    const changes = afterSuccess(event.next);
-    if (!isMore) return releaseHeld(held, "done", changes);
-    return (await lease.update(changes)) ? "more" : forgetHeld(held);
+    const changes = stateAfterSuccess(event.next);
+    if (!hasMore) return releaseLease(leaseRef, "done", changes);
+    return (await lease.update(changes)) ? "more" : abandonLease(leaseRef);
   }
   const { clock, random, onPause } = dependencies;
-  const { changes, pauseReason } = afterFailure(lease.state, received, { now: clock.now(), random: random() });
-  const result = await releaseHeld(held, "later", changes);
+  const { changes, pauseReason } = decideAfterFailure(lease.state, received, { now: clock.now(), random: random() });
+  const result = await releaseLease(leaseRef, "later", changes);
   const isPaused = result === "later" && pauseReason !== undefined;
   if (isPaused && (await pause(webhook, pauseReason, lease.state, dependencies))) onPause(webhook, pauseReason);
   return result;
@@ -160,16 +160,16 @@ async function putPause(
 ) {
   const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
   const ifVersion = version === undefined ? undefined : [version];
-  const [outcome] = await engine.commit([{ ...change, text: JSON.stringify(values), actor, at, ifVersion }]);
+  const [outcome] = await engine.commit([{ ...change, valuesJson: JSON.stringify(values), actor, at, ifVersion }]);
   return outcome;
 }
 
 /** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
-async function note(engine: RunnerEngine, webhook: ActiveWebhook, made: WebhookAttempt): Promise<void> {
+async function saveAttempt(engine: RunnerEngine, webhook: ActiveWebhook, made: DeliveryAttempt): Promise<void> {
   await engine.addWebhookAttempt(webhook, made).catch(() => {});
 }
 
-interface TestedWebhook extends WebhookKey {
+interface TestedWebhook extends WebhookRef {
   readonly siteName: string;
   readonly url: string;
 }
@@ -185,9 +185,9 @@ export async function deliverTest(
   store: TestStore,
   webhook: TestedWebhook,
   allow: readonly IpNetwork[],
-): Promise<WebhookAttempt> {
+): Promise<DeliveryAttempt> {
   const [state] = await store.webhookStates([webhook]);
-  if (!state) throw new Refusal("not-found", `the webhook ${webhook.webhook} is incomplete`);
+  if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
   const at = Date.now();
   const secrets = validSecrets(await store.webhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);

@@ -10,18 +10,18 @@ const maxOfSite = 8;
 
 type Speed = "quick" | "slow";
 
-interface Turn {
+interface QueuedDelivery {
   readonly site: number;
   readonly speed: Speed;
 }
 
 /** The webhooks that wait for a delivery or are being delivered. A webhook is in it at most once. */
-export class TurnQueue {
+export class DeliveryQueue {
   /** The sites of the waiting webhooks, by webhook. Each map is in the order of waiting. */
   readonly #waiting: Record<Speed, Map<number, number>> = { quick: new Map(), slow: new Map() };
-  readonly #running = new Map<number, Turn>();
+  readonly #running = new Map<number, QueuedDelivery>();
   /** Webhooks that were added again during their delivery. */
-  readonly #again = new Set<number>();
+  readonly #addedWhileRunning = new Set<number>();
   readonly #start: (webhook: number, site: number) => void;
   #isEnded = false;
 
@@ -31,26 +31,26 @@ export class TurnQueue {
   }
 
   /** Adds the webhook at the end of the queue. If it is being delivered, it is not added; `finishDelivery` then returns true. */
-  add(webhook: number, { site, speed }: Turn): void {
-    if (this.#running.has(webhook)) return void this.#again.add(webhook);
+  enqueue(webhook: number, { site, speed }: QueuedDelivery): void {
+    if (this.#running.has(webhook)) return void this.#addedWhileRunning.add(webhook);
     this.#waiting[speed === "slow" ? "quick" : "slow"].delete(webhook);
     this.#waiting[speed].set(webhook, site);
-    this.#fill();
+    this.#startWaiting();
   }
 
   /** Ends the delivery of the webhook, and starts waiting ones. Returns whether the webhook was added again in between. */
-  done(webhook: number): boolean {
+  finishDelivery(webhook: number): boolean {
     this.#running.delete(webhook);
-    this.#fill();
-    return this.#again.delete(webhook);
+    this.#startWaiting();
+    return this.#addedWhileRunning.delete(webhook);
   }
 
   /** Starts no more deliveries. */
-  end(): void {
+  stopStarting(): void {
     this.#isEnded = true;
   }
 
-  #fill(): void {
+  #startWaiting(): void {
     while (!this.#isEnded && this.#running.size < maxRunning) {
       const isSlowFull = this.#count(({ speed }) => speed === "slow") >= maxSlow;
       const isStarted = (!isSlowFull && this.#startNext("slow")) || this.#startNext("quick");
@@ -61,7 +61,7 @@ export class TurnQueue {
   /** Starts the first delivery that may start. It skips only webhooks of sites that have the maximum of deliveries in flight. */
   #startNext(speed: Speed): boolean {
     for (const [webhook, site] of this.#waiting[speed]) {
-      if (this.#count((turn) => turn.site === site) >= maxOfSite) continue;
+      if (this.#count((delivery) => delivery.site === site) >= maxOfSite) continue;
       this.#waiting[speed].delete(webhook);
       this.#running.set(webhook, { site, speed });
       this.#start(webhook, site);
@@ -70,7 +70,7 @@ export class TurnQueue {
     return false;
   }
 
-  #count(isMeant: (turn: Turn) => boolean): number {
-    return [...this.#running.values()].filter(isMeant).length;
+  #count(isCounted: (delivery: QueuedDelivery) => boolean): number {
+    return [...this.#running.values()].filter(isCounted).length;
   }
 }

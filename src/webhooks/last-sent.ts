@@ -18,7 +18,7 @@ interface SentEvent {
 export class LastSent {
   readonly #events = new Map<number, SentEvent>();
 
-  note({ webhook, epoch, rewinds }: WebhookState, cursor: string): void {
+  saveCursor({ webhook, epoch, rewinds }: WebhookState, cursor: string): void {
     this.#events.set(webhook, { cursor, epoch, rewinds });
   }
 

@@ -10,19 +10,19 @@
 // if its process was stopped for longer than its lease, did not get the response, or could not save the new cursor. The event ID and the body are
 // the same both times.
 
-import type { WebhookChanges, WebhookKey, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import type { WebhookChanges, WebhookRef, WebhookState, WebhookStore } from "../model/webhooks.ts";
 
 /** Milliseconds that a lease lasts (contract section 12). */
-const leaseTime = 25_000;
+const leaseMs = 25_000;
 /** Age in milliseconds from which a lease is renewed before a request. The remaining time is then longer than the maximum time of a request. */
-const renewalAge = leaseTime / 3;
+const renewAfterMs = leaseMs / 3;
 /** Milliseconds before the end of a lease in which no request is sent, and requests in flight are aborted. */
-const margin = 1000;
+const safetyMarginMs = 1000;
 
 /** Maximum attempts to release a lease while operators change the state. */
 const maxHandOvers = 10;
 
-type LeaseStore = Pick<WebhookStore, "claimWebhook" | "updateWebhook">;
+type LeaseStore = Pick<WebhookStore, "acquireWebhookLease" | "compareAndSetWebhook">;
 
 interface LeaseOptions {
   readonly store: LeaseStore;
@@ -32,10 +32,10 @@ interface LeaseOptions {
 }
 
 /** Acquires the lease of a webhook. Returns undefined if another process has it, or the webhook was removed. */
-export async function takeLease(key: WebhookKey, options: LeaseOptions): Promise<WebhookLease | undefined> {
+export async function acquireLease(key: WebhookRef, options: LeaseOptions): Promise<WebhookLease | undefined> {
   // Taken before the call: on the clock of the database, the lease lasts at least `leaseMs` from now.
-  const takenAt = options.clock.elapsed();
-  const state = await options.store.claimWebhook(key, options.holder, leaseTime);
+  const takenAt = options.clock.monotonicMs();
+  const state = await options.store.acquireWebhookLease(key, options.holder, leaseMs);
   return state && new WebhookLease(state, takenAt, options);
 }
 
@@ -59,16 +59,16 @@ export class WebhookLease {
   }
 
   /** Milliseconds in which a request may still be sent; 0 or less if it is too late. */
-  get left(): number {
-    return this.#takenAt + leaseTime - margin - this.#options.clock.elapsed();
+  get usableMs(): number {
+    return this.#takenAt + leaseMs - safetyMarginMs - this.#options.clock.monotonicMs();
   }
 
   /** Renews the lease if a third of its time has passed. Returns whether this process still has it. The state can be a different one after that. */
   async renew(): Promise<boolean> {
     const { clock, store, holder } = this.#options;
-    const takenAt = clock.elapsed();
-    if (takenAt - this.#takenAt < renewalAge) return true;
-    const state = await store.claimWebhook(this.#state, holder, leaseTime);
+    const takenAt = clock.monotonicMs();
+    if (takenAt - this.#takenAt < renewAfterMs) return true;
+    const state = await store.acquireWebhookLease(this.#state, holder, leaseMs);
     if (!state) return false;
     this.#state = state;
     this.#takenAt = takenAt;
@@ -79,7 +79,7 @@ export class WebhookLease {
   async update(changes: WebhookChanges): Promise<boolean> {
     const { store, holder } = this.#options;
     const { cursor, rewinds, resumes } = this.#state;
-    const isDone = await store.updateWebhook(this.#state, { holder, cursor, rewinds, resumes }, changes);
+    const isDone = await store.compareAndSetWebhook(this.#state, { holder, cursor, rewinds, resumes }, changes);
     if (isDone) this.#state = { ...this.#state, ...changes };
     return isDone;
   }
@@ -96,8 +96,8 @@ export class WebhookLease {
   async handOver(): Promise<void> {
     const { store, holder } = this.#options;
     for (let attempt = 0; attempt < maxHandOvers; attempt++) {
-      const state = await store.claimWebhook(this.#state, holder, leaseTime);
-      if (!state || (await store.updateWebhook(state, { ...state, holder }, released))) return;
+      const state = await store.acquireWebhookLease(this.#state, holder, leaseMs);
+      if (!state || (await store.compareAndSetWebhook(state, { ...state, holder }, released))) return;
     }
   }
 }
@@ -108,10 +108,10 @@ const released: WebhookChanges = { holder: null, leaseUntil: 0 };
  * When the next delivery of a webhook may start. `more`: at once. `done`: after the next change of its site. `later`: after the next scan, or after a
  * change of its site once the cool-down is over.
  */
-export type TurnResult = "more" | "done" | "later";
+export type NextDelivery = "more" | "done" | "later";
 
 /** Refers to the lease, which is kept between two deliveries while there is more to deliver; undefined if this process has none. */
-export interface HeldLease {
+export interface LeaseRef {
   lease?: WebhookLease | undefined;
 }
 
@@ -119,18 +119,18 @@ export interface HeldLease {
  * Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
  * `changes` are then not made.
  */
-export async function releaseHeld(held: HeldLease, result: TurnResult, changes?: WebhookChanges): Promise<TurnResult> {
-  const { lease } = held;
-  held.lease = undefined;
+export async function releaseLease(leaseRef: LeaseRef, result: NextDelivery, changes?: WebhookChanges): Promise<NextDelivery> {
+  const { lease } = leaseRef;
+  leaseRef.lease = undefined;
   if (!lease || (await lease.release(changes))) return result;
   await lease.handOver();
   return "more";
 }
 
 /** Gives up a lease after its state was changed by others. The next delivery, in any process, acquires the lease and reads the state again. */
-export async function forgetHeld(held: HeldLease): Promise<TurnResult> {
-  const { lease } = held;
-  held.lease = undefined;
+export async function abandonLease(leaseRef: LeaseRef): Promise<NextDelivery> {
+  const { lease } = leaseRef;
+  leaseRef.lease = undefined;
   await lease?.handOver();
   return "more";
 }
@@ -140,15 +140,15 @@ export interface Clock {
   /** The wall clock, in milliseconds since 1970. It can be set back or forward. */
   now(): number;
   /** A monotonic clock, in milliseconds since some moment. It never goes back. */
-  elapsed(): number;
+  monotonicMs(): number;
   /** Calls `callback` after this time. Returns a function that cancels the call. The timer does not keep the process alive. */
-  after(milliseconds: number, callback: () => void): () => void;
+  callAfter(milliseconds: number, callback: () => void): () => void;
 }
 
 export const systemClock: Clock = {
   now: Date.now,
-  elapsed: () => performance.now(),
-  after(milliseconds, callback) {
+  monotonicMs: () => performance.now(),
+  callAfter(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds);
     timer.unref();
     return () => clearTimeout(timer);

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "./lease.ts";
 /** A lookup that waits or runs, for all callers that want this name. */
 interface Lookup {
   /** Callers that still wait for the result. */
-  wanted: number;
+  waiterCount: number;
   readonly done: PromiseWithResolvers<readonly string[]>;
 }
 
@@ -17,25 +17,25 @@ export type LookupAddresses = (name: string, signal?: AbortSignal) => Promise<re
 /** Maximum lookups that run at the same time. The runtime has one thread more for each of them (bin/runtime-settings.js). */
 const maxRunning = 4;
 /** Maximum concurrent lookups of names that were slow or unknown, so that quick names always have free threads. */
-const maxUnproven = maxRunning / 2;
+const maxSlowLookups = maxRunning / 2;
 /** Maximum names whose last lookup is remembered as quick or slow. */
 const maxRemembered = 10_000;
 /** Milliseconds below which a lookup counts as quick. */
-const quickTime = 1000;
+const quickMs = 1000;
 
 /** Resolves names with a limit on concurrent lookups. A name that was quick the last time is not delayed by slow names. */
-export class Lookups {
+export class NameResolver {
   readonly #resolve: (name: string) => Promise<readonly string[]>;
-  readonly #elapsed: Clock["elapsed"];
+  readonly #elapsed: Clock["monotonicMs"];
   /** Lookups that wait, by name, the oldest first. */
   readonly #waiting = new Map<string, Lookup>();
   readonly #running = new Map<string, Lookup>();
   /** Whether the last lookup of each name was quick. The oldest lookup comes first. */
   readonly #wasQuick = new Map<string, boolean>();
 
-  constructor(resolve: (name: string) => Promise<readonly string[]>, { elapsed }: Pick<Clock, "elapsed">) {
+  constructor(resolve: (name: string) => Promise<readonly string[]>, { monotonicMs }: Pick<Clock, "monotonicMs">) {
     this.#resolve = resolve;
-    this.#elapsed = elapsed;
+    this.#elapsed = monotonicMs;
   }
 
   /**
@@ -43,32 +43,32 @@ export class Lookups {
    * @param signal ends the wait. If the lookup has not started and no other caller waits for it, it does not start.
    * @throws the error of the resolver, or the reason of `signal`
    */
-  readonly addressesOf: LookupAddresses = async (name, signal) => {
+  readonly resolveName: LookupAddresses = async (name, signal) => {
     signal?.throwIfAborted();
     const lookup = this.#running.get(name) ?? this.#waiting.get(name) ?? this.#add(name);
-    lookup.wanted++;
-    this.#fill();
+    lookup.waiterCount++;
+    this.#startLookups();
     try {
-      return await (signal ? Promise.race([lookup.done.promise, rejection(signal)]) : lookup.done.promise);
+      return await (signal ? Promise.race([lookup.done.promise, rejectOnAbort(signal)]) : lookup.done.promise);
     } finally {
-      lookup.wanted--;
-      if (lookup.wanted === 0 && this.#waiting.get(name) === lookup) this.#waiting.delete(name);
+      lookup.waiterCount--;
+      if (lookup.waiterCount === 0 && this.#waiting.get(name) === lookup) this.#waiting.delete(name);
     }
   };
 
   #add(name: string): Lookup {
-    const lookup = { wanted: 0, done: Promise.withResolvers<readonly string[]>() };
+    const lookup = { waiterCount: 0, done: Promise.withResolvers<readonly string[]>() };
     lookup.done.promise.catch(() => {});
     this.#waiting.set(name, lookup);
     return lookup;
   }
 
   /** Starts waiting lookups: first of names that were quick, then of new names, then of slow ones. */
-  #fill(): void {
+  #startLookups(): void {
     for (const wanted of [true, undefined, false]) {
       for (const [name, lookup] of this.#waiting) {
         if (this.#wasQuick.get(name) !== wanted) continue;
-        if (this.#running.size >= maxRunning || (!wanted && this.#unproven() >= maxUnproven)) return;
+        if (this.#running.size >= maxRunning || (!wanted && this.#countSlowLookups() >= maxSlowLookups)) return;
         this.#waiting.delete(name);
         this.#running.set(name, lookup);
         void this.#run(name, lookup);
@@ -76,7 +76,7 @@ export class Lookups {
     }
   }
 
-  #unproven(): number {
+  #countSlowLookups(): number {
     return [...this.#running.keys()].filter((name) => !this.#wasQuick.get(name)).length;
   }
 
@@ -84,8 +84,8 @@ export class Lookups {
     const begun = this.#elapsed();
     await this.#resolve(name).then(done.resolve, done.reject);
     this.#running.delete(name);
-    this.#remember(name, this.#elapsed() - begun < quickTime);
-    this.#fill();
+    this.#remember(name, this.#elapsed() - begun < quickMs);
+    this.#startLookups();
   }
 
   #remember(name: string, wasQuick: boolean): void {
@@ -97,7 +97,7 @@ export class Lookups {
 }
 
 /** Returns a promise that rejects when `signal` aborts. */
-export function rejection(signal: AbortSignal): Promise<never> {
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
@@ -105,15 +105,15 @@ export function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-const lookups = new Lookups(async (name) => {
+const lookups = new NameResolver(async (name) => {
   const all = await lookupName(name, { all: true });
   if (all.length === 0) throw new Error("no addresses");
   return all.map(({ address }) => address);
 }, systemClock);
 
 /** Milliseconds for a lookup without a signal. */
-const lookupTimeout = 15_000;
+const lookupTimeoutMs = 15_000;
 
 /** Returns the addresses of a name by the resolver of the operating system, at least one. @param signal ends the wait; by default after 15 s */
-export const lookupAddresses: LookupAddresses = (name, signal = AbortSignal.timeout(lookupTimeout)) =>
-  lookups.addressesOf(name, signal);
+export const lookupAddresses: LookupAddresses = (name, signal = AbortSignal.timeout(lookupTimeoutMs)) =>
+  lookups.resolveName(name, signal);

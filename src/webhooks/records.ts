@@ -1,12 +1,12 @@
 // Knows which webhooks may be delivered: an index of their records and of the records of their sites.
 
 import type { RecordChange } from "../model/change.ts";
-import { toDeclared } from "../model/record.ts";
-import { type Resource, servedOf } from "../model/resource.ts";
+import { toDeclaredJson } from "../model/record.ts";
+import { type Resource, publicResources } from "../model/resource.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { Follower } from "../store/reads/snapshot-cache.ts";
+import type { SystemSiteListener } from "../store/reads/snapshot-cache.ts";
 import { isReasonToPause } from "./retry-policy.ts";
 
 /** A webhook that is not paused, of a site that is neither suspended nor incomplete. */
@@ -31,14 +31,14 @@ type WebhookEntry = Omit<ActiveWebhook, "siteName"> & {
 };
 
 /** The index of all webhooks and their sites. It listens to the system site, whose records they are. */
-export class WebhookRecords implements Follower {
+export class WebhookIndex implements SystemSiteListener {
   readonly #sites = new Map<number, SiteEntry>();
   readonly #webhooks = new Map<number, WebhookEntry>();
   /** The names of the resources, by path. */
   readonly #names: ReadonlyMap<string, string>;
 
   constructor(resources: readonly Resource[]) {
-    this.#names = new Map(servedOf(resources).map(({ path, name }) => [path, name]));
+    this.#names = new Map(publicResources(resources).map(({ path, name }) => [path, name]));
   }
 
   /** The number of all webhooks, and of paused webhooks. */
@@ -48,14 +48,14 @@ export class WebhookRecords implements Follower {
   }
 
   /** Returns undefined if the webhook is paused, or its site is suspended, incomplete or removed. */
-  active(webhook: number): ActiveWebhook | undefined {
+  findActive(webhook: number): ActiveWebhook | undefined {
     const entry = this.#webhooks.get(webhook);
     const site = entry && this.#sites.get(entry.site);
     return entry && !entry.isPaused && site?.isServed ? { ...entry, siteName: site.name } : undefined;
   }
 
-  allActive(): ActiveWebhook[] {
-    return [...this.#webhooks.keys()].flatMap((id) => this.active(id) ?? []);
+  listActive(): ActiveWebhook[] {
+    return [...this.#webhooks.keys()].flatMap((id) => this.findActive(id) ?? []);
   }
 
   /** Returns the webhooks that are paused because their receivers failed, without those of suspended or incomplete sites. */
@@ -66,15 +66,15 @@ export class WebhookRecords implements Follower {
     });
   }
 
-  reset(system: Snapshot): void {
+  onSnapshot(system: Snapshot): void {
     this.#sites.clear();
     this.#webhooks.clear();
     for (const { id, json } of system.collection(siteResource)) this.#putSite(id, json);
     for (const { id, json } of system.collection(webhookResource)) this.#putWebhook(id, json);
   }
 
-  change({ resource, id, operation, body }: RecordChange): void {
-    const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
+  onEntry({ resource, id, operation, body }: RecordChange): void {
+    const after = (declared: Resource) => (operation === "delete" ? null : toDeclaredJson(declared, body));
     if (resource === siteResource.name) this.#putSite(id, after(siteResource));
     else if (resource === webhookResource.name) this.#putWebhook(id, after(webhookResource));
   }

@@ -4,19 +4,19 @@
 // (contract section 12). If the 2xx response gets lost, or the new cursor cannot be saved, the page is sent again although the receiver has it.
 
 import type { WebhookChanges, WebhookState } from "../model/webhooks.ts";
-import type { Received } from "./send.ts";
+import type { DeliveryResponse } from "./send.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
 /** Back-off in milliseconds after the first failed attempt, the second, and so on. After more failures, it is `maxBackoffMs`. */
-const pauses = [5000, minute, 5 * minute, 30 * minute, 2 * hour];
-const shortestPause = 5000;
-const longestPause = 5 * hour;
+const backoffMs = [5000, minute, 5 * minute, 30 * minute, 2 * hour];
+const minBackoffMs = 5000;
+const maxBackoffMs = 5 * hour;
 
 /** Milliseconds for which a webhook may fail before it is paused. */
-const maxFailing = 5 * day;
+const maxFailingMs = 5 * day;
 /**
  * Attempts that must have failed in that time. Fewer failed if no server was running, or the site was suspended. The schedule has at least 23 in five
  * days.
@@ -26,7 +26,7 @@ const minFailures = 20;
 /** Maximum characters of a reason. */
 const maxReason = 255;
 
-interface Moment {
+interface RetryInputs {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** A random number from 0 to 1. */
@@ -45,18 +45,18 @@ interface FailureDecision {
  * stored by a wrong clock.
  * @param now milliseconds since 1970
  */
-export function isWaiting({ nextAt }: WebhookState, now: number): boolean {
-  return nextAt > now && nextAt <= now + 2 * longestPause;
+export function isBackingOff({ nextAt }: WebhookState, now: number): boolean {
+  return nextAt > now && nextAt <= now + 2 * maxBackoffMs;
 }
 
 /** Returns the changes of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
-export function afterSuccess(next: string): WebhookChanges {
+export function stateAfterSuccess(next: string): WebhookChanges {
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   return { cursor: next, since: next, ...none };
 }
 
 /** Returns the changes of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
-export function afterFailure(state: WebhookState, received: Received, moment: Moment): FailureDecision {
+export function decideAfterFailure(state: WebhookState, received: DeliveryResponse, moment: RetryInputs): FailureDecision {
   const failures = state.failures + 1;
   const failingSince = state.failingSince ?? moment.now;
   const nextAt = Math.round(moment.now + pauseAfter(failures, received.retryAfter, moment));
@@ -69,9 +69,9 @@ export function afterFailure(state: WebhookState, received: Received, moment: Mo
 const gone = "the receiver responded with 410 (gone)";
 const failed = "failed for five days";
 
-function reasonToPause(failures: number, failingSince: number, { status, fault }: Received, { now }: Moment) {
+function reasonToPause(failures: number, failingSince: number, { status, fault }: DeliveryResponse, { now }: RetryInputs) {
   if (status === 410) return gone;
-  if (now - failingSince < maxFailing || failures < minFailures) return undefined;
+  if (now - failingSince < maxFailingMs || failures < minFailures) return undefined;
   return `${failed}; last: ${fault}`.slice(0, maxReason);
 }
 
@@ -81,11 +81,11 @@ export function isReasonToPause(reason: string): boolean {
 }
 
 /** Returns the milliseconds until the next attempt: as the receiver asks, otherwise by the schedule, a quarter more or less. */
-function pauseAfter(failures: number, retryAfter: string | undefined, { now, random }: Moment): number {
+function pauseAfter(failures: number, retryAfter: string | undefined, { now, random }: RetryInputs): number {
   const wanted = toMilliseconds(retryAfter, now);
-  if (wanted === undefined) return (pauses[failures - 1] ?? longestPause) * (0.75 + random / 2);
+  if (wanted === undefined) return (backoffMs[failures - 1] ?? maxBackoffMs) * (0.75 + random / 2);
   // A little later than the receiver asks, but never earlier.
-  return Math.min(Math.max(wanted, shortestPause), longestPause) * (1 + random / 10);
+  return Math.min(Math.max(wanted, minBackoffMs), maxBackoffMs) * (1 + random / 10);
 }
 
 /** Returns the milliseconds from now that `Retry-After` (RFC 9110, section 10.2.3) asks for, in seconds or as a date; undefined if it is neither. */

@@ -10,61 +10,61 @@
 // - `stop` aborts the requests in flight and releases the leases, so that another process continues at once.
 
 import type { Logger } from "pino";
-import { messageOf } from "../lib/errors-for-log.ts";
-import { nextTurn } from "../lib/event-loop.ts";
-import { createLogLimit, type LogLimit } from "../lib/logging.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
+import { yieldToEventLoop } from "../lib/event-loop.ts";
+import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import type { Head } from "../model/engine.ts";
-import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
-import { type TurnDependencies, takeTurn } from "./deliver-next.ts";
+import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
+import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
 import type { RunnerEngine } from "./delivery-attempt.ts";
-import { TurnQueue } from "./delivery-queue.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
-import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
+import { type LeaseRef, releaseLease, type NextDelivery } from "./lease.ts";
 import type { ActiveWebhook } from "./records.ts";
-import { isWaiting } from "./retry-policy.ts";
+import { isBackingOff } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
 /** Minimum and maximum milliseconds between two scans of all states. With the maximum, another process takes over a webhook within 30 s. */
-const [shortestPause, longestPause] = [2000, 4000];
+const [minScanPauseMs, maxScanPauseMs] = [2000, 4000];
 /** Pause between two scans, as a multiple of the duration of a scan. */
-const pausesPerLook = 20;
+const pausePerScan = 20;
 /** Cool-down in milliseconds after a delivery that ended with `later`: changes of the site do not start another delivery during this time. */
-const restTime = 2000;
+const coolDownMs = 2000;
 
 /** Milliseconds from which on an attempt counts as slow. */
-const slowTime = 1000;
+const slowMs = 1000;
 
 /** Debounce time in milliseconds after a delivery that left nothing to deliver, and the additional time per webhook that is debouncing. */
-const gatherTime = 250;
+const debounceMs = 250;
 const gatherTimePerWebhook = 20;
 
 /** Calls `onChange` after each change of the site, until the returned function is called. */
-type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
+type SubscribeToSite = (site: number, head: Head, onChange: () => void) => () => void;
 
-interface RunnerDependencies extends Omit<TurnDependencies, "lastSent"> {
-  readonly watchSite: WatchSite;
+interface RunnerDependencies extends Omit<DeliveryDependencies, "lastSent"> {
+  readonly subscribeToSite: SubscribeToSite;
   readonly log: Pick<Logger, "warn">;
 }
 
 export class WebhookRunner {
-  readonly #dependencies: RunnerDependencies & TurnDependencies;
+  readonly #dependencies: RunnerDependencies & DeliveryDependencies;
   readonly #stop = new AbortController();
-  readonly #turns = new TurnQueue((webhook, site) => void this.#takeTurn(webhook, site));
-  readonly #leases = new Map<number, HeldLease>();
+  readonly #deliveries = new DeliveryQueue((webhook, site) => void this.#deliver(webhook, site));
+  readonly #leases = new Map<number, LeaseRef>();
   readonly #running = new Set<Promise<void>>();
   /** The end of the cool-down of each webhook, on the monotonic clock. */
-  readonly #resting = new Map<number, number>();
+  readonly #coolingDownUntil = new Map<number, number>();
   readonly #lastSent = new LastSent();
   /** Webhooks whose last attempt by this process was slow. */
   readonly #slow = new Set<number>();
   /** Webhooks that are debouncing, and whether their site has changed since. */
-  readonly #gathering = new Map<number, boolean>();
-  readonly #watches = new Map<number, () => void>();
-  readonly #logLimit: LogLimit;
-  #seen: ReadonlyMap<number, SeenWebhook> = new Map();
-  #givenUp: ReadonlyMap<number, SeenWebhook> = new Map();
+  readonly #debouncing = new Map<number, boolean>();
+  readonly #subscriptions = new Map<number, () => void>();
+  readonly #logLimit: LogRateLimiter;
+  #seen: ReadonlyMap<number, KnownWebhook> = new Map();
+  #givenUp: ReadonlyMap<number, KnownWebhook> = new Map();
   #bySite: ReadonlyMap<number, readonly ActiveWebhook[]> = new Map();
-  #cancelLook: () => void = () => {};
+  #cancelScan: () => void = () => {};
 
   constructor(dependencies: RunnerDependencies) {
     const { onAttempt } = dependencies;
@@ -72,145 +72,145 @@ export class WebhookRunner {
       ...dependencies,
       lastSent: this.#lastSent,
       onAttempt: (outcome, webhook, milliseconds) => {
-        this.#noteTime(webhook, milliseconds);
+        this.#trackDuration(webhook, milliseconds);
         onAttempt(outcome, webhook, milliseconds);
       },
     };
-    this.#logLimit = createLogLimit(dependencies.clock.now);
-    this.#lookAfter(0);
+    this.#logLimit = createLogRateLimiter(dependencies.clock.now);
+    this.#scheduleScan(0);
   }
 
   /** The webhooks that are not paused and may deliver in this database, by ID, as of the last scan. */
-  get seen(): ReadonlyMap<number, SeenWebhook> {
+  get knownWebhooks(): ReadonlyMap<number, KnownWebhook> {
     return this.#seen;
   }
 
   /** The webhooks of this database that are paused because their receivers failed, by ID. Metrics still show how far they are behind. */
-  get givenUp(): ReadonlyMap<number, SeenWebhook> {
+  get givenUp(): ReadonlyMap<number, KnownWebhook> {
     return this.#givenUp;
   }
 
   /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
   async stop(): Promise<void> {
-    this.#turns.end();
+    this.#deliveries.stopStarting();
     this.#stop.abort();
-    this.#cancelLook();
-    for (const stopWatch of this.#watches.values()) stopWatch();
-    this.#watches.clear();
+    this.#cancelScan();
+    for (const unsubscribe of this.#subscriptions.values()) unsubscribe();
+    this.#subscriptions.clear();
     while (this.#running.size > 0) await Promise.all(this.#running);
-    await Promise.allSettled([...this.#leases.values()].map((held) => releaseHeld(held, "done")));
+    await Promise.allSettled([...this.#leases.values()].map((leaseRef) => releaseLease(leaseRef, "done")));
   }
 
-  #lookAfter(milliseconds: number): void {
-    this.#cancelLook = this.#dependencies.clock.after(milliseconds, () => this.#run(this.#lookAndGoOn()));
+  #scheduleScan(milliseconds: number): void {
+    this.#cancelScan = this.#dependencies.clock.callAfter(milliseconds, () => this.#run(this.#scanAndReschedule()));
   }
 
-  async #lookAndGoOn(): Promise<void> {
+  async #scanAndReschedule(): Promise<void> {
     const { clock } = this.#dependencies;
-    const started = clock.elapsed();
+    const started = clock.monotonicMs();
     try {
-      await this.#look();
+      await this.#scan();
     } catch (error) {
       this.#logError(error);
     }
-    const pause = pausesPerLook * (clock.elapsed() - started);
-    if (!this.#stop.signal.aborted) this.#lookAfter(Math.min(Math.max(pause, shortestPause), longestPause));
+    const pause = pausePerScan * (clock.monotonicMs() - started);
+    if (!this.#stop.signal.aborted) this.#scheduleScan(Math.min(Math.max(pause, minScanPauseMs), maxScanPauseMs));
   }
 
   /** Reads all states, and enqueues each webhook that may have changes to deliver. */
-  async #look(): Promise<void> {
-    const { engine, records, refresh, clock } = this.#dependencies;
-    await refresh();
-    const active = records.allActive();
-    this.#seen = await lookAt(active, engine);
-    this.#givenUp = await lookAt(records.allGivenUp(), engine);
+  async #scan(): Promise<void> {
+    const { engine, records, catchUpIndex, clock } = this.#dependencies;
+    await catchUpIndex();
+    const active = records.listActive();
+    this.#seen = await readKnownWebhooks(active, engine);
+    this.#givenUp = await readKnownWebhooks(records.allGivenUp(), engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
-    this.#watch(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
+    this.#subscribeTo(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
     for (const seen of this.#seen.values())
-      if (isDue(seen, clock.now(), this.#lastSent)) this.#addTurn(seen.state, seen.state.failures);
+      if (mayHaveChanges(seen, clock.now(), this.#lastSent)) this.#enqueueDelivery(seen.state, seen.state.failures);
     this.#lastSent.keep(this.#seen);
     for (const id of this.#slow) if (!this.#seen.has(id)) this.#slow.delete(id);
-    for (const [id, until] of this.#resting) if (until <= clock.elapsed()) this.#resting.delete(id);
+    for (const [id, until] of this.#coolingDownUntil) if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
   }
 
   /** Subscribes to exactly these sites. */
-  #watch(heads: ReadonlyMap<number, Head>): void {
-    for (const [site, stopWatch] of this.#watches) {
+  #subscribeTo(heads: ReadonlyMap<number, Head>): void {
+    for (const [site, unsubscribe] of this.#subscriptions) {
       if (heads.has(site)) continue;
-      stopWatch();
-      this.#watches.delete(site);
+      unsubscribe();
+      this.#subscriptions.delete(site);
     }
     if (this.#stop.signal.aborted) return;
     for (const [site, head] of heads) {
-      if (this.#watches.has(site)) continue;
-      this.#watches.set(
+      if (this.#subscriptions.has(site)) continue;
+      this.#subscriptions.set(
         site,
-        this.#dependencies.watchSite(site, head, () => this.#onChange(site)),
+        this.#dependencies.subscribeToSite(site, head, () => this.#onChange(site)),
       );
     }
   }
 
   #onChange(site: number): void {
-    for (const { webhook } of this.#bySite.get(site) ?? []) this.#addChanged(webhook);
+    for (const { webhook } of this.#bySite.get(site) ?? []) this.#enqueueChanged(webhook);
   }
 
   /** Enqueues a webhook whose site has changed, unless it backs off or cools down. While it is debouncing, only marks the change. */
-  #addChanged(webhook: number): void {
+  #enqueueChanged(webhook: number): void {
     const seen = this.#seen.get(webhook);
-    if (this.#gathering.has(webhook)) this.#gathering.set(webhook, true);
-    else if (seen && this.#mayTakeTurn(seen.state)) this.#addTurn(seen.state, seen.state.failures);
+    if (this.#debouncing.has(webhook)) this.#debouncing.set(webhook, true);
+    else if (seen && this.#mayDeliver(seen.state)) this.#enqueueDelivery(seen.state, seen.state.failures);
   }
 
   /** @param failures its failed attempts since the last success */
-  #addTurn({ webhook, site }: WebhookKey, failures = 0): void {
-    this.#turns.add(webhook, { site, speed: failures > 0 || this.#slow.has(webhook) ? "slow" : "quick" });
+  #enqueueDelivery({ webhook, site }: WebhookRef, failures = 0): void {
+    this.#deliveries.enqueue(webhook, { site, speed: failures > 0 || this.#slow.has(webhook) ? "slow" : "quick" });
   }
 
-  #noteTime({ webhook }: ActiveWebhook, milliseconds: number): void {
-    if (milliseconds >= slowTime) this.#slow.add(webhook);
+  #trackDuration({ webhook }: ActiveWebhook, milliseconds: number): void {
+    if (milliseconds >= slowMs) this.#slow.add(webhook);
     else this.#slow.delete(webhook);
   }
 
-  #mayTakeTurn(state: WebhookState): boolean {
-    const { now, elapsed } = this.#dependencies.clock;
-    return !isWaiting(state, now()) && (this.#resting.get(state.webhook) ?? 0) <= elapsed();
+  #mayDeliver(state: WebhookState): boolean {
+    const { now, monotonicMs } = this.#dependencies.clock;
+    return !isBackingOff(state, now()) && (this.#coolingDownUntil.get(state.webhook) ?? 0) <= monotonicMs();
   }
 
-  #takeTurn(webhook: number, site: number): void {
-    const held = this.#leases.get(webhook) ?? {};
-    this.#leases.set(webhook, held);
+  #deliver(webhook: number, site: number): void {
+    const leaseRef = this.#leases.get(webhook) ?? {};
+    this.#leases.set(webhook, leaseRef);
     this.#run(
-      takeTurn(webhook, held, this.#dependencies, this.#stop.signal)
-        .catch((error): TurnResult => {
+      deliverNext(webhook, leaseRef, this.#dependencies, this.#stop.signal)
+        .catch((error): NextDelivery => {
           // The stored state is not known now. The next delivery reads it.
-          held.lease = undefined;
+          leaseRef.lease = undefined;
           this.#logError(error);
           return "later";
         })
-        .then((result) => this.#afterTurn({ webhook, site }, held, result)),
+        .then((result) => this.#afterDelivery({ webhook, site }, leaseRef, result)),
     );
   }
 
-  #afterTurn(key: WebhookKey, held: HeldLease, result: TurnResult): void {
+  #afterDelivery(key: WebhookRef, leaseRef: LeaseRef, result: NextDelivery): void {
     const { webhook } = key;
-    if (!held.lease) this.#leases.delete(webhook);
-    const { elapsed } = this.#dependencies.clock;
-    const isChanged = this.#turns.done(webhook);
-    if (result === "more") this.#addTurn(key);
-    else if (result === "later") this.#resting.set(webhook, elapsed() + restTime);
-    else this.#gather(webhook, isChanged);
+    if (!leaseRef.lease) this.#leases.delete(webhook);
+    const { monotonicMs } = this.#dependencies.clock;
+    const isChanged = this.#deliveries.finishDelivery(webhook);
+    if (result === "more") this.#enqueueDelivery(key);
+    else if (result === "later") this.#coolingDownUntil.set(webhook, monotonicMs() + coolDownMs);
+    else this.#debounce(webhook, isChanged);
   }
 
   /**
    * Waits a moment for further changes before the next delivery, so that a site that changes all the time costs a few requests per second, not one
    * per change.
    */
-  #gather(webhook: number, isChanged: boolean): void {
-    this.#gathering.set(webhook, isChanged);
-    this.#dependencies.clock.after(gatherTime + gatherTimePerWebhook * this.#gathering.size, () => {
-      const isWanted = this.#gathering.get(webhook);
-      this.#gathering.delete(webhook);
-      if (isWanted) this.#addChanged(webhook);
+  #debounce(webhook: number, isChanged: boolean): void {
+    this.#debouncing.set(webhook, isChanged);
+    this.#dependencies.clock.callAfter(debounceMs + gatherTimePerWebhook * this.#debouncing.size, () => {
+      const isWanted = this.#debouncing.get(webhook);
+      this.#debouncing.delete(webhook);
+      if (isWanted) this.#enqueueChanged(webhook);
     });
   }
 
@@ -222,7 +222,7 @@ export class WebhookRunner {
 
   #logError(error: unknown): void {
     if (this.#stop.signal.aborted) return;
-    const reason = messageOf(error);
+    const reason = errorMessage(error);
     this.#logLimit(reason, (suppressed) =>
       this.#dependencies.log.warn({ reason, suppressed }, "webhooks could not be delivered; they are tried again"),
     );
@@ -232,34 +232,34 @@ export class WebhookRunner {
 // The states of the webhooks that may be delivered in this database. They are read in chunks, with a tick of the event loop after each.
 
 /** Webhooks or sites per read. It takes about a millisecond. */
-const portion = 200;
+const rowsPerRead = 200;
 
 /** A webhook as of the last scan. */
-export interface SeenWebhook {
+export interface KnownWebhook {
   readonly state: WebhookState;
   /** The head of its site. */
   readonly head: Head;
 }
 
 /** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
-async function lookAt(
+async function readKnownWebhooks(
   active: readonly ActiveWebhook[],
-  engine: Pick<RunnerEngine, "databaseIdentity" | "webhookStates" | "heads">,
-): Promise<ReadonlyMap<number, SeenWebhook>> {
+  engine: Pick<RunnerEngine, "readDatabaseId" | "webhookStates" | "readHeads">,
+): Promise<ReadonlyMap<number, KnownWebhook>> {
   if (active.length === 0) return new Map();
-  const home = await engine.databaseIdentity();
-  const states = (await inPortions(active, (some) => engine.webhookStates(some))).filter(
+  const home = await engine.readDatabaseId();
+  const states = (await readInChunks(active, (some) => engine.webhookStates(some))).filter(
     (state) => state.home === home,
   );
   const sites = [...new Set(states.map(({ site }) => site))];
-  const all = await inPortions(sites, (some) => engine.heads(some));
+  const all = await readInChunks(sites, (some) => engine.readHeads(some));
   const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
   return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
 }
 
 /** Whether there may be something to deliver now. @param now milliseconds since 1970 */
-function isDue({ state, head }: SeenWebhook, now: number, lastSent: LastSent): boolean {
-  if (isWaiting(state, now)) return false;
+function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: LastSent): boolean {
+  if (isBackingOff(state, now)) return false;
   if (lastSent.isAhead(state)) return true;
   const { epoch, cursor, isGone, first } = state;
   return (
@@ -267,15 +267,15 @@ function isDue({ state, head }: SeenWebhook, now: number, lastSent: LastSent): b
   );
 }
 
-async function inPortions<T, R>(
+async function readInChunks<T, R>(
   values: readonly T[],
   read: (some: readonly T[]) => readonly R[] | Promise<readonly R[]>,
 ): Promise<R[]> {
   const found: R[] = [];
-  for (let i = 0; i < values.length; i += portion) {
-    found.push(...(await read(values.slice(i, i + portion))));
+  for (let i = 0; i < values.length; i += rowsPerRead) {
+    found.push(...(await read(values.slice(i, i + rowsPerRead))));
     // Reads of SQLite are synchronous: they never yield to the event loop.
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return found;
 }

@@ -3,13 +3,13 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { systemCodeOf } from "../lib/errors-for-log.ts";
-import { Refusal } from "../model/errors.ts";
-import { type AddressPolicy, type Destination, requireAllowed } from "./address-policy.ts";
-import { rejection } from "./name-resolver.ts";
+import { systemErrorCode } from "../lib/errors-for-log.ts";
+import { ProblemError } from "../model/errors.ts";
+import { type AddressPolicy, type ResolvedUrl, resolveAllowedUrl } from "./address-policy.ts";
+import { rejectOnAbort } from "./name-resolver.ts";
 
 /** The result of an attempt, as the receiver caused it. */
-export interface Received {
+export interface DeliveryResponse {
   /** The status of the response; null without a response. */
   readonly status: number | null;
   /** The value of `Retry-After`, if the response has one. */
@@ -33,36 +33,36 @@ interface SendOptions extends AddressPolicy {
 }
 
 /** Maximum milliseconds of an attempt (contract section 12). */
-const sendTimeout = 15_000;
+const sendTimeoutMs = 15_000;
 /** Maximum bytes of a response that are read: of the header section (as for requests to us), and of the body, which is discarded. */
 const maxHeaderSize = 16_384;
-const maxBody = 65_536;
+const maxBodyBytesRead = 65_536;
 
 /**
  * Sends `delivery` once, without following redirects. Never rejects.
  * @param signal aborts the attempt. The result then has no status, unless the response had begun.
  */
-export async function send(delivery: Delivery, options: SendOptions, signal: AbortSignal): Promise<Received> {
-  const timeout = options.timeout ?? sendTimeout;
+export async function send(delivery: Delivery, options: SendOptions, signal: AbortSignal): Promise<DeliveryResponse> {
+  const timeout = options.timeout ?? sendTimeoutMs;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   try {
     // The race ends the attempt in time, even if the lookup does not end.
     const lookup: AddressPolicy["lookup"] = (name) => options.lookup(name, ended);
-    const allowed = requireAllowed(delivery.url, { ...options, lookup });
-    const destination = await Promise.race([allowed, rejection(ended)]);
+    const allowed = resolveAllowedUrl(delivery.url, { ...options, lookup });
+    const destination = await Promise.race([allowed, rejectOnAbort(ended)]);
     return await post(destination, delivery, { ...options, signal: ended });
   } catch (error) {
     const isLate = ended.aborted && !signal.aborted;
-    return failed(isLate ? `no response within ${timeout / 1000} seconds` : faultOf(error, signal));
+    return failed(isLate ? `no response within ${timeout / 1000} seconds` : describeSendError(error, signal));
   }
 }
 
 function post(
-  destination: Destination,
+  destination: ResolvedUrl,
   { headers, body }: Delivery,
   { ca, signal }: { readonly ca?: string; readonly signal: AbortSignal },
-): Promise<Received> {
-  const { promise, resolve, reject } = Promise.withResolvers<Received>();
+): Promise<DeliveryResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<DeliveryResponse>();
   let response: IncomingMessage | undefined;
   // Once a response has begun, its status counts, even if its body fails.
   const end = (error: unknown) => {
@@ -81,7 +81,7 @@ function post(
   const onResponse = (received: IncomingMessage) => {
     response = received;
     if (received.statusCode === 101) end(undefined);
-    else drop(received, () => end(undefined));
+    else discardBody(received, () => end(undefined));
   };
   request.on("response", onResponse).on("upgrade", onResponse).on("error", end);
   request.on("close", () => end(Object.assign(new Error("closed"), { code: "ECONNRESET" })));
@@ -90,7 +90,7 @@ function post(
 }
 
 /** Sends the name in the URL as `Host` and in TLS, and checks the certificate for it. The connection goes only to the addresses that were checked. */
-function open({ url, host, addresses }: Destination, options: RequestOptions): ClientRequest {
+function open({ url, host, addresses }: ResolvedUrl, options: RequestOptions): ClientRequest {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_, { all: isAll }, callback) =>
     isAll ? callback(null, all) : callback(null, all[0]?.address ?? "", all[0]?.family);
@@ -101,16 +101,16 @@ function open({ url, host, addresses }: Destination, options: RequestOptions): C
 }
 
 /** Reads a body and discards it, so that the receiver can finish. Calls `onEnd` at its end, or when it is longer than the maximum. */
-function drop(response: IncomingMessage, onEnd: () => void): void {
+function discardBody(response: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxBody) onEnd();
+    if (bytes > maxBodyBytesRead) onEnd();
   });
   response.on("end", onEnd).on("error", onEnd).on("close", onEnd);
 }
 
-function toReceived({ statusCode = 0, headers }: IncomingMessage): Received {
+function toReceived({ statusCode = 0, headers }: IncomingMessage): DeliveryResponse {
   const retryAfter = headers["retry-after"];
   if (statusCode >= 200 && statusCode < 300) return { status: statusCode, retryAfter, fault: null };
   const isRedirect = statusCode >= 300 && statusCode < 400;
@@ -118,16 +118,16 @@ function toReceived({ statusCode = 0, headers }: IncomingMessage): Received {
   return { status: statusCode, retryAfter, fault };
 }
 
-function failed(fault: string): Received {
+function failed(fault: string): DeliveryResponse {
   return { status: null, retryAfter: undefined, fault };
 }
 
 /** Returns the cause of a failure in our words, because messages of the runtime can quote bytes that the receiver sent. */
-function faultOf(error: unknown, signal: AbortSignal): string {
+function describeSendError(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return "the attempt was interrupted";
-  if (error instanceof Refusal) return error.message;
-  const code = systemCodeOf(error) ?? "unknown";
-  return faults[code] ?? faultOfKind(code);
+  if (error instanceof ProblemError) return error.message;
+  const code = systemErrorCode(error) ?? "unknown";
+  return faults[code] ?? describeErrorKind(code);
 }
 
 const faults: Readonly<Record<string, string>> = {
@@ -143,7 +143,7 @@ const faults: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: `the header section of the response is larger than ${maxHeaderSize} bytes`,
 };
 
-function faultOfKind(code: string): string {
+function describeErrorKind(code: string): string {
   if (code.startsWith("HPE_")) return `the response is not HTTP (${code})`;
   if (/CERT|SIGN|ISSUER/.test(code)) return `the certificate is not trusted (${code})`;
   return `the request failed (${code})`;

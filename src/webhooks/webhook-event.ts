@@ -48,12 +48,12 @@ export function goneEvent(state: WebhookState, site: string): WebhookEvent {
   const now = state.goneAt ?? 0;
   // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
   const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
-  return bareEvent("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
+  return eventWithoutChanges("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
 }
 
 /** Creates the event of `webhook test`. @param random makes its ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
-  return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
+  return eventWithoutChanges("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
 }
 
 /** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */
@@ -77,7 +77,7 @@ interface BareEvent {
   readonly now: number;
 }
 
-function bareEvent(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
+function eventWithoutChanges(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
   return { id, body: JSON.stringify({ type, timestamp: toInstant(now), data }), next: data.Next };
 }
 

@@ -6,13 +6,13 @@ import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import { systemSite } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
-import type { SiteWatch } from "../store/changes/site-change-notifier.ts";
-import type { Snapshots } from "../store/reads/site-views.ts";
+import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
+import type { SiteViews } from "../store/reads/site-views.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
 import { systemClock } from "./lease.ts";
 import { lookupAddresses } from "./name-resolver.ts";
-import { WebhookRecords } from "./records.ts";
-import { type SeenWebhook, WebhookRunner } from "./runner.ts";
+import { WebhookIndex } from "./records.ts";
+import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
@@ -24,8 +24,8 @@ interface WebhookDelivery {
 
 interface WebhookOptions {
   readonly engine: RunnerEngine;
-  readonly snapshots: Pick<Snapshots, "follow" | "fresh">;
-  readonly siteWatch: Pick<SiteWatch, "watch">;
+  readonly snapshots: Pick<SiteViews, "addSystemListener" | "getUpToDate">;
+  readonly changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly resources: readonly Resource[];
   /** Networks that are allowed although they are not public. */
   readonly allow: readonly IpNetwork[];
@@ -34,9 +34,9 @@ interface WebhookOptions {
 
 /** Starts to deliver. Any number of processes may do so on one database. */
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
-  const { engine, snapshots, siteWatch, resources, allow, log } = options;
-  const records = new WebhookRecords(resources);
-  snapshots.follow(records);
+  const { engine, snapshots, changeNotifier, resources, allow, log } = options;
+  const records = new WebhookIndex(resources);
+  snapshots.addSystemListener(records);
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
   // A URL of this machine is allowed here: only the command line can have saved it.
   const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
@@ -44,8 +44,8 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     engine,
     log,
     records,
-    watchSite: (site, head, onChange) => siteWatch.watch(site, head, onChange),
-    refresh: async () => snapshots.fresh(systemSite),
+    subscribeToSite: (site, head, onChange) => changeNotifier.subscribe(site, head, onChange),
+    catchUpIndex: async () => snapshots.getUpToDate(systemSite),
     resources: new Map(resources.map((resource) => [resource.name, resource])),
     send: (delivery, signal) => send(delivery, policy, signal),
     holder: randomText(12),
@@ -68,8 +68,8 @@ const maxSeries = 100;
 type AttemptCounts = Record<AttemptOutcome, number>;
 
 interface MetricSources {
-  readonly engine: Pick<RunnerEngine, "journal">;
-  readonly records: WebhookRecords;
+  readonly engine: Pick<RunnerEngine, "readJournalPage">;
+  readonly records: WebhookIndex;
   readonly runner: WebhookRunner;
   readonly attempts: AttemptCounts;
   /** Milliseconds since 1970. */
@@ -79,7 +79,7 @@ interface MetricSources {
 /** Returns the metrics of this process, as of the last scan of the states. */
 async function webhookFamilies({ engine, records, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
   const { all, paused } = records.counts;
-  const lags = [...runner.seen.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
+  const lags = [...runner.knownWebhooks.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
   const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
   const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
   const labelled = (values: readonly number[]) =>
@@ -122,19 +122,19 @@ interface Lag {
   readonly changes: number;
 }
 
-function toLag({ state: { webhook, site, cursor }, head }: SeenWebhook): Lag {
+function toLag({ state: { webhook, site, cursor }, head }: KnownWebhook): Lag {
   const revision = cursorRevision(cursor);
   return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
 }
 
 /** Returns the age in seconds of the first change that was not delivered; 0 if it cannot be read. */
 async function secondsBehind(
-  engine: Pick<RunnerEngine, "journal">,
+  engine: Pick<RunnerEngine, "readJournalPage">,
   { site, revision }: Lag,
   now: number,
 ): Promise<number> {
   try {
-    const [entry] = (await engine.journal(site, revision, 1)).entries;
+    const [entry] = (await engine.readJournalPage(site, revision, 1)).entries;
     return entry ? Math.max(0, now - entry.at) / 1000 : 0;
   } catch {
     return 0;

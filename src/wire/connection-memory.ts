@@ -3,16 +3,16 @@
 // Each connection counts its buffers through a `MemoryShare`. Above the limit, connections are ended, beginning with the connection without progress
 // for the longest time.
 
-import { Queue, QueueEntry } from "./round-robin.ts";
+import { LinkedQueue, QueueEntry } from "./round-robin.ts";
 
 /** The memory budget that the connections of a listener share. */
-export class ConnectionMemory {
+export class ConnectionMemoryBudget {
   readonly #limit: number;
   readonly #onCutOff: () => void;
   /** The number of uses of each buffer. The same list may be sent to many clients; its buffer counts once. */
-  readonly #uses = new Map<ArrayBufferLike, number>();
+  readonly #referenceCounts = new Map<ArrayBufferLike, number>();
   /** The connections that use memory, the one without progress for longest first. */
-  readonly #shares = new Queue<MemoryShare>();
+  readonly #shares = new LinkedQueue<MemoryShare>();
   #bytes = 0;
 
   /**
@@ -31,31 +31,31 @@ export class ConnectionMemory {
 
   /** Counts one more use of `buffer`. */
   add(buffer: ArrayBufferLike): void {
-    const uses = this.#uses.get(buffer) ?? 0;
-    this.#uses.set(buffer, uses + 1);
+    const uses = this.#referenceCounts.get(buffer) ?? 0;
+    this.#referenceCounts.set(buffer, uses + 1);
     if (uses === 0) this.#bytes += buffer.byteLength;
   }
 
   /** Counts one use of `buffer` less. */
   remove(buffer: ArrayBufferLike): void {
-    const uses = this.#uses.get(buffer) ?? 0;
-    if (uses > 1) this.#uses.set(buffer, uses - 1);
-    else if (this.#uses.delete(buffer)) this.#bytes -= buffer.byteLength;
+    const uses = this.#referenceCounts.get(buffer) ?? 0;
+    if (uses > 1) this.#referenceCounts.set(buffer, uses - 1);
+    else if (this.#referenceCounts.delete(buffer)) this.#bytes -= buffer.byteLength;
   }
 
   /** Puts a share at the end of the order, because its connection has made progress. */
-  enter(share: QueueEntry<MemoryShare>): void {
+  moveToEnd(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
   }
 
   /** Removes a share from the order, because its connection uses no memory. */
-  leave(share: QueueEntry<MemoryShare>): void {
+  removeShare(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
   }
 
   /** Ends connections until the others are within the limit. The connection that made progress last is never ended. */
-  relieve(): void {
+  endConnectionsOverLimit(): void {
     for (let share = this.#shares.first; share?.after && this.#bytes > this.#limit; share = this.#shares.first) {
       this.#shares.delete(share);
       share.member.end();
@@ -68,48 +68,48 @@ export class ConnectionMemory {
 export class MemoryShare {
   /** Ends the connection, which then releases all its buffers. */
   readonly end: () => void;
-  readonly #memory: ConnectionMemory;
+  readonly #memory: ConnectionMemoryBudget;
   readonly #entry = new QueueEntry<MemoryShare>(this);
   /** Number of buffers that this connection counts. */
   #count = 0;
 
-  constructor(memory: ConnectionMemory, end: () => void) {
+  constructor(memory: ConnectionMemoryBudget, end: () => void) {
     this.#memory = memory;
     this.end = end;
   }
 
   /** Counts the buffer of `bytes`, and then ends other connections if the limit is exceeded. */
-  hold(bytes: Uint8Array): void {
+  retain(bytes: Uint8Array): void {
     this.#count++;
     this.#memory.add(bytes.buffer);
-    this.#memory.enter(this.#entry);
-    this.#memory.relieve();
+    this.#memory.moveToEnd(this.#entry);
+    this.#memory.endConnectionsOverLimit();
   }
 
   /** Stops counting a buffer that `retain` counted. */
   release(bytes: Uint8Array): void {
     this.#count--;
     this.#memory.remove(bytes.buffer);
-    if (this.#count === 0) this.#memory.leave(this.#entry);
+    if (this.#count === 0) this.#memory.removeShare(this.#entry);
   }
 
   /**
    * Counts the buffer of `after` instead of that of `before`; buffers up to 16 KiB are not counted. A slice counts as its whole buffer, which it
    * keeps alive. Returns the bytes that are counted now; pass them as `before` the next time.
    */
-  exchange(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
-    const next = after && after.buffer.byteLength > maxUncounted ? after : undefined;
+  replaceBuffer(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
+    const next = after && after.buffer.byteLength > maxUncountedBytes ? after : undefined;
     if (next?.buffer === before?.buffer) return before;
-    if (next) this.hold(next);
+    if (next) this.retain(next);
     if (before) this.release(before);
     return next;
   }
 
   /** Records that the connection has just made progress, so that other connections are ended before it. */
-  noteProgress(): void {
-    if (this.#count > 0) this.#memory.enter(this.#entry);
+  markProgress(): void {
+    if (this.#count > 0) this.#memory.moveToEnd(this.#entry);
   }
 }
 
 /** Maximum bytes of a buffer that `replaceBuffer` does not count: enough for an incomplete header section, which has at most 16 KiB. */
-const maxUncounted = 16 * 1024;
+const maxUncountedBytes = 16 * 1024;

@@ -23,14 +23,14 @@ interface Idle {
 /** A request has begun to arrive. The first `examined` bytes of the input do not contain its whole header section. */
 interface ReadingHeader {
   readonly kind: "readingHeader";
-  readonly since: number;
-  readonly examined: number;
+  readonly startedAtSeconds: number;
+  readonly examinedBytes: number;
 }
 
 /** The handler has the request. The request's body, if there is one, may still be arriving. */
 export interface Handling {
   readonly kind: "handling";
-  readonly since: number;
+  readonly startedAtSeconds: number;
   readonly header: RequestHeader;
   readonly body: RequestBody | undefined;
 }
@@ -38,7 +38,7 @@ export interface Handling {
 /** The output has the response, but part of the response is unsent, or part of the request's body has not arrived and will be discarded. */
 export interface Responding {
   readonly kind: "responding";
-  readonly since: number;
+  readonly startedAtSeconds: number;
   readonly body: RequestBody | undefined;
 }
 
@@ -53,7 +53,7 @@ interface SendingLast {
  */
 interface Lingering {
   readonly kind: "lingering";
-  readonly since: number;
+  readonly startedAtSeconds: number;
 }
 
 interface Closed {
@@ -71,12 +71,12 @@ export function bodyOf(state: ConnectionState): RequestBody | undefined {
 
 /** Whether `available` bytes of input can be read now. An incomplete header section is read again only when more of it has arrived. */
 export function canRead(state: ConnectionState, available: number): boolean {
-  if (state.kind === "readingHeader") return available > state.examined;
+  if (state.kind === "readingHeader") return available > state.examinedBytes;
   return bodyOf(state)?.isComplete === false;
 }
 
 /** Whether the handler has a request and the server does not wait for the client to send more of its body. */
-export function isWithHandler(state: ConnectionState): boolean {
+export function isHandlerRunning(state: ConnectionState): boolean {
   return state.kind === "handling" && !state.body?.isAwaited;
 }
 
@@ -86,20 +86,20 @@ export function isEnding({ kind }: ConnectionState): boolean {
 }
 
 /** Maximum time for a request with a body to arrive, and for a client to close its side, as a multiple of the idle timeout. */
-const maxTimeouts = 30;
+const maxIdleTimeouts = 30;
 
 /**
  * Returns the deadline of the state, in seconds of the listener's clock; infinity if it has none. By then the client must have sent its request or
  * closed its side, even if it sends bytes all the time (RFC 9112 section 9.5).
  */
-export function deadlineOf(state: ConnectionState, idleTimeout: number): number {
+export function clientDeadlineSeconds(state: ConnectionState, idleTimeoutSeconds: number): number {
   switch (state.kind) {
     case "readingHeader":
-      return state.since + idleTimeout;
+      return state.startedAtSeconds + idleTimeoutSeconds;
     case "handling":
     case "responding":
     case "lingering":
-      return state.since + maxTimeouts * idleTimeout;
+      return state.startedAtSeconds + maxIdleTimeouts * idleTimeoutSeconds;
     default:
       return Number.POSITIVE_INFINITY;
   }

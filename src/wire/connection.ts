@@ -12,24 +12,24 @@
 // - `closed` is final. Every buffer that the memory budget counts is released by then.
 
 import type { Socket } from "bun";
-import { type ConnectionMemory, MemoryShare } from "./connection-memory.ts";
-import { bodyOf, deadlineOf, isEnding, isWithHandler } from "./connection-state.ts";
+import { type ConnectionMemoryBudget, MemoryShare } from "./connection-memory.ts";
+import { bodyOf, clientDeadlineSeconds, isEnding, isHandlerRunning } from "./connection-state.ts";
 import type { Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RequestError } from "./request-header.ts";
 import { RequestLoop } from "./request-loop.ts";
-import { QueueEntry, type Turn, type Turns } from "./round-robin.ts";
+import { QueueEntry, type StepTask, type RoundRobin } from "./round-robin.ts";
 
 /** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {
   readonly handler: Handler;
-  readonly turns: Turns;
-  readonly memory: ConnectionMemory;
+  readonly roundRobin: RoundRobin;
+  readonly memory: ConnectionMemoryBudget;
   readonly places: Places;
   /** Maximum size of a request body. */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */
-  readonly idleTimeout: number;
+  readonly idleTimeoutSeconds: number;
   /** The listener's clock: seconds since the listener started, counted by its timer. */
   now: number;
   /** Whether the listener is stopping, so that each connection closes after its next response. */
@@ -37,146 +37,146 @@ export interface ConnectionContext {
 }
 
 /** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
-const newbornTime = 2;
+const newbornSeconds = 2;
 
-export class Connection implements Turn {
+export class Connection implements StepTask {
   readonly #socket: Socket<unknown>;
   readonly #context: ConnectionContext;
-  readonly #turn = new QueueEntry<Turn>(this);
-  readonly #idle = new QueueEntry<Connection>(this);
-  readonly #share: MemoryShare;
-  readonly #requests: RequestLoop;
-  readonly #pace = new ClientPace();
+  readonly #stepEntry = new QueueEntry<StepTask>(this);
+  readonly #idleEntry = new QueueEntry<Connection>(this);
+  readonly #memoryShare: MemoryShare;
+  readonly #requestLoop: RequestLoop;
+  readonly #clientRate = new ClientRate();
   /** When the connection was opened, in seconds of the listener's clock. */
   readonly #openedAt: number;
   #hasHadRequest = false;
   /** When the client last sent or read something, or was sent a response, in seconds of the listener's clock. */
-  #activeAt: number;
+  #lastProgressAt: number;
   /** Whether to time out at the next step. Timeouts are spread over steps because the kernel needs time to free each socket. */
-  #isSweptOut = false;
+  #isTimeoutPending = false;
 
   constructor(socket: Socket<unknown>, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
-    this.#share = new MemoryShare(context.memory, () => this.end());
-    this.#requests = new RequestLoop(socket, context, this.#share, this);
+    this.#memoryShare = new MemoryShare(context.memory, () => this.endNow());
+    this.#requestLoop = new RequestLoop(socket, context, this.#memoryShare, this);
     this.#openedAt = context.now;
-    this.#activeAt = context.now;
-    context.places.idle.add(this.#idle);
+    this.#lastProgressAt = context.now;
+    context.places.idle.add(this.#idleEntry);
   }
 
   /** Whether a request has begun to arrive or is being handled, or a response is not yet sent. */
   get isBusy(): boolean {
-    return !this.isDone && this.#requests.state.kind !== "idle";
+    return !this.isDone && this.#requestLoop.state.kind !== "idle";
   }
 
   /** Whether the last response is sent. The connection may still exist until its client closes it. */
   get isDone(): boolean {
-    const { state, output } = this.#requests;
+    const { state, output } = this.#requestLoop;
     return output.isEmpty && isEnding(state);
   }
 
   /** Whether the connection was opened in the last 2 s and has not had a request yet: the first one may still be in transit. */
   get isNewborn(): boolean {
-    return !this.#hasHadRequest && this.#context.now - this.#openedAt <= newbornTime;
+    return !this.#hasHadRequest && this.#context.now - this.#openedAt <= newbornSeconds;
   }
 
   /** Whether the server waits for the client, and has done so for more than 2 s: the client does not read a response, or does not send a body. */
   get isSlow(): boolean {
-    return this.#pace.isKnown && this.#waitsForClient;
+    return this.#clientRate.isKnown && this.#waitsForClient;
   }
 
   /** Bytes per second that the client has read or sent recently while the server waited for it, averaged over up to 8 s. */
   get rate(): number {
-    return this.#pace.rate;
+    return this.#clientRate.rate;
   }
 
   /** Handles bytes that the client sent: at once up to the end of one request; the rest in later steps of the round robin. */
   receive(bytes: Buffer): void {
-    const { turns } = this.#context;
-    if (!this.#requests.receive(bytes)) return;
-    if (turns.has(this.#turn)) this.#requests.input.regulate();
-    else if (this.takeTurn()) turns.add(this.#turn);
+    const { roundRobin } = this.#context;
+    if (!this.#requestLoop.receive(bytes)) return;
+    if (roundRobin.has(this.#stepEntry)) this.#requestLoop.input.applyBackpressure();
+    else if (this.runStep()) roundRobin.add(this.#stepEntry);
   }
 
   /** Handles the event that the kernel's send buffer has space again. */
-  drain(): void {
-    const { output } = this.#requests;
+  onWritable(): void {
+    const { output } = this.#requestLoop;
     if (output.isEmpty) return;
     output.unblock();
-    this.#context.turns.add(this.#turn);
+    this.#context.roundRobin.add(this.#stepEntry);
   }
 
   /** Handles the event that the client has closed its side. The client may still wait for responses. */
-  clientEnd(): void {
-    this.#requests.client.end();
-    this.goOn();
+  onPeerEnd(): void {
+    this.#requestLoop.client.markEnded();
+    this.schedule();
   }
 
   /** Handles the event that the socket is closed. */
-  closed(): void {
-    this.#context.turns.delete(this.#turn);
-    this.#context.places.idle.delete(this.#idle);
-    this.#requests.close();
+  onClosed(): void {
+    this.#context.roundRobin.delete(this.#stepEntry);
+    this.#context.places.idle.delete(this.#idleEntry);
+    this.#requestLoop.close();
   }
 
   /** Called once a second. If the server has waited too long for the client, lets the connection end in a later step of the round robin. */
-  sweep(): void {
-    const { turns } = this.#context;
-    const { state, output } = this.#requests;
-    if (this.#waitsForClient) this.#pace.tick();
-    const isOurTurn = (turns.has(this.#turn) && !output.isBlocked) || isWithHandler(state);
-    this.#isSweptOut = !isOurTurn && this.#isOverdue;
+  checkTimeout(): void {
+    const { roundRobin } = this.#context;
+    const { state, output } = this.#requestLoop;
+    if (this.#waitsForClient) this.#clientRate.tick();
+    const isServerDue = (roundRobin.has(this.#stepEntry) && !output.isBlocked) || isHandlerRunning(state);
+    this.#isTimeoutPending = !isServerDue && this.#hasClientTimedOut;
     // The kernel reports free space only when much of its send buffer is free. A slow client may need longer than the idle timeout to
     // read that much, so try to write once a second.
     if (output.isBlocked) output.offerAgain();
-    if (this.#isSweptOut || output.isBlocked) turns.add(this.#turn);
+    if (this.#isTimeoutPending || output.isBlocked) roundRobin.add(this.#stepEntry);
   }
 
   /** Ends the connection if it is idle. A busy one ends with its next response (`isStopping`). */
-  stop(): void {
+  endWhenIdle(): void {
     if (this.isBusy) return;
-    this.#requests.endAfterOutput();
-    this.goOn();
+    this.#requestLoop.closeAfterOutput();
+    this.schedule();
   }
 
   /** Ends the connection now. Bytes that the kernel has accepted still reach the client; a response that is cut off ends in a reset. */
-  end(): void {
-    if (this.#requests.output.isEmpty) this.#close();
+  endNow(): void {
+    if (this.#requestLoop.output.isEmpty) this.#close();
     else this.#socket.terminate();
   }
 
   /** Ends the connection with a reset after a bug or an error of the runtime, and lets the handler log `error`. */
-  fail(error: unknown): void {
-    this.#context.handler.respondUnreadable(error, this.#requests.client.address);
+  endAfterFault(error: unknown): void {
+    this.#context.handler.respondToUnreadable(error, this.#requestLoop.client.address);
     this.#socket.terminate();
   }
 
   /** Records that the client has sent or read `bytes` bytes, or has been sent a response to read. */
-  noteActive(bytes = 0): void {
-    this.#activeAt = this.#context.now;
-    this.#pace.move(bytes);
-    this.#share.noteProgress();
+  markProgress(bytes = 0): void {
+    this.#lastProgressAt = this.#context.now;
+    this.#clientRate.move(bytes);
+    this.#memoryShare.markProgress();
   }
 
   /**
    * Runs one step. Then times out, if `checkTimeout` has decided so and the client has not made progress since. Returns whether there is another
    * step to run now.
    */
-  takeTurn(): boolean {
-    if (this.#requests.step()) this.#beginRequest();
-    if (this.#isSweptOut && this.#sweepOut()) return false;
-    return this.#settle();
+  runStep(): boolean {
+    if (this.#requestLoop.step()) this.#beginRequest();
+    if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
+    return this.#scheduleOrWait();
   }
 
   /** Adds the connection to the round robin if there is a step to run. */
-  goOn(): void {
-    if (this.#settle()) this.#context.turns.add(this.#turn);
+  schedule(): void {
+    if (this.#scheduleOrWait()) this.#context.roundRobin.add(this.#stepEntry);
   }
 
   #beginRequest(): void {
     this.#hasHadRequest = true;
-    this.#context.places.idle.delete(this.#idle);
+    this.#context.places.idle.delete(this.#idleEntry);
   }
 
   /**
@@ -184,66 +184,66 @@ export class Connection implements Turn {
    * room for another.
    */
   get #waitsForClient(): boolean {
-    const { state, input, output } = this.#requests;
+    const { state, input, output } = this.#requestLoop;
     if (state.kind === "handling") return state.body?.isWaitedFor === true && !input.bytes;
     return output.isBlocked;
   }
 
   /** Times out, unless the client has made progress since `checkTimeout`. Returns whether it timed out. */
-  #sweepOut(): boolean {
-    this.#isSweptOut = false;
-    if (!this.#isOverdue || isWithHandler(this.#requests.state)) return false;
-    this.#timeOut();
+  #endIfTimedOut(): boolean {
+    this.#isTimeoutPending = false;
+    if (!this.#hasClientTimedOut || isHandlerRunning(this.#requestLoop.state)) return false;
+    this.#respondToTimeout();
     return true;
   }
 
   /** Whether the client has been inactive for too long, is too slow, or has passed the deadline of its state (RFC 9112 section 9.5). */
-  get #isOverdue(): boolean {
-    const { now, idleTimeout } = this.#context;
-    const { state, output } = this.#requests;
-    if (now - this.#activeAt > idleTimeout || this.#pace.isTooSlow) return true;
-    return output.isEmpty && now > deadlineOf(state, idleTimeout);
+  get #hasClientTimedOut(): boolean {
+    const { now, idleTimeoutSeconds } = this.#context;
+    const { state, output } = this.#requestLoop;
+    if (now - this.#lastProgressAt > idleTimeoutSeconds || this.#clientRate.isTooSlow) return true;
+    return output.isEmpty && now > clientDeadlineSeconds(state, idleTimeoutSeconds);
   }
 
   /**
    * Responds with 408 if a request has begun (RFC 9110 section 15.5.9). Otherwise just ends the connection (RFC 9112 section 9.5), because the
    * client would take the 408 for the response to its next request.
    */
-  #timeOut(): void {
-    const { state, output } = this.#requests;
+  #respondToTimeout(): void {
+    const { state, output } = this.#requestLoop;
     if (output.isEmpty && state.kind === "readingHeader") {
-      this.#requests.refuse(new RequestError("timeout", "the header section did not end in time"));
-      this.goOn();
+      this.#requestLoop.respondAndEnd(new RequestError("timeout", "the header section did not end in time"));
+      this.schedule();
     } else if (output.isEmpty && state.kind === "handling") state.body?.timeOut();
-    else this.end();
+    else this.endNow();
   }
 
   /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */
-  #settle(): boolean {
-    if (this.#requests.state.kind === "closed") return false;
-    const hasMore = this.#requests.hasStep;
-    if (!hasMore) this.#wait();
-    this.#requests.input.regulate();
+  #scheduleOrWait(): boolean {
+    if (this.#requestLoop.state.kind === "closed") return false;
+    const hasMore = this.#requestLoop.canStep;
+    if (!hasMore) this.#waitForClient();
+    this.#requestLoop.input.applyBackpressure();
     return hasMore;
   }
 
-  #wait(): void {
-    const { state, client, output } = this.#requests;
+  #waitForClient(): void {
+    const { state, client, output } = this.#requestLoop;
     // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8).
     if (client.isEnded) bodyOf(state)?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
-    this.#pace.reset();
+    this.#clientRate.reset();
     const { places } = this.#context;
-    places.idle.add(this.#idle);
+    places.idle.add(this.#idleEntry);
     const isLast = state.kind === "sendingLast";
-    if (places.areTooMany && (isLast || state.kind === "idle")) this.end();
+    if (places.areTooMany && (isLast || state.kind === "idle")) this.endNow();
     else if (client.isEnded || isLast) this.#linger();
   }
 
   /** Closes the server's side, and then lets the connection wait until the client closes its own (RFC 9112 section 9.6). */
   #linger(): void {
-    this.#requests.linger();
-    if (this.#requests.client.isEnded) this.#close();
+    this.#requestLoop.linger();
+    if (this.#requestLoop.client.isEnded) this.#close();
     else this.#socket.shutdown();
   }
 
@@ -271,7 +271,7 @@ const memory = 8;
  * Measures how fast a client reads a response or sends a body, since its connection was last idle. Only the seconds count in which the server
  * waits for the client, by the listener's clock.
  */
-class ClientPace {
+class ClientRate {
   #seconds = 0;
   #rate = 0;
   /** Bytes since the last tick, and since the current minute began. */

@@ -8,13 +8,13 @@ import type { BufferWithHeadroom } from "../lib/bytes.ts";
 import {
   type BodyPart,
   copyPart,
-  mostBytes,
+  maxByteLength,
   partLength,
   partsFrom,
   partsLength,
   type ResponseFraming,
   type WireResponse,
-  writeBefore,
+  writeEndingAt,
 } from "./response.ts";
 
 const buffer = Buffer.allocUnsafe(256 * 1024);
@@ -72,7 +72,7 @@ function encodeWithHeadroom(
   framing: ResponseFraming,
   { memory, start }: BufferWithHeadroom,
 ): EncodedResponse {
-  const headerAt = framing.headOnly ? undefined : writeHeader(response, framing, memory.length - start, memory, start);
+  const headerAt = framing.omitsBody ? undefined : writeHeader(response, framing, memory.length - start, memory, start);
   if (headerAt === undefined) return encodeParts(response, framing, [memory.subarray(start)]);
   return { bytes: memory, start: headerAt, end: memory.length, stableFrom: start, rest: nothing };
 }
@@ -89,11 +89,11 @@ function withHeader(
   copied: number,
   rest: readonly Uint8Array[],
 ): EncodedResponse {
-  const end = bodyAt + (framing.headOnly ? 0 : copied);
-  const unsent = framing.headOnly ? nothing : rest;
+  const end = bodyAt + (framing.omitsBody ? 0 : copied);
+  const unsent = framing.omitsBody ? nothing : rest;
   const start = writeHeader(response, framing, length, buffer, bodyAt);
   if (start !== undefined) return { bytes: buffer, start, end, stableFrom: end, rest: unsent };
-  const header = Buffer.allocUnsafe(mostBytes(response.headers) + maxOwnBytes);
+  const header = Buffer.allocUnsafe(maxByteLength(response.headers) + maxOwnBytes);
   const headerAt = writeHeader(response, framing, length, header, header.length) as number;
   const bytes = Buffer.concat([header.subarray(headerAt), buffer.subarray(bodyAt, end)]);
   return { bytes, start: 0, end: bytes.length, stableFrom: 0, rest: unsent };
@@ -110,14 +110,14 @@ function writeHeader(
   target: Buffer,
   end: number,
 ): number | undefined {
-  if (mostBytes(headers) + maxOwnBytes > end) return undefined;
-  let start = writeBefore(target, end, endings[connection ?? "none"]);
+  if (maxByteLength(headers) + maxOwnBytes > end) return undefined;
+  let start = writeEndingAt(target, end, endings[connection ?? "none"]);
   const { date, dateAndLength } = dateLines();
   // These responses have no content. A 204 must not have a Content-Length, and a 304 need not have it (RFC 9110 section 8.6).
-  if (status === 304 || status === 204) start = writeBefore(target, start, date);
-  else start = writeBefore(target, writeBefore(target, start, length), dateAndLength);
-  start = writeBefore(target, start, headers);
-  return writeBefore(target, start, statusLine(status));
+  if (status === 304 || status === 204) start = writeEndingAt(target, start, date);
+  else start = writeEndingAt(target, writeEndingAt(target, start, length), dateAndLength);
+  start = writeEndingAt(target, start, headers);
+  return writeEndingAt(target, start, statusLine(status));
 }
 
 /** The last line and the empty line of a header section, by the value of `Connection`. */

@@ -8,12 +8,12 @@
 
 import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
-import { cFunctions } from "../lib/operating-system.ts";
+import { loadCFunctions } from "../lib/operating-system.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
-import { ConnectionMemory } from "./connection-memory.ts";
+import { ConnectionMemoryBudget } from "./connection-memory.ts";
 import { Places } from "./places.ts";
 import type { Handler } from "./request.ts";
-import { Turns } from "./round-robin.ts";
+import { RoundRobin } from "./round-robin.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
 export interface Certificate {
@@ -30,13 +30,13 @@ export interface ListenOptions {
   /** Whether several processes can listen on this port. */
   readonly reusePort: boolean;
   /** Seconds after which a client that neither sends nor reads times out. */
-  readonly idleTimeout: number;
+  readonly idleTimeoutSeconds: number;
   /** Maximum size of a request body, in bytes. */
   readonly maxBodyBytes: number;
   /** Maximum bytes of a connection that the kernel receives before this process reads them, on Linux. Undefined: the kernel decides, up to 32 MiB. */
-  readonly receiveBuffer?: number;
+  readonly receiveBufferBytes?: number;
   /** Maximum bytes of a connection that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB. */
-  readonly unsent?: number;
+  readonly maxUnsentBytes?: number;
   /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (places.ts). */
   readonly connections: number;
   /** Maximum bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
@@ -77,7 +77,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
   const { port } = socket;
   const timer = setInterval(() => {
     context.now++;
-    for (const connection of connections) connection.sweep();
+    for (const connection of connections) connection.checkTimeout();
   }, 1000);
   timer.unref();
   return {
@@ -101,7 +101,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 }
 
 function openSocket(
-  { host, port, tls, reusePort, receiveBuffer, unsent }: ListenOptions,
+  { host, port, tls, reusePort, receiveBufferBytes, maxUnsentBytes }: ListenOptions,
   socket: SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
   const listening = Bun.listen<Connection>({
@@ -113,8 +113,8 @@ function openSocket(
     socket,
   });
   const fd = descriptorOf(listening);
-  if (fd !== undefined && receiveBuffer !== undefined) boundReceived(fd, receiveBuffer);
-  if (fd !== undefined && unsent !== undefined) boundUnsent(fd, unsent);
+  if (fd !== undefined && receiveBufferBytes !== undefined) limitReceiveBuffer(fd, receiveBufferBytes);
+  if (fd !== undefined && maxUnsentBytes !== undefined) limitUnsentBytes(fd, maxUnsentBytes);
   return listening;
 }
 
@@ -127,12 +127,12 @@ function descriptorOf(listening: TCPSocketListener<Connection>): number | undefi
  * Milliseconds to wait for TCP handshakes in progress. A client whose first packet is ignored in this time tries again after a second, when the
  * socket is closed.
  */
-const handshakeTime = 100;
+const handshakeMs = 100;
 
 /** Closes a listening socket after the TCP handshakes in progress. New clients reach another socket on the port. */
 async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {
   const fd = descriptorOf(socket);
-  if (fd !== undefined && refuseConnections(fd)) await Bun.sleep(handshakeTime);
+  if (fd !== undefined && rejectConnections(fd)) await Bun.sleep(handshakeMs);
   await closeSocket(socket);
 }
 
@@ -146,16 +146,16 @@ async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void>
 }
 
 function createContext(
-  { connections, memory, maxBodyBytes, idleTimeout }: ListenOptions,
+  { connections, memory, maxBodyBytes, idleTimeoutSeconds }: ListenOptions,
   handler: Handler,
 ): ConnectionContext {
   return {
     handler,
-    turns: new Turns(),
-    memory: new ConnectionMemory(memory, () => handler.note("connection cut off")),
+    roundRobin: new RoundRobin(),
+    memory: new ConnectionMemoryBudget(memory, () => handler.logIncident("connection cut off")),
     places: new Places(connections, handler),
     maxBodyBytes,
-    idleTimeout,
+    idleTimeoutSeconds,
     now: 0,
     isStopping: false,
   };
@@ -169,27 +169,27 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
       const hasPlace = places.makeRoom(context.now);
       socket.data = new Connection(socket, context);
       if (hasPlace) places.add(socket.data);
-      else socket.data.end();
+      else socket.data.endNow();
     },
     // Because this callback exists, the runtime calls `open` before the TLS handshake, so that a client that stalls in the handshake times out.
     handshake(_socket, isDone, error) {
       if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
-        context.handler.note("TLS handshake failed", error.message);
+        context.handler.logIncident("TLS handshake failed", error.message);
       }
     },
     data: (socket, bytes) => socket.data.receive(bytes),
-    drain: (socket) => socket.data.drain(),
-    end: (socket) => socket.data.clientEnd(),
+    drain: (socket) => socket.data.onWritable(),
+    end: (socket) => socket.data.onPeerEnd(),
     close(socket) {
       places.delete(socket.data);
-      socket.data.closed();
+      socket.data.onClosed();
     },
-    error: (socket, error) => socket.data.fail(error),
+    error: (socket, error) => socket.data.endAfterFault(error),
   };
 }
 
 /** Minimum milliseconds between the stop and the end of idle connections. Requests that were just sent arrive in this time and get a response. */
-const arrivalTime = 10;
+const arrivalGraceMs = 10;
 
 /**
  * Ends all connections. Each ends by itself after its next response; idle ones are ended after `idleSeconds` (at least 10 ms), and all others
@@ -200,14 +200,14 @@ async function stopConnections(
   seconds: number,
   idleSeconds: number,
 ): Promise<void> {
-  await waitUntil(() => every(connections, ({ isDone }) => isDone), Math.max(arrivalTime, idleSeconds * 1000));
-  for (const connection of connections) connection.stop();
-  await waitUntil(() => every(connections, ({ isBusy }) => !isBusy), seconds * 1000);
-  for (const connection of connections) connection.end();
+  await pollUntil(() => every(connections, ({ isDone }) => isDone), Math.max(arrivalGraceMs, idleSeconds * 1000));
+  for (const connection of connections) connection.endWhenIdle();
+  await pollUntil(() => every(connections, ({ isBusy }) => !isBusy), seconds * 1000);
+  for (const connection of connections) connection.endNow();
 }
 
 /** Waits until `isDone` returns true, which it checks every 10 ms, or until the time is over. */
-async function waitUntil(isDone: () => boolean, milliseconds: number): Promise<void> {
+async function pollUntil(isDone: () => boolean, milliseconds: number): Promise<void> {
   const deadline = performance.now() + milliseconds;
   while (!isDone() && performance.now() < deadline) await Bun.sleep(10);
 }
@@ -229,7 +229,7 @@ const [tcpLevel, notSentLowWater] = [6, 25];
  * @param listening the file descriptor of the listening socket
  * @param bytes the limit; Linux doubles it, for its own records
  */
-function boundReceived(listening: number, bytes: number): void {
+function limitReceiveBuffer(listening: number, bytes: number): void {
   setOption(listening, socketLevel, receiveBufferSize, bytes);
 }
 
@@ -239,14 +239,14 @@ function boundReceived(listening: number, bytes: number): void {
  * this process counts these bytes, and the event loop frees all of them when the connection ends.
  * @param listening the file descriptor of the listening socket
  */
-function boundUnsent(listening: number, bytes: number): void {
+function limitUnsentBytes(listening: number, bytes: number): void {
   setOption(listening, tcpLevel, notSentLowWater, bytes);
 }
 
 function setOption(socket: number, level: number, option: number, value: number): void {
   const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
   const data = new Int32Array([value]);
-  cFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
+  loadCFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
 }
 
 /** File descriptors reserved for other purposes than client connections: the runtime, the database, and connections that are being closed. */
@@ -290,7 +290,7 @@ const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFals
  * @param listening the file descriptor of the listening socket
  * @returns whether the kernel has accepted the filter; always false on other systems
  */
-function refuseConnections(listening: number): boolean {
+function rejectConnections(listening: number): boolean {
   const instructions = Buffer.alloc(8 * dropFirstPackets.length);
   for (const [index, [code, ifTrue, ifFalse, constant]] of dropFirstPackets.entries()) {
     instructions.writeUInt16LE(code, 8 * index);
@@ -301,6 +301,6 @@ function refuseConnections(listening: number): boolean {
   // struct sock_fprog: the number of instructions, and their address.
   const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
   const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
-  const { setsockopt } = cFunctions({ setsockopt: types }) ?? {};
+  const { setsockopt } = loadCFunctions({ setsockopt: types }) ?? {};
   return setsockopt?.(listening, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
 }

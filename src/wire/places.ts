@@ -10,7 +10,7 @@
 
 import type { Connection } from "./connection.ts";
 import type { Handler, Incident } from "./request.ts";
-import { Queue } from "./round-robin.ts";
+import { LinkedQueue } from "./round-robin.ts";
 
 /**
  * Maximum connections above the limit, while the requests that rule 3 has ended get their responses. The file descriptors that are reserved for
@@ -26,7 +26,7 @@ export class Places {
    * Idle connections, the longest idle first. A connection with an incomplete header section counts as idle, because sending half a header costs
    * an attacker nothing.
    */
-  readonly idle = new Queue<Connection>();
+  readonly idle = new LinkedQueue<Connection>();
   readonly #limit: number;
   readonly #handler: Handler;
   readonly #taken = new Set<Connection>();
@@ -58,7 +58,7 @@ export class Places {
   makeRoom(now: number): boolean {
     if (this.#taken.size < this.#limit) return true;
     const incident = this.#endOne(now);
-    this.#handler.note(incident ?? "connection turned away");
+    this.#handler.logIncident(incident ?? "connection turned away");
     return incident !== undefined;
   }
 
@@ -73,12 +73,12 @@ export class Places {
   #endOne(now: number): Incident | undefined {
     const idle = this.idle.first?.member;
     if (idle && (!idle.isNewborn || this.idle.size >= this.#limit / 2)) {
-      idle.end();
+      idle.endNow();
       return "idle connection ended";
     }
     const slow = this.#takeSlowest(now);
     if (slow) {
-      slow.end();
+      slow.endNow();
       return "slow connection ended";
     }
     const isWithinBound = this.#taken.size < this.#limit + maxAbove;

@@ -9,23 +9,23 @@ import type { MemoryShare } from "./connection-memory.ts";
 import { RequestError, type RequestFraming, type RequestHeader } from "./request-header.ts";
 
 /** Maximum bytes of a body that are read in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
-const maxStep = 16 * 1024;
+const maxStepBytes = 16 * 1024;
 
 /**
  * Returns the body of a request; undefined if the request has no body or an empty one (RFC 9112 section 6.3).
  * @param limit maximum size in bytes; a longer body is discarded
  * @param share counts the memory of the body until the body is complete
- * @param ask sends `100 Continue`
+ * @param sendContinue sends `100 Continue`
  */
 export function openBody(
   { section: { framing }, isHttp10 }: RequestHeader,
   limit: number,
   share: MemoryShare,
-  ask: () => void,
+  sendContinue: () => void,
 ): RequestBody | undefined {
   if (!framing.isChunked && framing.length === 0) return undefined;
   // HTTP/1.0 does not know `100 Continue` (RFC 9110 section 10.1.1).
-  return new RequestBody(framing, limit, share, framing.awaitsContinue && !isHttp10 ? ask : undefined);
+  return new RequestBody(framing, limit, share, framing.awaitsContinue && !isHttp10 ? sendContinue : undefined);
 }
 
 /** The body of one request. */
@@ -47,11 +47,11 @@ export class RequestBody {
   #error: unknown;
   #waiting: PromiseWithResolvers<BodyBytes> | undefined;
 
-  constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, ask: (() => void) | undefined) {
+  constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, sendContinue: (() => void) | undefined) {
     this.#length = length;
     this.#limit = limit;
     this.#share = share;
-    this.#ask = ask;
+    this.#ask = sendContinue;
     this.#left = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
     this.#lowerLimit(limit);
@@ -68,13 +68,13 @@ export class RequestBody {
   }
 
   /** Whether the beginning of the next request is unknown: the body is malformed, timed out, or held back by the client until `100 Continue`. */
-  get hasNoEnd(): boolean {
+  get isEndUnknown(): boolean {
     return this.isMalformed || this.#isTimedOut || this.#ask !== undefined;
   }
 
   /** Whether the client is expected to send more of the body. */
   get isAwaited(): boolean {
-    return !this.isComplete && !this.hasNoEnd;
+    return !this.isComplete && !this.isEndUnknown;
   }
 
   /** Whether the handler waits for the client to send more of the body. */
@@ -84,7 +84,7 @@ export class RequestBody {
 
   /** Like `read`, but reads at most 16 KiB from `start` on, so that many small chunks are read in several steps. */
   readStep(bytes: Buffer, start: number): number {
-    return this.read(bytes, start, Math.min(bytes.length, start + maxStep));
+    return this.read(bytes, start, Math.min(bytes.length, start + maxStepBytes));
   }
 
   /**
@@ -97,7 +97,7 @@ export class RequestBody {
       ? this.#readChunks(this.#chunks, bytes.subarray(start, end))
       : this.#readKnownLength(bytes, start, end);
     // A complete body does not count: it waits for the server. Counted, it could cut off a client that has done its part.
-    this.#counted = this.#share.exchange(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
+    this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
     return used;
   }
@@ -107,7 +107,7 @@ export class RequestBody {
    * @param limit maximum size in bytes, if smaller than that of the listener
    * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
-  whole(limit = this.#limit): MaybePromise<BodyBytes> {
+  readWholeBody(limit = this.#limit): MaybePromise<BodyBytes> {
     if (limit < this.#limit) this.#lowerLimit(limit);
     if (this.#error !== undefined) throw this.#error;
     if (this.isComplete) return this.#buffer.bytes;
@@ -121,7 +121,7 @@ export class RequestBody {
   discard(): void {
     this.#isDiscarded = true;
     this.#buffer.clear();
-    this.#counted = this.#share.exchange(this.#counted, undefined);
+    this.#counted = this.#share.replaceBuffer(this.#counted, undefined);
   }
 
   /** Fails the body with `timeout`: `readWholeBody` rejects. */
@@ -146,7 +146,7 @@ export class RequestBody {
 
   #readKnownLength(bytes: Buffer, start: number, end: number): number {
     const used = Math.min(this.#left, end - start);
-    this.#keep(bytes, start, start + used);
+    this.#appendPart(bytes, start, start + used);
     this.#left -= used;
     return used;
   }
@@ -154,14 +154,14 @@ export class RequestBody {
   #readChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
     if (chunks.isMalformed) return bytes.length;
     try {
-      return chunks.decode(bytes, (part) => this.#keep(part, 0, part.length));
+      return chunks.decode(bytes, (part) => this.#appendPart(part, 0, part.length));
     } catch (error) {
       this.#fail(error);
       return bytes.length;
     }
   }
 
-  #keep(part: Buffer, start: number, end: number): void {
+  #appendPart(part: Buffer, start: number, end: number): void {
     this.#size += end - start;
     if (this.#size > this.#limit) this.#fail(tooLarge(this.#limit));
     else if (!this.#isDiscarded) this.#buffer.add(part, start, end);

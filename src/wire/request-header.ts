@@ -114,7 +114,7 @@ function invalidRequestLine(): RequestError {
 
 function readHeaderSection(text: string): HeaderSection {
   const headers = parseHeaders(text);
-  refuseBadHost(headers.get("host") ?? "");
+  rejectBadHost(headers.get("host") ?? "");
   return { headers: headers.without("content-length"), framing: toFraming(headers) };
 }
 
@@ -122,7 +122,7 @@ function readHeaderSection(text: string): HeaderSection {
  * Requires at most one host, which is valid (RFC 9112 section 3.2). If there are two, another parser of the same request could choose the other host.
  * @throws RequestError `malformed`
  */
-function refuseBadHost(host: string): void {
+function rejectBadHost(host: string): void {
   if (host.includes(",")) throw new RequestError("malformed", "the request has more than one Host header");
   if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header is not a valid host");
 }
@@ -225,12 +225,12 @@ function isWhitespace(code: number): boolean {
 }
 
 /** Maximum bytes of a header that is cached. The parsed header takes up to 15 times as much memory. */
-const maxKept = 2 * 1024;
+const maxCachedHeaderBytes = 2 * 1024;
 
 const [lineFeed, carriageReturn, zero, nine] = [0x0a, 0x0d, 0x30, 0x39];
 
 /** The bytes of a header, and the parsed header. */
-interface KeptHeader {
+interface CachedHeader {
   readonly sent: Buffer;
   readonly header: RequestHeader;
   /** The position of the value of `Content-Length` in `sent`; undefined if the field is absent or 0. */
@@ -242,13 +242,13 @@ interface KeptHeader {
  * repeat their request line too. Bytes that equal the cached ones are neither decoded nor parsed again.
  */
 export class HeaderReader {
-  #last: KeptHeader | undefined;
+  #last: CachedHeader | undefined;
 
   /** Like `readRequestHeader`. */
   read(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
     if (last && beginsWith(input, last.sent)) return last.header;
-    const header = (last && readSimilar(last, input)) ?? readRequestHeader(input);
+    const header = (last && readWithCachedSection(last, input)) ?? readRequestHeader(input);
     if (header) this.#keep(header, input);
     return header;
   }
@@ -260,7 +260,7 @@ export class HeaderReader {
     // Copy a slice before caching it, so that it does not keep its whole buffer alive. Do not cache when there is little to gain.
     if (!isWhole && isSimilar) return;
     const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
-    this.#last = bytes <= maxKept ? { sent, header, digits: digitsIn(sent, section) } : undefined;
+    this.#last = bytes <= maxCachedHeaderBytes ? { sent, header, digits: digitsIn(sent, section) } : undefined;
   }
 }
 
@@ -271,7 +271,7 @@ function beginsWith(input: Buffer, beginning: Buffer): boolean {
 }
 
 /** Parses a header that differs from the cached one only in the request line or in the length of the body; undefined if it differs in more. */
-function readSimilar(last: KeptHeader, input: Buffer): RequestHeader | undefined {
+function readWithCachedSection(last: CachedHeader, input: Buffer): RequestHeader | undefined {
   const { sent, header } = last;
   const sectionAt = input.indexOf(lineFeed) + 1;
   if (sectionAt < 3 || input[sectionAt - 2] !== carriageReturn) return undefined;
@@ -287,7 +287,7 @@ function readSimilar(last: KeptHeader, input: Buffer): RequestHeader | undefined
  * its end; undefined if it differs in more.
  */
 function readSimilarSection(
-  { sent, header: { section, sectionAt, bytes }, digits }: KeptHeader,
+  { sent, header: { section, sectionAt, bytes }, digits }: CachedHeader,
   input: Buffer,
   at: number,
 ): { readonly section: HeaderSection; readonly end: number } | undefined {
@@ -308,16 +308,16 @@ function isSame(one: Buffer, start: number, end: number, other: Buffer, at: numb
 }
 
 /** Maximum number of digits of a `Content-Length`. */
-const mostDigits = 15;
+const maxDigits = 15;
 
 function endOfDigits(input: Buffer, start: number): number {
   let end = start;
-  while (end < start + mostDigits && (input[end] ?? 0) >= zero && (input[end] as number) <= nine) end++;
+  while (end < start + maxDigits && (input[end] ?? 0) >= zero && (input[end] as number) <= nine) end++;
   return end;
 }
 
 /** Finds the position of the value of `Content-Length` in a header; undefined if the field is absent or 0. */
-function digitsIn(sent: Buffer, { framing }: HeaderSection): KeptHeader["digits"] {
+function digitsIn(sent: Buffer, { framing }: HeaderSection): CachedHeader["digits"] {
   if (framing.length === 0) return undefined;
   const match = /\r\ncontent-length:[\t ]*([0-9]+)/i.exec(sent.toString("latin1"));
   if (!match) return undefined;

@@ -16,44 +16,44 @@ import {
   sendingLast,
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
-import { Client, IncomingRequest } from "./request.ts";
+import { PeerState, IncomingRequest } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
 import { HeaderReader, hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
 /** The methods of a connection that its request loop calls. */
-interface Owner {
+interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */
-  noteActive(bytes?: number): void;
+  markProgress(bytes?: number): void;
   /** Called when the handler has returned a response asynchronously, so that `step` may have something to do. */
-  goOn(): void;
+  schedule(): void;
   /** Called when a response could not be made or sent, because of a bug. */
-  fail(error: unknown): void;
+  endAfterFault(error: unknown): void;
 }
 
 export class RequestLoop {
   readonly input: Input;
   readonly output: Output;
-  readonly client: Client;
+  readonly client: PeerState;
   readonly #context: ConnectionContext;
   readonly #share: MemoryShare;
-  readonly #owner: Owner;
+  readonly #owner: RequestLoopOwner;
   readonly #headers = new HeaderReader();
   #state: ConnectionState = idle;
   readonly #sendContinue = () => {
     this.output.send(continueResponse);
-    this.#owner.noteActive();
+    this.#owner.markProgress();
   };
 
-  constructor(socket: Socket<unknown>, context: ConnectionContext, share: MemoryShare, owner: Owner) {
+  constructor(socket: Socket<unknown>, context: ConnectionContext, share: MemoryShare, owner: RequestLoopOwner) {
     this.#context = context;
     this.#share = share;
     this.#owner = owner;
     this.input = new Input(socket, share);
     this.output = new Output(socket, share);
     // The address is read now, because a closed socket has none.
-    this.client = new Client(socket.remoteAddress ?? "");
+    this.client = new PeerState(socket.remoteAddress ?? "");
   }
 
   get state(): ConnectionState {
@@ -61,27 +61,27 @@ export class RequestLoop {
   }
 
   /** Whether `step` has something to do. */
-  get hasStep(): boolean {
+  get canStep(): boolean {
     const { bytes } = this.input;
-    return this.output.isReady || (bytes !== undefined && canRead(this.#state, bytes.length));
+    return this.output.canFlush || (bytes !== undefined && canRead(this.#state, bytes.length));
   }
 
   /** Adds `bytes` to the input. Returns false if the connection is ending: then they are discarded. */
   receive(bytes: Buffer): boolean {
     // While a response is unsent, only reading it counts as progress, not sending more.
-    if (this.output.isEmpty) this.#owner.noteActive(bytes.length);
+    if (this.output.isEmpty) this.#owner.markProgress(bytes.length);
     if (isEnding(this.#state)) return false;
     this.input.add(bytes);
-    if (this.#state.kind === "idle") this.#awaitRequest();
+    if (this.#state.kind === "idle") this.#startNextRequest();
     return true;
   }
 
   /** Sends a part of a response, and reads a part of a body or handles one request. Returns whether a request began. */
   step(): boolean {
-    if (this.output.isReady) this.#flush();
+    if (this.output.canFlush) this.#flush();
     const { bytes } = this.input;
     if (!bytes || !canRead(this.#state, bytes.length)) return false;
-    if (this.#state.kind === "readingHeader") return this.#readHeader(bytes, this.#state.since);
+    if (this.#state.kind === "readingHeader") return this.#readHeader(bytes, this.#state.startedAtSeconds);
     const body = bodyOf(this.#state);
     if (body) this.#readBody(body, bytes);
     return false;
@@ -91,40 +91,40 @@ export class RequestLoop {
    * Responds to a request that cannot be read, and ends the connection after that response (RFC 9112 section 9.6), because the beginning of the
    * next request is unknown.
    */
-  refuse(error: unknown): void {
-    const response = this.#context.handler.respondUnreadable(error, this.client.address);
-    this.#send(response, { headOnly: false, connection: "close" });
-    this.endAfterOutput();
+  respondAndEnd(error: unknown): void {
+    const response = this.#context.handler.respondToUnreadable(error, this.client.address);
+    this.#send(response, { omitsBody: false, connection: "close" });
+    this.closeAfterOutput();
   }
 
   /** Discards all input, now and later. The connection lingers as soon as the output is empty. */
-  endAfterOutput(): void {
+  closeAfterOutput(): void {
     this.input.clear();
-    this.#enter(sendingLast);
+    this.#setState(sendingLast);
   }
 
   /** Enters the state `lingering`. To be called when the server closes its side of the connection. */
   linger(): void {
-    this.#enter({ kind: "lingering", since: this.#context.now });
+    this.#setState({ kind: "lingering", startedAtSeconds: this.#context.now });
   }
 
   /** Releases all buffers and tells the handler that the client has disconnected. To be called when the socket is closed. */
   close(): void {
     const body = bodyOf(this.#state);
-    this.#enter(closed);
+    this.#setState(closed);
     this.input.clear();
-    this.output.drop();
+    this.output.discardAll();
     body?.abort();
-    this.client.close();
+    this.client.markClosed();
   }
 
-  #enter(next: ConnectionState): void {
+  #setState(next: ConnectionState): void {
     // A write may have closed the socket, and `closed` is final.
     if (this.#state.kind !== "closed") this.#state = next;
   }
 
-  #awaitRequest(): void {
-    this.#enter(hasBegun(this.input.bytes) ? { kind: "readingHeader", since: this.#context.now, examined: 0 } : idle);
+  #startNextRequest(): void {
+    this.#setState(hasBegun(this.input.bytes) ? { kind: "readingHeader", startedAtSeconds: this.#context.now, examinedBytes: 0 } : idle);
   }
 
   #readHeader(bytes: Buffer, since: number): boolean {
@@ -132,18 +132,18 @@ export class RequestLoop {
     try {
       header = this.#headers.read(bytes);
     } catch (error) {
-      this.refuse(error);
+      this.respondAndEnd(error);
       return false;
     }
     if (header) this.#handle(header, bytes, since);
-    else this.#enter({ kind: "readingHeader", since, examined: bytes.length });
+    else this.#setState({ kind: "readingHeader", startedAtSeconds: since, examinedBytes: bytes.length });
     return header !== undefined;
   }
 
   #handle(header: RequestHeader, bytes: Buffer, since: number): void {
     const { handler, maxBodyBytes } = this.#context;
     const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
-    this.#enter({ kind: "handling", since, header, body });
+    this.#setState({ kind: "handling", startedAtSeconds: since, header, body });
     const hasMore = body !== undefined && header.bytes < bytes.length;
     this.input.consume(header.bytes + (hasMore ? body.readStep(bytes, header.bytes) : 0));
     const response = handler.respond(new IncomingRequest(header, body, this.client));
@@ -155,16 +155,16 @@ export class RequestLoop {
     this.input.consume(body.readStep(bytes, 0));
     if (this.#state.kind !== "responding") return;
     // Normally the last response says `Connection: close`. This response has been passed to the output already, so end without it.
-    if (body.isMalformed) this.endAfterOutput();
-    else this.#endRequest(this.#state);
+    if (body.isMalformed) this.closeAfterOutput();
+    else this.#finishRequest(this.#state);
   }
 
   #respondLater(response: Promise<WireResponse>): void {
     const respond = (made: WireResponse) => {
       this.#respond(made);
-      this.#owner.goOn();
+      this.#owner.schedule();
     };
-    response.then(respond).catch((error) => this.#owner.fail(error));
+    response.then(respond).catch((error) => this.#owner.endAfterFault(error));
   }
 
   #respond(response: WireResponse): void {
@@ -172,28 +172,28 @@ export class RequestLoop {
     if (state.kind !== "handling") return;
     this.client.onEnd(undefined);
     const { isStopping, places } = this.#context;
-    const hasNoNext = (this.client.isEnded && !hasBegun(this.input.bytes)) || state.body?.hasNoEnd === true;
-    const framing = toResponseFraming(state.header, isStopping || places.areTooMany || hasNoNext);
+    const isLastRequest = (this.client.isEnded && !hasBegun(this.input.bytes)) || state.body?.isEndUnknown === true;
+    const framing = toResponseFraming(state.header, isStopping || places.areTooMany || isLastRequest);
     this.#send(response, framing);
     state.body?.discard();
-    if (framing.connection === "close") this.endAfterOutput();
-    else this.#endRequest(state);
+    if (framing.connection === "close") this.closeAfterOutput();
+    else this.#finishRequest(state);
   }
 
   /** Starts the next request, if the response is sent and the body is read; otherwise waits for that (RFC 9112 section 9.3). */
-  #endRequest({ since, body }: Handling | Responding): void {
-    if (this.output.isEmpty && body?.isComplete !== false) this.#awaitRequest();
-    else this.#enter({ kind: "responding", since, body });
+  #finishRequest({ startedAtSeconds: since, body }: Handling | Responding): void {
+    if (this.output.isEmpty && body?.isComplete !== false) this.#startNextRequest();
+    else this.#setState({ kind: "responding", startedAtSeconds: since, body });
   }
 
   #flush(): void {
     const bytes = this.output.flush();
-    if (bytes > 0) this.#owner.noteActive(bytes);
-    if (this.#state.kind === "responding") this.#endRequest(this.#state);
+    if (bytes > 0) this.#owner.markProgress(bytes);
+    if (this.#state.kind === "responding") this.#finishRequest(this.#state);
   }
 
   #send(response: WireResponse, framing: ResponseFraming): void {
     this.output.send(encodeResponse(response, framing));
-    this.#owner.noteActive();
+    this.#owner.markProgress();
   }
 }

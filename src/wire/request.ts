@@ -28,7 +28,7 @@ export interface WireRequest {
    */
   body(maxBytes?: number): MaybePromise<BodyBytes>;
   /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `body` then. */
-  dropBody(): void;
+  discardBody(): void;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Handler {
    * error of the runtime (any other `error`), so that the handler logs it; then the response may be discarded.
    * @param address the client's address
    */
-  respondUnreadable(error: unknown, address: string): WireResponse;
+  respondToUnreadable(error: unknown, address: string): WireResponse;
   /**
    * Called when a new connection arrives at the limit of connections, and no other connection is idle or slow enough to be ended. If a request
    * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. The response to that request
@@ -62,7 +62,7 @@ export interface Handler {
    */
   makeRoom?(): boolean;
   /** Called for each incident. Clients can cause any number of incidents, so limit how many are logged. */
-  note(incident: Incident, reason?: string): void;
+  logIncident(incident: Incident, reason?: string): void;
 }
 
 export class IncomingRequest implements WireRequest {
@@ -70,9 +70,9 @@ export class IncomingRequest implements WireRequest {
   readonly target: string;
   readonly headers: RequestHeaders;
   readonly #body: RequestBody | undefined;
-  readonly #client: Client;
+  readonly #client: PeerState;
 
-  constructor({ method, target, section }: RequestHeader, body: RequestBody | undefined, client: Client) {
+  constructor({ method, target, section }: RequestHeader, body: RequestBody | undefined, client: PeerState) {
     this.method = method;
     this.target = target;
     this.headers = section.headers;
@@ -93,16 +93,16 @@ export class IncomingRequest implements WireRequest {
   }
 
   body(maxBytes?: number): MaybePromise<BodyBytes> {
-    return this.#body ? this.#body.whole(maxBytes) : emptyBody;
+    return this.#body ? this.#body.readWholeBody(maxBytes) : emptyBody;
   }
 
-  dropBody(): void {
+  discardBody(): void {
     this.#body?.discard();
   }
 }
 
 /** The client of a connection: its address, and whether it has closed its side or the connection. */
-export class Client {
+export class PeerState {
   readonly address: string;
   #isEnded = false;
   #isClosed = false;
@@ -128,11 +128,11 @@ export class Client {
    */
   onEnd(callback: (() => void) | undefined): void {
     this.#onEnd = callback;
-    if (this.#isEnded) this.end();
+    if (this.#isEnded) this.markEnded();
   }
 
   /** Records that the client has closed its side, and calls the callback. */
-  end(): void {
+  markEnded(): void {
     this.#isEnded = true;
     const callback = this.#onEnd;
     this.#onEnd = undefined;
@@ -140,8 +140,8 @@ export class Client {
   }
 
   /** Records that the connection is closed, and calls the callback. */
-  close(): void {
+  markClosed(): void {
     this.#isClosed = true;
-    this.end();
+    this.markEnded();
   }
 }

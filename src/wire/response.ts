@@ -15,7 +15,7 @@ export interface WireResponse {
 /** The properties of a response that depend on the connection and the request. */
 export interface ResponseFraming {
   /** Whether the body is left out, as in the response to HEAD (RFC 9110 section 9.3.2). */
-  readonly headOnly: boolean;
+  readonly omitsBody: boolean;
   /** The value of `Connection`; undefined if the response has no such field. */
   readonly connection: "close" | "keep-alive" | undefined;
 }
@@ -27,14 +27,14 @@ export interface ResponseFraming {
  */
 export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
   const { keepsAlive = !isHttp10 } = section.framing;
-  const headOnly = method === "HEAD";
-  if (!keepsAlive || isLast) return { headOnly, connection: "close" };
-  if (isHttp10) return { headOnly, connection: "keep-alive" };
-  return headOnly ? headGoesOn : goesOn;
+  const omitsBody = method === "HEAD";
+  if (!keepsAlive || isLast) return { omitsBody, connection: "close" };
+  if (isHttp10) return { omitsBody, connection: "keep-alive" };
+  return omitsBody ? persistentWithoutBody : persistent;
 }
 
-const goesOn: ResponseFraming = { headOnly: false, connection: undefined };
-const headGoesOn: ResponseFraming = { headOnly: true, connection: undefined };
+const persistent: ResponseFraming = { omitsBody: false, connection: undefined };
+const persistentWithoutBody: ResponseFraming = { omitsBody: true, connection: undefined };
 
 // The bodies of responses, and their parts.
 
@@ -125,11 +125,11 @@ export function joinParts(parts: HeaderParts): string {
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Returns an upper bound for the length of `parts` in bytes. */
-export function mostBytes(parts: HeaderParts): number {
+export function maxByteLength(parts: HeaderParts): number {
   let bytes = 0;
   for (const part of parts) {
     if (typeof part === "string") bytes += part.length;
-    else bytes += typeof part === "number" ? maxDigits : mostBytes(part);
+    else bytes += typeof part === "number" ? maxDigits : maxByteLength(part);
   }
   return bytes;
 }
@@ -138,20 +138,20 @@ export function mostBytes(parts: HeaderParts): number {
 const maxDigits = 16;
 
 /** Writes `part` so that its last byte is before the index `end`. Returns the index of its first byte. */
-export function writeBefore(target: Buffer, end: number, part: HeaderPart): number {
+export function writeEndingAt(target: Buffer, end: number, part: HeaderPart): number {
   if (typeof part === "string") return writeText(target, end, part);
   if (typeof part === "number") return writeNumber(target, end, part);
   let start = end;
-  for (let index = part.length - 1; index >= 0; index--) start = writeBefore(target, start, part[index] as HeaderPart);
+  for (let index = part.length - 1; index >= 0; index--) start = writeEndingAt(target, start, part[index] as HeaderPart);
   return start;
 }
 
 /** Maximum characters of a text that is written character by character, because that takes less time than a call of the runtime. */
-const maxShort = 24;
+const maxShortChars = 24;
 
 function writeText(target: Buffer, end: number, text: string): number {
   const start = end - text.length;
-  if (text.length > maxShort) target.write(text, start, "latin1");
+  if (text.length > maxShortChars) target.write(text, start, "latin1");
   else for (let index = 0; index < text.length; index++) target[start + index] = text.charCodeAt(index);
   return start;
 }

@@ -9,32 +9,32 @@
 // `LinkedQueue` is a queue of connections or other members, from which any member can be deleted in constant time.
 
 /** A task that runs in steps. */
-export interface Turn {
+export interface StepTask {
   /** Runs one short step. Returns whether there is another step to run now. */
-  takeTurn(): boolean;
+  runStep(): boolean;
 }
 
 /** Milliseconds per tick of the event loop after which no further step starts, for all waiting tasks together. */
-const maxTime = 1;
+const maxTickMs = 1;
 
 /**
  * Runs tasks in rotation: each runs one step, and then goes to the end of the queue. After 1 ms of steps, the event loop reads sockets again,
  * so input of other connections waits for about that long.
  */
-export class Turns {
-  readonly #waiting = new Queue<Turn>();
+export class RoundRobin {
+  readonly #waiting = new LinkedQueue<StepTask>();
   #isScheduled = false;
 
-  has(entry: QueueEntry<Turn>): boolean {
+  has(entry: QueueEntry<StepTask>): boolean {
     return this.#waiting.has(entry);
   }
 
-  add(entry: QueueEntry<Turn>): void {
+  add(entry: QueueEntry<StepTask>): void {
     this.#waiting.add(entry);
     this.#schedule();
   }
 
-  delete(entry: QueueEntry<Turn>): void {
+  delete(entry: QueueEntry<StepTask>): void {
     this.#waiting.delete(entry);
   }
 
@@ -46,10 +46,10 @@ export class Turns {
 
   #run(): void {
     this.#isScheduled = false;
-    const end = performance.now() + maxTime;
+    const end = performance.now() + maxTickMs;
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
-      if (entry.member.takeTurn()) this.#waiting.add(entry);
+      if (entry.member.runStep()) this.#waiting.add(entry);
       if (performance.now() >= end) break;
     }
     this.#schedule();
@@ -60,19 +60,19 @@ export class Turns {
 // answered at once. The rest of a response is written in later steps of its connection.
 
 /** Maximum bytes of the first write of one response. The kernel copies 4 MiB in a millisecond. */
-const mostOfOne = 512 * 1024;
+const maxResponseBytes = 512 * 1024;
 /** Maximum bytes of the first writes of all responses in one tick, except those of at most 16 KiB. */
-const mostOfTurn = 2 * 1024 * 1024;
+const maxTickBytes = 2 * 1024 * 1024;
 /** Bytes that every response may write at once, so that small responses never wait for large ones. */
-const always = 16 * 1024;
+const minResponseBytes = 16 * 1024;
 
-let left = mostOfTurn;
+let left = maxTickBytes;
 
 /** Returns how many of the `length` bytes of a new response may be written now, and subtracts them from the allowance of this tick. */
-export function firstWrite(length: number): number {
-  if (length <= always) return length;
-  if (left === mostOfTurn) setImmediate(() => (left = mostOfTurn));
-  const bytes = Math.min(length, mostOfOne, Math.max(left, always));
+export function takeWriteAllowance(length: number): number {
+  if (length <= minResponseBytes) return length;
+  if (left === maxTickBytes) setImmediate(() => (left = maxTickBytes));
+  const bytes = Math.min(length, maxResponseBytes, Math.max(left, minResponseBytes));
   left = Math.max(0, left - bytes);
   return bytes;
 }
@@ -93,7 +93,7 @@ export class QueueEntry<T> {
 }
 
 /** Members in the order of their addition. An entry is in at most one queue at a time. */
-export class Queue<T> {
+export class LinkedQueue<T> {
   #first: QueueEntry<T> | undefined;
   #last: QueueEntry<T> | undefined;
   #size = 0;

@@ -7,10 +7,10 @@ import type { Socket } from "bun";
 import type { MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
 import { partsLength } from "./response.ts";
-import { firstWrite } from "./round-robin.ts";
+import { takeWriteAllowance } from "./round-robin.ts";
 
 /** Maximum unread bytes; above it, the socket is paused. The runtime reads up to 512 KiB at once, so a little more may arrive. */
-const maxWaiting = 64 * 1024;
+const maxUnreadBytes = 64 * 1024;
 
 /** The bytes that the client has sent and that are not read yet. */
 export class Input {
@@ -18,7 +18,7 @@ export class Input {
   readonly #share: MemoryShare;
   #bytes: Buffer | undefined;
   /** The bytes that the memory share counts now. */
-  #counted: Uint8Array | undefined;
+  #countedBuffer: Uint8Array | undefined;
   #isPaused = false;
 
   constructor(socket: Socket<unknown>, share: MemoryShare) {
@@ -45,13 +45,13 @@ export class Input {
   /** Removes all bytes. */
   clear(): void {
     this.#bytes = undefined;
-    this.#counted = this.#share.exchange(this.#counted, undefined);
+    this.#countedBuffer = this.#share.replaceBuffer(this.#countedBuffer, undefined);
   }
 
   /** Pauses the socket above 64 KiB of unread bytes, otherwise resumes it, and counts the bytes as memory. */
-  regulate(): void {
-    this.#counted = this.#share.exchange(this.#counted, this.#bytes);
-    const isFull = this.#bytes !== undefined && this.#bytes.length > maxWaiting;
+  applyBackpressure(): void {
+    this.#countedBuffer = this.#share.replaceBuffer(this.#countedBuffer, this.#bytes);
+    const isFull = this.#bytes !== undefined && this.#bytes.length > maxUnreadBytes;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;
     if (isFull) this.#socket.pause();
@@ -70,13 +70,13 @@ export const continueResponse: EncodedResponse = {
 };
 
 /** Maximum bytes that `flush` writes in one step of a connection. */
-const maxStep = 2 * 1024 * 1024;
+const maxFlushBytes = 2 * 1024 * 1024;
 
 /** The responses that are not sent yet. A slow client is sent more after it has read. */
 export class Output {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
-  #waiting: Uint8Array[] = [];
+  #unsent: Uint8Array[] = [];
   /** How many bytes of the first unsent buffer are sent. */
   #sent = 0;
   #isDropped = false;
@@ -92,11 +92,11 @@ export class Output {
 
   /** Whether the kernel has accepted all bytes. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#unsent.length === 0;
   }
 
   /** Whether there are unsent bytes that `flush` may try to write now. */
-  get isReady(): boolean {
+  get canFlush(): boolean {
     return !this.isEmpty && (!this.#isBlocked || this.#isOfferedAgain);
   }
 
@@ -122,9 +122,9 @@ export class Output {
   send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
-    const limit = this.isEmpty ? firstWrite(end - start + partsLength(rest)) : 0;
+    const limit = this.isEmpty ? takeWriteAllowance(end - start + partsLength(rest)) : 0;
     const sent = this.#write(bytes, start, end, limit);
-    if (start + sent < end) this.#waitFrom(outgoing, start + sent);
+    if (start + sent < end) this.#enqueueFrom(outgoing, start + sent);
     if (rest.length > 0) this.#sendAll(rest, limit - sent);
   }
 
@@ -133,17 +133,17 @@ export class Output {
     for (const piece of pieces) {
       const sent = this.isEmpty ? this.#write(piece, 0, piece.length, left) : 0;
       left -= sent;
-      if (sent < piece.length) this.#wait(piece, sent);
+      if (sent < piece.length) this.#enqueue(piece, sent);
     }
   }
 
   /** Writes as many unsent bytes as the kernel accepts, at most 2 MiB. Returns the number of bytes written. */
   flush(): number {
-    let left = maxStep;
+    let left = maxFlushBytes;
     let done = 0;
     this.#isBlocked = false;
     this.#isOfferedAgain = false;
-    for (const bytes of this.#waiting) {
+    for (const bytes of this.#unsent) {
       if (left === 0 || this.#isBlocked) break;
       const written = this.#write(bytes, this.#sent, bytes.length, left);
       left -= written;
@@ -152,30 +152,30 @@ export class Output {
       this.#sent = 0;
       done++;
     }
-    for (const bytes of this.#waiting.splice(0, done)) this.#share.release(bytes);
-    return maxStep - left;
+    for (const bytes of this.#unsent.splice(0, done)) this.#share.release(bytes);
+    return maxFlushBytes - left;
   }
 
   /** Discards all unsent bytes, and all responses from now on. */
-  drop(): void {
+  discardAll(): void {
     this.#isDropped = true;
-    for (const bytes of this.#waiting.splice(0)) this.#share.release(bytes);
+    for (const bytes of this.#unsent.splice(0)) this.#share.release(bytes);
   }
 
   /**
    * Adds the bytes of a response from `start` on to the unsent ones. Bytes before `stableFrom` are copied, because the next response overwrites
    * them. (`slice` of a Buffer does not copy.)
    */
-  #waitFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
+  #enqueueFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
     const stable = Math.min(Math.max(start, stableFrom), end);
-    if (start < stable) this.#wait(Buffer.from(bytes.subarray(start, stable)), 0);
-    if (stable < end) this.#wait(bytes.subarray(stable, end), 0);
+    if (start < stable) this.#enqueue(Buffer.from(bytes.subarray(start, stable)), 0);
+    if (stable < end) this.#enqueue(bytes.subarray(stable, end), 0);
   }
 
-  #wait(bytes: Uint8Array, sent: number): void {
+  #enqueue(bytes: Uint8Array, sent: number): void {
     if (this.isEmpty) this.#sent = sent;
-    this.#waiting.push(bytes);
-    this.#share.hold(bytes);
+    this.#unsent.push(bytes);
+    this.#share.retain(bytes);
   }
 
   /** Writes at most `limit` bytes. Returns the number of bytes that the kernel accepted; 0 if the connection is closed. */

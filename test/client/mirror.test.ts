@@ -181,7 +181,7 @@ describe("a copy whose cursor can no longer be used", () => {
 
   test("because the history is a new one, likewise", async () => {
     const copy = await createLate();
-    await server.engine.renew();
+    await server.engine.renewEpochs();
     await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
     expect(copy.calls).toEqual(again);
   });
@@ -193,7 +193,7 @@ describe("a copy whose cursor can no longer be used", () => {
     for (const Name of ["One", "Two"]) await client.brands.create({ Name });
     await until(() => copy.records.size === 2);
     copy.records.set(99, { ...(copy.records.get(1) as Brand), ID: 99 });
-    await server.engine.renew();
+    await server.engine.renewEpochs();
     await client.brands.create({ Name: "Three" });
     await until(() => copy.records.size === 3 && !copy.records.has(99));
     signal.abort(stop);

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/limits.ts";
-import { journal as journalOf } from "../../src/operator/history.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readEntries as journalOf } from "../../src/operator/history.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { dataOf } from "../support/data.ts";
 
@@ -33,7 +33,7 @@ const journal = async (...args: string[]) =>
     .map((line) => JSON.parse(line));
 
 /** The revision of the last change. */
-const lastRevision = () => shop.data.use(async (engine) => (await engine.heads([1]))[0]?.revision as number);
+const lastRevision = () => shop.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
 
 describe("journal", () => {
   test("tells what changed, by which key, since a revision", async () => {
@@ -145,7 +145,7 @@ describe("journal", () => {
     /** The first revisions that the journals of sites and keys and of both sites still have. */
     const begins = () =>
       data.use((engine) =>
-        Promise.all([systemSite, 1, 2].map(async (site) => (await engine.journal(site, 0, 1)).entries[0]?.revision)),
+        Promise.all([systemSite, 1, 2].map(async (site) => (await engine.readJournalPage(site, 0, 1)).entries[0]?.revision)),
       );
     for (const site of ["one", "two"]) {
       await data.addSite(site);
@@ -239,7 +239,7 @@ describe("backup and restore", () => {
   /** All records and the journal of the site. */
   const dump = (database: string) =>
     dataOf(database).use(async (engine) => {
-      const { rows } = await loadSite(engine, 1);
+      const { rows } = await readAllRows(engine, 1);
       const entries = await Array.fromAsync(journalOf(engine, 1));
       return { records: [...rows], entries };
     });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { Refusal } from "../../src/model/errors.ts";
+import { ProblemError } from "../../src/model/errors.ts";
 import type { Fields } from "../../src/model/field.ts";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
@@ -50,7 +50,7 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
 }
 
 describe("what was exported is imported without a difference", () => {
-  for (const { path: resource, fields } of servedOf(allResources)) {
+  for (const { path: resource, fields } of publicResources(allResources)) {
     test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
       const { data } = shop;
       const [from, to] = [await newSite(), await newSite()];
@@ -323,7 +323,7 @@ describe("a file", () => {
   test.each(bad)("%s is refused in one line", async (_, content, format, line) => {
     const site = await newSite();
     const refused = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
-    expect(refused).toBeInstanceOf(Refusal);
+    expect(refused).toBeInstanceOf(ProblemError);
     expect(`${refused.message}\n`).toMatch(line);
     expect([refused.message.trim().split("\n").length, refused.faults.slice(1), await names(site)]).toEqual([
       1,

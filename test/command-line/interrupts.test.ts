@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { untilAborted } from "../../src/commands/interrupt.ts";
+import { waitUntilAborted } from "../../src/commands/interrupt.ts";
 import { findSite } from "../../src/operator/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
@@ -142,9 +142,9 @@ test("an undo in portions that is interrupted says where it stopped, and how to 
     const { ID } = await findSite(engine, "large");
     const batches = function* () {
       for (let from = 0; from < count; from += 500)
-        yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, run: "all" }));
+        yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, runId: "all" }));
     };
-    await engine.commitTogether(batches(), () => {});
+    await engine.commitAtomically(batches(), () => {});
     return ID;
   });
   using database = new Database(shop.file("test.db"));
@@ -183,6 +183,6 @@ test("what was read of a file is not kept in memory until all of it is", async (
       await Bun.sleep(0);
     }
   })();
-  for await (const _ of untilAborted(source, new AbortController().signal)) if (chunks.length === 200) Bun.gc(true);
+  for await (const _ of waitUntilAborted(source, new AbortController().signal)) if (chunks.length === 200) Bun.gc(true);
   expect(chunks.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThan(100);
 });

@@ -112,7 +112,7 @@ test("a command that reads on makes no new database in the place of one that was
   const engine = await openEngine(database, allResources);
   rmSync(join(folder, "shop.db"));
   expect(() => [...(engine.dump() as Iterable<DumpedRow>)]).toThrow("was removed while it was in use");
-  await expect(engine.noteKeyUse(new Map([[1, 1]]))).rejects.toThrow("was removed while it was in use");
+  await expect(engine.saveKeyUses(new Map([[1, 1]]))).rejects.toThrow("was removed while it was in use");
   expect(existsSync(join(folder, "shop.db"))).toBe(false);
   await engine.close();
 });

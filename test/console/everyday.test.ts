@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { actingAs } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/system-changes.ts";
 import { openBrowser } from "../support/browser.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";
@@ -29,13 +29,13 @@ afterAll(async () => {
 
 /** Creates brands as one run. */
 async function createMany(run: string, names: readonly string[]) {
-  const engine = actingAs(server.engine, "console:anna", run);
+  const engine = withActor(server.engine, "console:anna", run);
   for (let done = 0; done < names.length; done += 1000) {
     const intents = names.slice(done, done + 1000).map((Name) => ({
       site: server.site.ID,
       resource: "brand",
       operation: "create" as const,
-      text: JSON.stringify({ Name }),
+      valuesJson: JSON.stringify({ Name }),
       actor: "operator",
       at: Date.now(),
     }));

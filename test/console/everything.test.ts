@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import { listSites } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openBrowser } from "../support/browser.ts";
@@ -16,7 +16,7 @@ import { putTestWebhook } from "../support/test-webhook.ts";
 
 setDefaultTimeout(120_000);
 
-const resources = servedOf(allResources);
+const resources = publicResources(allResources);
 const plurals = resources.map(({ plural }) => plural);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { addSite } from "../../src/operator/sites.ts";
-import { actingAs } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";
@@ -21,13 +21,13 @@ describe.each(engines)("the history in the console on $name", (kind) => {
 
   /** Creates brands, all of one run. */
   async function createMany(run: string, count: number, actor = "operator:import") {
-    const engine = actingAs(server.engine, actor, run);
+    const engine = withActor(server.engine, actor, run);
     for (let done = 0; done < count; done += 1000) {
       const intents = Array.from({ length: Math.min(1000, count - done) }, (_, index) => ({
         site: server.site.ID,
         resource: "brand",
         operation: "create" as const,
-        text: JSON.stringify({ Name: `${run} ${done + index}` }),
+        valuesJson: JSON.stringify({ Name: `${run} ${done + index}` }),
         actor: "operator",
         at: Date.now(),
       }));
@@ -133,7 +133,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
 
   test("of many undos at once, two have records in memory", async () => {
     await anna.call("POST", brands, { Name: "a" });
-    const { journal } = server.engine;
+    const { readJournalPage: journal } = server.engine;
     let [running, most] = [0, 0];
     const counted: typeof journal = async (...args) => {
       most = Math.max(most, ++running);
@@ -157,7 +157,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     await addSite(server.engine, "toys", {}, Date.now());
     await createMany("spring", 3);
     const ben = await server.signIn("ben", ["shop"]);
-    const { journal } = server.engine;
+    const { readJournalPage: journal } = server.engine;
     const late: typeof journal = async (...args) => {
       Object.assign(server.engine, { journal });
       await end(ben);

@@ -7,7 +7,7 @@ import { brand } from "../../src/resources/brand.ts";
 test("files of a left import that cannot be removed are reported, and the next import begins all the same", async () => {
   const failures: unknown[] = [];
   const imports = new Imports(Date.now, (error) => failures.push(error));
-  const begin = () => imports.begin(1, 1, brand, "brands.csv");
+  const begin = () => imports.openImport(1, 1, brand, "brands.csv");
   const [first] = [begin(), begin(), begin(), begin()];
   const { job } = first as ReturnType<typeof begin>;
   const remove = job.remove.bind(job);

@@ -252,15 +252,15 @@ describe.each(engines)("imports on $name", (kind) => {
 
   test("an import goes on also with rows that are stored just after the session ended", async () => {
     const { ben, stored } = await beginLongImport();
-    const { takeCredential } = server.engine;
+    const { consumeCredential } = server.engine;
     const slowly = async (digest: string) => {
-      const taken = await takeCredential(digest);
+      const taken = await consumeCredential(digest);
       for (const before = await stored(); (await stored()) < Math.min(before + 2000, 30_000); ) await Bun.sleep(20);
       return taken;
     };
     Object.assign(server.engine, { takeCredential: slowly });
     expect((await ben.call("DELETE", "/session")).status).toBe(204);
-    Object.assign(server.engine, { takeCredential });
+    Object.assign(server.engine, { takeCredential: consumeCredential });
     while ((await stored()) < 30_000) await Bun.sleep(20);
   });
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import type { MetricsSample } from "../../src/lib/metrics.ts";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -22,7 +22,7 @@ describe("the overview of a site", () => {
   test("is complete without any data", async () => {
     await addSite(server.engine, "empty", {}, 1);
     expect((await anna.call("GET", "/sites/empty/overview")).json).toEqual({
-      records: Object.fromEntries(servedOf(allResources).map(({ path }) => [path, 0])),
+      records: Object.fromEntries(publicResources(allResources).map(({ path }) => [path, 0])),
       validKeys: 0,
       changed: null,
       endingKeys: [],
@@ -86,7 +86,7 @@ describe("the traffic of the server", () => {
     await Bun.sleep(0);
     for (const sample of samples.slice(1)) {
       [at, next] = [at + 20_000, sample];
-      await history.note();
+      await history.addPoint();
     }
     return history.points;
   }

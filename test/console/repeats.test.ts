@@ -1,7 +1,7 @@
 // Requests of the console that are sent twice: nothing is done twice.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Repeats } from "../../src/admin/idempotent-responses.ts";
+import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
@@ -105,30 +105,30 @@ describe("what is remembered", () => {
   const done = async () => content(`run ${++runs}`);
 
   test("is the last hundred of an operator, who cannot displace those of others", async () => {
-    const repeats = new Repeats(() => now);
-    const [other, first] = [await repeats.once(attempt("a", 2), done), await repeats.once(attempt("a"), done)];
-    for (let i = 0; i < 99; i++) await repeats.once(attempt(`b${i}`), done);
-    expect(await repeats.once(attempt("a"), done)).toBe(first);
-    for (let i = 0; i < 1000; i++) await repeats.once(attempt(`c${i}`), done);
-    expect(await repeats.once(attempt("a"), done)).not.toBe(first);
-    expect(await repeats.once(attempt("a", 2), done)).toBe(other);
+    const repeats = new IdempotentResponses(() => now);
+    const [other, first] = [await repeats.respondOnce(attempt("a", 2), done), await repeats.respondOnce(attempt("a"), done)];
+    for (let i = 0; i < 99; i++) await repeats.respondOnce(attempt(`b${i}`), done);
+    expect(await repeats.respondOnce(attempt("a"), done)).toBe(first);
+    for (let i = 0; i < 1000; i++) await repeats.respondOnce(attempt(`c${i}`), done);
+    expect(await repeats.respondOnce(attempt("a"), done)).not.toBe(first);
+    expect(await repeats.respondOnce(attempt("a", 2), done)).toBe(other);
   });
 
   test("is all that is under way", async () => {
-    const repeats = new Repeats(() => now);
+    const repeats = new IdempotentResponses(() => now);
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof content>>();
-    const first = repeats.once(attempt("a"), () => promise);
-    for (let i = 0; i < 200; i++) await repeats.once(attempt(`b${i}`), done);
+    const first = repeats.respondOnce(attempt("a"), () => promise);
+    for (let i = 0; i < 200; i++) await repeats.respondOnce(attempt(`b${i}`), done);
     now += 20 * 60_000;
-    const second = repeats.once(attempt("a"), done);
+    const second = repeats.respondOnce(attempt("a"), done);
     resolve(content("first"));
     expect(await Promise.all([first, second])).toEqual([content("first"), content("first")]);
   });
 
   test("is no response that is long", async () => {
-    const repeats = new Repeats(() => now);
+    const repeats = new IdempotentResponses(() => now);
     const long = async () => content("x".repeat(64 * 1024 + 1));
-    const first = await repeats.once(attempt("a"), long);
-    expect(await repeats.once(attempt("a"), long)).not.toBe(first);
+    const first = await repeats.respondOnce(attempt("a"), long);
+    expect(await repeats.respondOnce(attempt("a"), long)).not.toBe(first);
   });
 });

@@ -99,7 +99,7 @@ test("a method that is the name of a member of every object is refused as any ot
 test("an operator of one site does not learn of others when it is renamed in the middle of a request", async () => {
   await addSite(server.engine, "games", {}, Date.now());
   const carl = await server.signIn("carl", ["games"]);
-  const { heads } = server.engine;
+  const { readHeads } = server.engine;
   const requests: [string, string, object?][] = [
     ["GET", ""],
     ["GET", "/overview"],
@@ -110,13 +110,13 @@ test("an operator of one site does not learn of others when it is renamed in the
   for (const [method, path, body] of requests) {
     for (let turn = 1; turn <= 6; turn++) {
       let calls = 0;
-      const renaming: typeof heads = async (sites) => {
-        if (++calls === turn) await setSite({ ...server.engine, heads }, "games", { name: "plays" }, Date.now());
-        return heads(sites);
+      const renaming: typeof readHeads = async (sites) => {
+        if (++calls === turn) await setSite({ ...server.engine, readHeads }, "games", { name: "plays" }, Date.now());
+        return readHeads(sites);
       };
       Object.assign(server.engine, { heads: renaming });
       seen.push((await carl.call(method, `/sites/games${path}`, body)).text);
-      Object.assign(server.engine, { heads });
+      Object.assign(server.engine, { heads: readHeads });
       await setSite(server.engine, "plays", { name: "games" }, Date.now()).catch(() => {});
     }
   }

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../src/model/engine.ts";
-import { Refusal } from "../../src/model/errors.ts";
-import { beginSession, removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
+import { ProblemError } from "../../src/model/errors.ts";
+import { signIn, removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";
@@ -65,9 +65,9 @@ describe("signing in", () => {
       await signOutEverywhere(engine, "anna");
       await engine.putCredential(session, now);
     };
-    const begun = await beginSession({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
+    const begun = await signIn({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
     expect(begun).toBe("unauthorized");
-    expect(await engine.credential(digest)).toBeUndefined();
+    expect(await engine.findCredential(digest)).toBeUndefined();
   });
 
   test("a session that cannot be stored leaves the link", async () => {
@@ -75,9 +75,9 @@ describe("signing in", () => {
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
     const failing = async () => {
-      throw new Refusal("unavailable", "the disk is full");
+      throw new ProblemError("unavailable", "the disk is full");
     };
-    const begun = await beginSession({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
+    const begun = await signIn({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
     expect(begun).toBe("unavailable");
     expect((await post("/session", { link })).status).toBe(200);
   });
@@ -89,10 +89,10 @@ describe("signing in", () => {
     const writes: string[] = [];
     const noting = async (digest: string) => {
       writes.push(digest);
-      return engine.takeCredential(digest);
+      return engine.consumeCredential(digest);
     };
     for (const link of [session, "b".repeat(32), ""]) {
-      const begun = await beginSession({ ...engine, takeCredential: noting }, link, time).catch((error) => error.code);
+      const begun = await signIn({ ...engine, consumeCredential: noting }, link, time).catch((error) => error.code);
       expect([begun, writes]).toEqual(["unauthorized", []]);
     }
   });

@@ -164,7 +164,7 @@ describe.each(engines)("the console on $name", (kind) => {
       expect((await ben.call("GET", "/operators")).status).toBe(sites === null ? 200 : 403);
     }
     expect((await ben.call("PATCH", path, { sites: null })).status).toBe(403);
-    const last = (await server.engine.journal(systemSite, 0, 100)).entries.at(-1);
+    const last = (await server.engine.readJournalPage(systemSite, 0, 100)).entries.at(-1);
     expect([last?.actor, last?.resource, last?.operation]).toEqual(["console:anna", "operator", "update"]);
   });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
-import { type Code, refusals } from "../../src/model/errors.ts";
+import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import { setSite } from "../../src/operator/sites.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { pagePaths } from "../support/page-paths.ts";
@@ -43,14 +43,14 @@ describe("a page", () => {
   });
 
   test("about a problem has its title and its status", () => {
-    for (const code of Object.keys(refusals) as Code[]) {
-      const start = `# ${refusals[code]}\n\nStatus **${statusOf(code)}**, type \`/docs/problems/${code}\`.\n`;
+    for (const code of Object.keys(problemTitles) as ErrorCode[]) {
+      const start = `# ${problemTitles[code]}\n\nStatus **${statusOf(code)}**, type \`/docs/problems/${code}\`.\n`;
       expect(problems[code].slice(0, start.length)).toBe(start);
     }
   });
 
   test("about errors lists every problem with its status", () => {
-    for (const code of Object.keys(refusals) as Code[]) {
+    for (const code of Object.keys(problemTitles) as ErrorCode[]) {
       expect(guide.errors).toContain(`| ${statusOf(code)} | [${code}](problems/${code}.md) |`);
     }
   });

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Marked } from "marked";
 import type { Steps } from "../../src/lib/event-loop.ts";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { type OpenapiDocument, operationPairs } from "../../src/reference/openapi/document-reader.ts";
 import { renderMarkdown } from "../../src/reference/pages/markdown.ts";
@@ -13,7 +13,7 @@ import { referencePage } from "../../src/reference/pages/reference.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { resultOf } from "../support/steps.ts";
 
-const document = resultOf(toOpenapi(servedOf(allResources)));
+const document = resultOf(toOpenapi(publicResources(allResources)));
 
 function countOf(steps: Steps<unknown>): number {
   let count = 1;
@@ -28,7 +28,7 @@ test("the reference has a step for each operation", () => {
 });
 
 test("the OpenAPI document has a step for each resource in each format", () => {
-  expect(countOf(toOpenapi(servedOf(allResources)))).toBeGreaterThan(2 * servedOf(allResources).length);
+  expect(countOf(toOpenapi(publicResources(allResources)))).toBeGreaterThan(2 * publicResources(allResources).length);
 });
 
 test("a page has steps for its sections and its blocks", () => {

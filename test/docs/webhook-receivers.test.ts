@@ -202,13 +202,13 @@ for (const [file, usual, command] of programs) {
       const { engine, site } = server;
       const key = await putTestWebhook(engine, site.ID, receiver.url);
       const now = Date.now();
-      await engine.addWebhookSecret(key, secret, now, now);
+      await engine.rotateWebhookSecret(key, secret, now, now);
       for (const id of [1, 2, 3]) {
         await server.call("POST", "/restapi/brands.json", { body: { Name: "Blåbær & 山\u2028" } });
         // Of another server than before.
         const output = id === 1 ? goneOutput : `create brands ${id} Blåbær & 山\u2028\n`;
         expect(await receiver.printed(output.length)).toBe(output);
-        if (id === 2) await engine.addWebhookSecret(key, oldSecret, now + 1, now + 60_000);
+        if (id === 2) await engine.rotateWebhookSecret(key, oldSecret, now + 1, now + 60_000);
       }
       await server.stop();
     });

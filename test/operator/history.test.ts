@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { journal, restoreRecord } from "../../src/operator/history.ts";
+import { readEntries, restoreRecord } from "../../src/operator/history.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -18,7 +18,7 @@ describe.each(engines)("the journal on $name", (kind) => {
     if (count > 0) await engine.commit(Array.from({ length: count }, () => createIntent()));
     const since = async (revision: number) => {
       const revisions: number[] = [];
-      for await (const change of journal(engine, 1, revision)) revisions.push(change.revision);
+      for await (const change of readEntries(engine, 1, revision)) revisions.push(change.revision);
       return revisions;
     };
     const all = Array.from({ length: count }, (_, n) => n + 1);
@@ -33,18 +33,18 @@ describe.each(engines)("the journal on $name", (kind) => {
     const backup = await Array.fromAsync(engine.dump());
     const rename = (Name: string) => createIntent({ operation: "update", id: 1, values: { Name } });
     await engine.commit([rename("second"), rename("third")]);
-    const slow: Engine["journal"] = async (...range) => {
-      const page = await engine.journal(...range);
-      await engine.refill(
+    const slow: Engine["readJournalPage"] = async (...range) => {
+      const page = await engine.readJournalPage(...range);
+      await engine.replaceAllData(
         (async function* () {
           yield* backup;
         })(),
       );
       return page;
     };
-    const thrown = await restoreRecord({ ...engine, journal: slow }, 1, brand, 1, undefined, 1).catch((error) => error);
+    const thrown = await restoreRecord({ ...engine, readJournalPage: slow }, 1, brand, 1, undefined, 1).catch((error) => error);
     expect(thrown).toMatchObject({ code: "conflict" });
-    const { rows } = await loadSite(engine, 1);
+    const { rows } = await readAllRows(engine, 1);
     expect(JSON.parse(rows[0]?.body as string).Name).toBe("from the backup");
     await engine.close();
   });

@@ -6,7 +6,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engines, useTwoEngines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
@@ -40,7 +40,7 @@ for (const kind of engines) {
       engine.commit([createIntent({ site, ...intent })]);
     const add = (Name: string, more: object = {}) => write({ values: { Name, ...more } });
     const stored = async () =>
-      (await loadSite(both[0], site)).rows
+      (await readAllRows(both[0], site)).rows
         .flatMap(({ body }) => (body === null ? [] : [JSON.parse(body)]))
         .map(({ Name, Address }) => `${Name} ${Address?.Town ?? ""}`.trim())
         .sort();
@@ -83,7 +83,7 @@ for (const kind of engines) {
       await add("Old");
       expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
       expect(await stored()).toEqual(expected);
-      expect(await both[0].check()).toEqual([]);
+      expect(await both[0].findInconsistencies()).toEqual([]);
     });
 
     test.each([false, true])("refuses a row that matches two records by now (all or none: %p)", async (atomic) => {
@@ -112,7 +112,7 @@ for (const kind of engines) {
       const change = async () => {
         await add("New");
         await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
-        await both[1].prune(site, 2, 100);
+        await both[1].pruneJournal(site, 2, 100);
       };
       expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
       expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
@@ -143,9 +143,9 @@ for (const kind of engines) {
           await toggle();
           return both[0].commit(intents);
         },
-        commitTogether: async (batches, onOutcomes) => {
+        commitAtomically: async (batches, onOutcomes) => {
           await toggle();
-          return both[0].commitTogether(batches, onOutcomes);
+          return both[0].commitAtomically(batches, onOutcomes);
         },
       };
       const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
@@ -194,7 +194,7 @@ for (const kind of engines) {
       stop.abort();
       await Promise.all(clients.map(({ ended }) => ended));
       await requireHonest(both[0], site);
-      expect(await both[0].check()).toEqual([]);
+      expect(await both[0].findInconsistencies()).toEqual([]);
     });
   });
 }
@@ -208,7 +208,7 @@ function useRecords(engine: Engine, site: number, names: readonly string[], seed
     return Math.floor((random / 2_147_483_648) * below);
   };
   const change = async (round: number) => {
-    const { head, rows } = await loadSite(engine, site);
+    const { head, rows } = await readAllRows(engine, site);
     const name = names[next(names.length)] as string;
     const row = rows.find(({ body }) => body !== null && JSON.parse(body).Name === name);
     const ifFound = { keys: ["Name"], value: name, revision: head.revision };
@@ -233,7 +233,7 @@ function useRecords(engine: Engine, site: number, names: readonly string[], seed
 async function requireHonest(engine: Engine, site: number): Promise<void> {
   const names = new Map<string, number>();
   for (let from: number | undefined = 0; from !== undefined; ) {
-    const { entries }: Awaited<ReturnType<Engine["journal"]>> = await engine.journal(site, from, 1000);
+    const { entries }: Awaited<ReturnType<Engine["readJournalPage"]>> = await engine.readJournalPage(site, from, 1000);
     for (const { revision, actor, operation, id, body, before } of entries) {
       const after = JSON.parse(body);
       const earlier = before === null ? undefined : JSON.parse(before);

@@ -9,7 +9,7 @@ import { type ImportOptions, importRecords } from "../../src/operator/import/imp
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
 /** Rows are stored 500 at a time, unless all of them are to be stored or none. */
@@ -31,7 +31,7 @@ describe.each(engines)("an import on $name", (kind) => {
     return importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1, ...options });
   }
   const stored = async (site: number) =>
-    (await loadSite(engine, site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
+    (await readAllRows(engine, site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
 
   const faults: [string, string][] = [
     ["a row that is not acceptable", "2000,"],
@@ -40,15 +40,15 @@ describe.each(engines)("an import on $name", (kind) => {
   test.each(faults)("of all rows or none stores none when there is %s after many good ones", async (_, bad) => {
     const site = ++sites;
     await load(site, ["ID,Name", "7,Deleted"]);
-    const intent = { site, resource: "brand", operation: "delete", id: 7, text: "{}", actor: "test", at: 1 } as const;
+    const intent = { site, resource: "brand", operation: "delete", id: 7, valuesJson: "{}", actor: "test", at: 1 } as const;
     await engine.commit([intent]);
     const lines = ["ID,Name", ...times(batch + 100, (n) => `${n + 100},Brand`), bad, "3000,Last"];
     const begun: number[] = [];
-    const summary = await load(site, lines, { atomic: true, onStore: (revision) => void begun.push(revision) });
+    const summary = await load(site, lines, { atomic: true, onBeforeCommit: (revision) => void begun.push(revision) });
     expect(summary).toMatchObject({ created: 0, updated: 0, unchanged: 0, rejected: 1 });
     expect(begun).toEqual([]);
     expect((await stored(site)).filter((line) => line.endsWith("Brand"))).toEqual([]);
-    expect((await engine.heads([site]))[0]?.revision).toBe(2);
+    expect((await engine.readHeads([site]))[0]?.revision).toBe(2);
   });
 
   test("into a site that was removed meanwhile stores nothing, and says why", async () => {
@@ -80,7 +80,7 @@ describe.each(engines)("an import on $name", (kind) => {
       atomic,
     });
     expect([created, faults[0]?.detail]).toEqual([0, "the site was restored or removed during the import"]);
-    expect(await engine.heads([ID])).toMatchObject([{ revision: 0, epoch: "" }]);
+    expect(await engine.readHeads([ID])).toMatchObject([{ revision: 0, epoch: "" }]);
     rmSync(folder, { recursive: true });
   });
 
@@ -95,7 +95,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const bytes = (async function* () {
       yield Buffer.from(`ID,Name\n${times(batch, (n) => `${n + 1},First\n`).join("")}`);
       await Bun.sleep(1);
-      await engine.refill(
+      await engine.replaceAllData(
         (async function* () {
           yield* backup;
         })(),
@@ -125,8 +125,8 @@ describe.each(engines)("an import on $name", (kind) => {
         sizes.push(intents.length);
         return engine.commit(intents);
       },
-      commitTogether: (batches, onOutcomes) =>
-        engine.commitTogether(batches, (outcomes) => {
+      commitAtomically: (batches, onOutcomes) =>
+        engine.commitAtomically(batches, (outcomes) => {
           sizes.push(outcomes.length);
           return onOutcomes(outcomes);
         }),

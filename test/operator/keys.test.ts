@@ -6,7 +6,7 @@ import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { changeSystem, readSystem, toCreate } from "../../src/system/system-changes.ts";
+import { commitSystemChanges, readSystemRecords, toCreateIntent } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engines.ts";
 
 const now = Date.parse("2026-01-01T00:00:00.000Z");
@@ -33,17 +33,17 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   const find = async (prefix: string) =>
-    (await readSystem(engine)).records<KeyRecord>(keyResource).find(({ Prefix }) => Prefix === prefix);
+    (await readSystemRecords(engine)).records<KeyRecord>(keyResource).find(({ Prefix }) => Prefix === prefix);
 
   test("are not made for a site that has just been removed", async () => {
     const gone = await addSite(engine, "gone", {}, now);
     await removeSite(engine, "gone", now);
-    const before = (await readSystem(engine)).records(keyResource).length;
+    const before = (await readSystemRecords(engine)).records(keyResource).length;
     expect(await thrown(createKey(engine, gone, {}, now))).toMatchObject({
       code: "not-found",
       message: "the site `gone` was removed",
     });
-    expect((await readSystem(engine)).records(keyResource)).toHaveLength(before);
+    expect((await readSystemRecords(engine)).records(keyResource)).toHaveLength(before);
   });
 
   test("are listed for their own site, with the time of their last use", async () => {
@@ -51,7 +51,7 @@ describe.each(engines)("keys on $name", (kind) => {
     await createKey(engine, site, {}, now);
     const { record } = await createKey(engine, other, {}, now);
     const unused = await createKey(engine, other, {}, now);
-    await engine.noteKeyUse(new Map([[record.ID, now + 5]]));
+    await engine.saveKeyUses(new Map([[record.ID, now + 5]]));
     expect((await listKeys(engine, other)).map(({ ID, lastUsed }) => [ID, lastUsed])).toEqual([
       [record.ID, new Date(now + 5)],
       [unused.record.ID, undefined],
@@ -135,10 +135,10 @@ describe.each(engines)("keys on $name", (kind) => {
   test("that begin alike are distinguished, or neither is changed", async () => {
     const { record } = await createKey(engine, site, {}, now);
     const { ID: _, ...values } = record;
-    const like = (Prefix: string) => toCreate(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);
+    const like = (Prefix: string) => toCreateIntent(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);
     const beginning = record.Prefix.slice(0, 8);
     const twin = `${record.Prefix.slice(0, 11)}${record.Prefix.endsWith("x") ? "y" : "x"}`;
-    await changeSystem(engine, () => [like(twin)]);
+    await commitSystemChanges(engine, () => [like(twin)]);
     for (const change of [revokeKey, (e: Engine, text: string, at: number) => rotateKey(e, text, 0, at)]) {
       expect(await thrown(change(engine, beginning, now))).toMatchObject({
         code: "conflict",

@@ -8,7 +8,7 @@ import { readRows } from "../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { checkRows } from "../../src/store/database/consistency-check.ts";
+import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
 import { FoundRecords } from "../../src/store/writes/found-records.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -43,9 +43,9 @@ for (const kind of engines) {
     beforeAll(async () => {
       const batches = function* () {
         for (let from = 0; from < count; from += 500)
-          yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), run: "all" }));
+          yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), runId: "all" }));
       };
-      await engine.commitTogether(batches(), () => {});
+      await engine.commitAtomically(batches(), () => {});
     });
 
     test.each(["csv", "json"] as const)("an export as %s holds some records at a time", async (format) => {
@@ -94,9 +94,9 @@ for (const kind of engines) {
       let most = 0;
       const watched: Engine = {
         ...engine,
-        journal: async (...args) => {
+        readJournalPage: async (...args) => {
           if (args[1] % 5000 === 0) most = Math.max(most, await heldBytes());
-          return engine.journal(...args);
+          return engine.readJournalPage(...args);
         },
       };
       const summary = await undo(watched, site, { since: 0, run: "all" }, { at: 1, dryRun: true });
@@ -138,6 +138,6 @@ test("a check of stored rows, also of a file of `export-site`, holds none of the
     Bun.gc(true);
     after = heapStats().heapSize + heapStats().extraMemorySize;
   };
-  expect(checkRows(rows())).toEqual([]);
+  expect(findRowInconsistencies(rows())).toEqual([]);
   expect(after - before).toBeLessThan(allowed);
 });

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { toCsvRow } from "../../src/formats/csv.ts";
 import { xml } from "../../src/formats/xml.ts";
 import { type CsvOptions, type FileFormat, readRows } from "../../src/operator/import/file-rows.ts";
-import { openRejects } from "../../src/operator/import/rejected-rows.ts";
+import { openRejectedRowsFile } from "../../src/operator/import/rejected-rows.ts";
 import { brand } from "../../src/resources/brand.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-rejects-"));
@@ -30,7 +30,7 @@ async function reject(
   detail = 'is "refused", here',
 ) {
   const rows = await read(content, options, format);
-  const rejects = openRejects(file);
+  const rejects = openRejectedRowsFile(file);
   for (const row of rows) await rejects.add(row, [{ field: "Name", detail }]);
   await rejects.close();
   return rows;

@@ -122,7 +122,7 @@ describe.each(engines)("$name", (kind) => {
       ["valid", "50"],
     ]);
     expect(found.some(({ Label }) => Label === "later")).toBe(false);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     // Its history is another one now, and nothing is lost when it is restored again.
     const again = await restoreIt();
     expect(again.stays).toEqual(stays);
@@ -162,7 +162,7 @@ describe.each(engines)("$name", (kind) => {
     expect(await operators()).toEqual(after);
     await restoreIt();
     expect(await operators()).toEqual(after);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("webhooks that were removed or paused stay so, their new secrets are valid, and suspended sites stay suspended", async () => {
@@ -188,7 +188,7 @@ describe.each(engines)("$name", (kind) => {
     expect(await engine.webhookSecrets({ site: 1, webhook: gone })).toEqual([]);
     expect((await engine.webhookStates()).map(({ webhook }) => webhook)).toEqual([paused, rotated]);
     expect((await findSite(engine, "toys")).Suspended).not.toBe("");
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     expect((await restoreIt()).stays).toHaveLength(4);
   });
 
@@ -225,8 +225,8 @@ describe.each(engines)("$name", (kind) => {
     const other = await open();
     const late: Engine = {
       ...engine,
-      refill: (rows, save, amend) =>
-        engine.refill(
+      replaceAllData: (rows, save, amend) =>
+        engine.replaceAllData(
           (async function* () {
             yield* rows;
             await revokeKey(other, key, next());
@@ -260,7 +260,7 @@ describe.each(engines)("$name", (kind) => {
       ],
       [["http://localhost/kept", "active"]],
     ]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("a target that knows nothing of the backup says so; one whose journal was pruned keeps what it has", async () => {

@@ -11,7 +11,7 @@ import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
+import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -35,7 +35,7 @@ async function makeShop(engine: Engine): Promise<void> {
   await createKey(engine, site, { scope: "read", expiresAt: now + minute }, now);
   const lost = await createKey(engine, site, { label: "lost" }, now);
   await revokeKey(engine, lost.record.Prefix, now);
-  await engine.noteKeyUse(new Map([[record.ID, now + 5]]));
+  await engine.saveKeyUses(new Map([[record.ID, now + 5]]));
   const at = (time: number) => ({ site: site.ID, at: now + time });
   await engine.commit([
     createIntent({ ...at(1), idempotency: { keyId: record.ID, name: "first", digest: "d" } }),
@@ -47,7 +47,7 @@ async function makeShop(engine: Engine): Promise<void> {
     createIntent({ ...at(5), operation: "delete", resource: "location", id: 1, values: {} }),
   ]);
   await engine.commit([
-    createIntent({ ...at(6), actor: "sfk_AbCd1234", run: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
+    createIntent({ ...at(6), actor: "sfk_AbCd1234", runId: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
   ]);
 }
 
@@ -66,7 +66,7 @@ async function contentOf(engine: Engine, name: string) {
 const historyOf = async (engine: Engine, name: string) =>
   (await contentOf(engine, name)).rows.filter(([table]) => table === "records" || table === "journal");
 
-const epochOf = async (engine: Engine, site: number) => (await engine.heads([site]))[0]?.epoch;
+const epochOf = async (engine: Engine, site: number) => (await engine.readHeads([site]))[0]?.epoch;
 
 const importFile = (engine: Engine, file: string, options: Partial<Parameters<typeof importSite>[2]> = {}) =>
   importSite(engine, file, { now: () => now, ...options });
@@ -107,7 +107,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(site).toMatchObject({ ID: 2, Name: "shop", Default: "yes", Importing: "" });
     expect(await contentOf(engine, "shop")).toEqual(await contentOf(shop, "shop"));
     expect(await epochOf(engine, 2)).not.toBe(await epochOf(shop, 1));
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
@@ -139,7 +139,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(again.takenKeys).toEqual((await listKeys(shop)).map(({ Prefix }) => Prefix));
     const without = await importFile(engine, file, { name: "without", withoutKeys: true });
     expect(without).toMatchObject({ keys: 0, takenKeys: [] });
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
@@ -164,7 +164,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await Promise.all(names.map((name) => importFile(engine, file, { name })));
     expect((await listSites(engine)).map(({ Name }) => Name).sort()).toEqual([...names, "shop"]);
     for (const name of names) expect(await historyOf(engine, name)).toEqual(await historyOf(shop, "shop"));
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
@@ -174,8 +174,8 @@ describe.each(engines)("a site on $name", (kind) => {
     const { promise: begun, resolve } = Promise.withResolvers<void>();
     const killed: Engine = {
       ...engine,
-      async fillSite(site, rows) {
-        await engine.fillSite(site, withoutEnd(rows));
+      async importSiteRows(site, rows) {
+        await engine.importSiteRows(site, withoutEnd(rows));
         resolve();
         await never;
       },
@@ -196,7 +196,7 @@ describe.each(engines)("a site on $name", (kind) => {
       ["stays", ""],
       ["shop", ""],
     ]);
-    expect(await engine.check()).toEqual([expect.stringMatching(/site 2: an `import-site` is under way or was inter/)]);
+    expect(await engine.findInconsistencies()).toEqual([expect.stringMatching(/site 2: an `import-site` is under way or was inter/)]);
     for (const refused of [
       () => findSite(engine, "shop"),
       () => setSite(engine, "shop", {}, now),
@@ -205,11 +205,11 @@ describe.each(engines)("a site on $name", (kind) => {
       expect(await refused().catch(({ message }) => message)).toMatch(
         /the site `shop` is imported until 2026-01-31T12:01/,
       );
-    expect(await finishRemovals(engine, now + minute - 1)).toEqual([]);
-    expect(await finishRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect(await completeRemovals(engine, now + minute - 1)).toEqual([]);
+    expect(await completeRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["stays"]);
     expect(await listKeys(engine)).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     expect((await importFile(engine, file)).site.ID).toBe(3);
     await engine.close();
   });
@@ -218,7 +218,7 @@ describe.each(engines)("a site on $name", (kind) => {
   function whileImporting(engine: Engine, happen: () => Promise<unknown>): Engine {
     return {
       ...engine,
-      async fillSite(site, rows) {
+      async importSiteRows(site, rows) {
         let isFirst = true;
         const watched = async function* () {
           for await (const row of rows) {
@@ -227,7 +227,7 @@ describe.each(engines)("a site on $name", (kind) => {
             yield row;
           }
         };
-        await engine.fillSite(site, watched());
+        await engine.importSiteRows(site, watched());
       },
     };
   }
@@ -237,7 +237,7 @@ describe.each(engines)("a site on $name", (kind) => {
     const removing = whileImporting(engine, () => removeSite(engine, "shop", now));
     expect(await importFile(removing, file).catch(({ code }) => code)).toBe("conflict");
     expect(await listSites(engine)).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
@@ -251,11 +251,11 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await importFile(meeting, file).catch(({ code }) => code)).toBe("conflict");
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["restored"]);
     expect(await listKeys(engine)).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await restore(engine, kept, join(folder, `${kind.name}.kept-too`), now);
-    expect(await finishRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect(await completeRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["restored"]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
@@ -349,9 +349,9 @@ describe.each(engines)("a site on $name", (kind) => {
     writeFileSync(pruned, gzipSync(toText(rows)));
     const { site, changes } = await importFile(engine, pruned);
     expect(changes).toBe(4);
-    expect(await engine.since(site.ID, 1)).toBeUndefined();
-    expect((await engine.since(site.ID, 2))?.map(({ revision }) => revision)).toEqual([3, 4, 5, 6]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.readChangesSince(site.ID, 1)).toBeUndefined();
+    expect((await engine.readChangesSince(site.ID, 2))?.map(({ revision }) => revision)).toEqual([3, 4, 5, 6]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     edit(rows, "sites", { floor: 1 });
     writeFileSync(pruned, gzipSync(toText(rows)));
     expect((await importFile(engine, pruned, { name: "gap" }).catch((error) => error)).message).toMatch(
@@ -378,7 +378,7 @@ describe.each(engines)("a site on $name", (kind) => {
     writeFileSync(bad, gzipSync(toText(rowsIn(file)).replace('"Nut', '"Not')));
     expect((await importFile(engine, bad).catch((thrown) => thrown)).code).toBe("bad-request");
     expect(await listSites(engine)).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     writeFileSync(bad, gzipSync(toText(rowsIn(file))));
     expect((await importFile(engine, bad)).records).toBe(3);
     await engine.close();
@@ -400,7 +400,7 @@ describe("between engines", () => {
     await exportSite(source, "shop", file, now);
     await importFile(target, file);
     expect(await contentOf(target, "shop")).toEqual(await contentOf(source, "shop"));
-    expect(await target.check()).toEqual([]);
+    expect(await target.findInconsistencies()).toEqual([]);
     await Promise.all([source.close(), target.close()]);
   });
 });

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { Refusal } from "../../src/model/errors.ts";
+import { ProblemError } from "../../src/model/errors.ts";
 import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { listOperators } from "../../src/operator/operators.ts";
-import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
+import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, findSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
 /** Reads sites as older programs stored them: without the number of their records. */
 function withoutCounts(engine: Engine): Engine["readSite"] {
-  return (site, use, minHead) => engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), minHead);
+  return (site, use, requiredHead) => engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), requiredHead);
 }
 
 describe.each(engines)("sites on $name", (kind) => {
@@ -44,9 +44,9 @@ describe.each(engines)("sites on $name", (kind) => {
       const [listed] = await listSites(engine);
       expect(listed?.Name).toBe("b");
       expect((await findSite(engine, "b")).Name).toBe("b");
-      const before = await other.heads([0]);
-      await other.renew();
-      expect(await engine.heads([0])).not.toEqual(before);
+      const before = await other.readHeads([0]);
+      await other.renewEpochs();
+      expect(await engine.readHeads([0])).not.toEqual(before);
       expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["b"]);
       await addSite(engine, "c", {}, 1);
       expect((await listSites(other)).map(({ Name }) => Name)).toEqual(["b", "c"]);
@@ -162,21 +162,21 @@ describe.each(engines)("sites on $name", (kind) => {
       { table: "sites", row: expect.objectContaining({ id: gone.ID, epoch: "" }) },
     ]);
     expect(await rowsOf(kept.ID)).toEqual(before);
-    expect((await loadSite(engine, 0)).rows.filter(({ body }) => body?.includes("the site that goes"))).toEqual([]);
-    expect((await loadSite(engine, gone.ID)).rows).toEqual([]);
+    expect((await readAllRows(engine, 0)).rows.filter(({ body }) => body?.includes("the site that goes"))).toEqual([]);
+    expect((await readAllRows(engine, gone.ID)).rows).toEqual([]);
     expect((await add("next")).ID).toBe(gone.ID + 1);
   });
 
   test("whose removal cannot be finished now, as on a full disk, are reported, and removed later", async () => {
     const { ID } = await add("gone");
     await engine.commit([createIntent({ site: ID })]);
-    const full: Engine = { ...engine, dropSite: () => Promise.reject(new Refusal("unavailable", "the disk is full")) };
+    const full: Engine = { ...engine, dropSite: () => Promise.reject(new ProblemError("unavailable", "the disk is full")) };
     expect(await removeSite(full, "gone", 1).catch(({ code }) => code)).toBe("unavailable");
-    expect(await finishRemovals(full, 1)).toEqual([
+    expect(await completeRemovals(full, 1)).toEqual([
       `the interrupted removal of site ${ID} could not be finished: the disk is full`,
     ]);
-    expect(await finishRemovals(engine, 1)).toEqual([`finished the interrupted removal of site ${ID}`]);
-    expect(await finishRemovals(engine, 1)).toEqual([]);
+    expect(await completeRemovals(engine, 1)).toEqual([`finished the interrupted removal of site ${ID}`]);
+    expect(await completeRemovals(engine, 1)).toEqual([]);
   });
 
   async function rowsOf(site: number): Promise<DumpedRow[]> {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type UndoOptions, undo } from "../../src/operator/undo.ts";
-import { loadSite } from "../../src/store/database/site-state.ts";
-import { actingAs } from "../../src/system/system-changes.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
+import { withActor } from "../../src/system/system-changes.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
@@ -14,17 +14,17 @@ describe.each(engines)("undo on $name", (kind) => {
     engine = opened;
   });
 
-  const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, run });
+  const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, runId: run });
   const update = (id: number, Name: string, run?: string) =>
-    createIntent({ site, operation: "update", id, values: { Name }, run });
-  const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, run });
+    createIntent({ site, operation: "update", id, values: { Name }, runId: run });
+  const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, runId: run });
   /** The names of the site's records, by ID. */
   const stored = async () =>
     Object.fromEntries(
-      (await loadSite(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
+      (await readAllRows(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
     );
   const takeBack = (range: Parameters<typeof undo>[2], options: Partial<UndoOptions> = {}) =>
-    undo(actingAs(engine, "operator:test", "undo"), site, range, { at: 1, ...options });
+    undo(withActor(engine, "operator:test", "undo"), site, range, { at: 1, ...options });
 
   test("deletes what was created, and puts back what was updated or deleted", async () => {
     site++;
@@ -41,7 +41,7 @@ describe.each(engines)("undo on $name", (kind) => {
       revisions: { first: 8, last: 10 },
     });
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("can itself be taken back, and again", async () => {
@@ -102,7 +102,7 @@ describe.each(engines)("undo on $name", (kind) => {
     await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
     await takeBack({ since: 1, run: "r" });
     expect(await takeBack({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, left: [], revisions: undefined });
-    expect((await engine.heads([site]))[0]?.revision).toBe(5);
+    expect((await engine.readHeads([site]))[0]?.revision).toBe(5);
   });
 
   test("as a trial changes nothing and reports the same", async () => {
@@ -115,15 +115,15 @@ describe.each(engines)("undo on $name", (kind) => {
   test("keeps members that this version of the program does not declare", async () => {
     site++;
     const text = '{"Name":"A","Colour":"red"}';
-    await engine.commit([{ ...create("A"), text }, update(1, "bad")]);
+    await engine.commit([{ ...create("A"), valuesJson: text }, update(1, "bad")]);
     await takeBack({ since: 1 });
-    expect((await loadSite(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
+    expect((await readAllRows(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
   });
 
   test("works with the entries of an older program, which lack the record before", async () => {
     site++;
     await engine.commit([create("A"), update(1, "B"), remove(1), create("C"), update(2, "D")]);
-    await engine.commit([{ ...remove(1), operation: "restore", text: '{"ID":1,"Name":"back"}' }]);
+    await engine.commit([{ ...remove(1), operation: "restore", valuesJson: '{"ID":1,"Name":"back"}' }]);
     await kind.select(url, `update journal set before = null where site_id = ${site}`);
     await kind.select(url, `update journal set operation = 'restore' where site_id = ${site} and revision = 6`);
     expect(await takeBack({ since: 5 })).toMatchObject({ deleted: 1, restored: 0 });
@@ -135,9 +135,9 @@ describe.each(engines)("undo on $name", (kind) => {
   /** The engine, on which something happens just before each transaction. */
   const disturb = (before: () => Promise<unknown>): Engine => ({
     ...engine,
-    commitTogether: async (...work) => {
+    commitAtomically: async (...work) => {
       await before();
-      return engine.commitTogether(...work);
+      return engine.commitAtomically(...work);
     },
   });
 
@@ -159,7 +159,7 @@ describe.each(engines)("undo on $name", (kind) => {
       revisions: { first: 9, last: 9 },
     });
     expect(await stored()).toEqual({ 1: "good", 2: "B", 3: "C" });
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("takes records back that change while it runs, if forced", async () => {
@@ -205,21 +205,21 @@ describe.each(engines)("undo on $name", (kind) => {
     const batches = Array.from({ length: 101 }, (_, n) =>
       Array.from({ length: n < 100 ? 500 : 1 }, () => create("bad", "r")),
     );
-    await engine.commitTogether(batches, () => {});
+    await engine.commitAtomically(batches, () => {});
     const stop = new AbortController();
     const sizes: number[] = [];
     const counting: Engine = {
       ...engine,
-      commitTogether: async (parts, onOutcomes) => {
+      commitAtomically: async (parts, onOutcomes) => {
         sizes.push(0);
         if (sizes.length === 2) stop.abort();
-        await engine.commitTogether(parts, (outcomes) => {
+        await engine.commitAtomically(parts, (outcomes) => {
           sizes[sizes.length - 1] = (sizes.at(-1) ?? 0) + outcomes.length;
           return onOutcomes(outcomes);
         });
       },
     };
-    const acting = actingAs(counting, "operator:test", "undo");
+    const acting = withActor(counting, "operator:test", "undo");
     const stopped = await undo(acting, site, { since: 0, run: "r" }, { at: 1, signal: stop.signal });
     expect(stopped).toMatchObject({ deleted: 10_000, records: 50_001, interrupted: true });
     expect(sizes).toEqual([5000, 5000]);

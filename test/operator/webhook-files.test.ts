@@ -75,7 +75,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       const target = await open(other);
       await restore(target, file("backup"), file("none"), now);
       expect(await webhooksOf(target)).toEqual(before.map((one) => ({ ...one, status: "paused", reason: away })));
-      expect(await target.check()).toEqual([]);
+      expect(await target.findInconsistencies()).toEqual([]);
       await resumeWebhook(target, 1, policy, now);
       expect(await webhooksOf(target)).toEqual(before);
     }
@@ -105,7 +105,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       expect(found).toMatchObject({ status: "paused", cursor: before?.cursor, secrets: before?.secrets });
       const [state] = (await listWebhooks(target, await findSite(target, "copy"))).map((webhook) => webhook.state);
       expect(state).toMatchObject({ home: "", holder: null, first: 0, last: 0 });
-      expect(await target.check()).toEqual([]);
+      expect(await target.findInconsistencies()).toEqual([]);
       expect((await resumeWebhook(target, found?.ID as number, policy, now)).status).toBe("active");
     }
     expect((await webhooksOf(engine))[0]).toEqual(before as never);
@@ -168,7 +168,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(["bad-request", "invalid-record"]).toContain(refusal.code);
     expect(refusal.message).not.toContain("\u001b");
     expect([await listSites(target), await listWebhooks(target), await target.webhookStates()]).toEqual([[], [], []]);
-    expect(await target.check()).toEqual([]);
+    expect(await target.findInconsistencies()).toEqual([]);
   });
 
   test("one that was removed while its site was exported arrives incomplete", async () => {
@@ -181,14 +181,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const target = await open();
     await importSite(target, file("removed"), { now: () => now });
     expect(await listWebhooks(target)).toMatchObject([{ status: "incomplete" }]);
-    expect(await target.check()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
+    expect(await target.findInconsistencies()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
   });
 
   test("a forged state takes neither a home nor a lease, and rows of other webhooks are skipped", async () => {
     const engine = await makeShop();
     await exportSite(engine, "shop", file("forged"), now);
     const target = await open();
-    const identity = await target.databaseIdentity();
+    const identity = await target.readDatabaseId();
     forge(file("forged"), (rows) => {
       change(rows, "webhook_state", { home: identity, holder: "me", lease_until: now * 2, next_at: now * 2 });
       const state = rowOf(rows, "webhook_state");

@@ -5,9 +5,9 @@ import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { startNewHistories } from "../../src/operator/history.ts";
-import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
+import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, findSite, type SiteRecord, setSite, summarizeSite } from "../../src/operator/sites.ts";
-import type { WebhookPoint } from "../../src/operator/webhook-list.ts";
+import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
 import { findWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import {
   addWebhook,
@@ -18,7 +18,7 @@ import {
   rotateWebhook,
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { cursorAt, readFeed } from "../../src/store/changes/feed.ts";
+import { readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { dropSiteAsEarlier } from "../earlier-version/statements.ts";
@@ -56,26 +56,26 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await kind.close();
   });
 
-  const add = (since: WebhookPoint = "now", to = url) =>
+  const add = (since: DeliveryStart = "now", to = url) =>
     addWebhook(engine, site, { url: to, resources: [], since }, policy, now);
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
   const cursorOf = async (revision: number) =>
-    cursorAt(engine, site.ID, { revision, epoch: (await engine.heads([site.ID]))[0]?.epoch ?? "" });
+    readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
   const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
 
   test("a webhook of a new site belongs to one history, also if an older program added it", async () => {
-    const [head] = await engine.heads([site.ID]);
+    const [head] = await engine.readHeads([site.ID]);
     expect(head).toMatchObject({ revision: 0, epoch: expect.stringMatching(/./) });
     const { webhook } = await add();
     expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
     const key = webhookKeyOf(webhook);
-    await engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
+    await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
     await startNewHistories(engine);
-    const [renewed] = await engine.heads([site.ID]);
+    const [renewed] = await engine.readHeads([site.ID]);
     expect(renewed?.epoch).not.toBe(head?.epoch);
     expect([head?.epoch, renewed?.epoch, ""]).not.toContain((await stateOf(1))?.epoch);
     await change(now);
-    expect((await engine.heads([site.ID]))[0]).toMatchObject({ revision: 1, epoch: renewed?.epoch as string });
+    expect((await engine.readHeads([site.ID]))[0]).toMatchObject({ revision: 1, epoch: renewed?.epoch as string });
   });
 
   test("a webhook begins with the next change, has its own secret, and belongs to this database", async () => {
@@ -92,23 +92,23 @@ describe.each(engines)("webhooks on $name", (kind) => {
       detail: "",
       lag: 0,
     });
-    expect(webhook.state).toMatchObject({ home: await engine.databaseIdentity(), rewinds: 0, first: 0, holder: null });
+    expect(webhook.state).toMatchObject({ home: await engine.readDatabaseId(), rewinds: 0, first: 0, holder: null });
     expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
     await change(now);
     expect((await findWebhook(engine, 1)).lag).toBe(1);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
   });
 
   test("a webhook begins where it is told to", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
-    const page = await readFeed(engine, 1, {
+    const page = await readFeedPage(engine, 1, {
       since: undefined,
       limit: 2,
       resources: new Set(["brand"]),
       isCollapsed: false,
     });
-    const cases: [WebhookPoint, number][] = [
+    const cases: [DeliveryStart, number][] = [
       ["now", 3],
       [{ cursor: "0.0" }, 0],
       [{ cursor: page.next }, 2],
@@ -121,7 +121,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       expect([point, (await add(point)).webhook.lag]).toEqual([point, 3 - revision]);
     expect(await codeOf(add({ cursor: "0123456789ab.2" }))).toBe("gone");
     expect(await codeOf(add({ cursor: page.next.replace(".2", ".3") }))).toBe("gone");
-    await engine.prune(1, 2, 10);
+    await engine.pruneJournal(1, 2, 10);
     expect(await codeOf(add({ cursor: "0.0" }))).toBe("gone");
     expect(await codeOf(add({ at: now + 5 }))).toBe("gone");
     expect((await add({ at: now + 9 })).webhook.lag).toBe(1);
@@ -177,13 +177,13 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("pausing keeps the reason of before; resuming forgets failures and delivers at once", async () => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
-    await engine.updateWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
+    await engine.compareAndSetWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
     expect(await findWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
     const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
     expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
-    const [before] = await engine.heads([systemSite]);
+    const [before] = await engine.readHeads([systemSite]);
     expect(await pauseWebhook(engine, 1, now + 2)).toMatchObject(paused);
-    expect((await engine.heads([systemSite]))[0]).toEqual(before as never);
+    expect((await engine.readHeads([systemSite]))[0]).toEqual(before as never);
     expect(await resumeWebhook(engine, 1, policy, now)).toMatchObject({ Paused: "", Reason: "", status: "active" });
     expect(await stateOf(1)).toMatchObject({ failures: 0, failingSince: null, nextAt: 0 });
     await setSite(engine, "shop", { isSuspended: true }, now);
@@ -201,13 +201,13 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const { webhook } = await add();
     const key = webhookKeyOf(webhook);
     const cursor = webhook.state?.cursor as string;
-    await engine.claimWebhook(key, "runner", 60_000);
+    await engine.acquireWebhookLease(key, "runner", 60_000);
     const values = { first: 1, last: 3, isGone: 1, failures: 2, failingSince: 1, nextAt: now * 2 } as const;
-    await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, values);
+    await engine.compareAndSetWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, values);
     expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({ lag: 2, status: "active" });
     const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };
     expect(await stateOf(1)).toMatchObject({ rewinds: 1, ...none, holder: "runner" });
-    expect(await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, { cursor: "x" })).toBe(
+    expect(await engine.compareAndSetWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, { cursor: "x" })).toBe(
       false,
     );
     await Promise.all([0, 1, 2].map(() => rewindWebhook(engine, 1, { cursor: "0.0" })));
@@ -221,13 +221,13 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const key = webhookKeyOf(webhook);
     const cursors = await Promise.all([1, 2, 3].map((revision) => cursorOf(revision)));
     const delivered = { cursor: cursors[1] as string, since: cursors[0] as string };
-    await engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, delivered);
-    const sinceAfter = async (point: WebhookPoint) => (await rewindWebhook(engine, 1, point)).state?.since;
+    await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, delivered);
+    const sinceAfter = async (point: DeliveryStart) => (await rewindWebhook(engine, 1, point)).state?.since;
     expect(await sinceAfter({ cursor: "0.0" })).toBe(delivered.since);
     // What it left out it leaves out still.
     expect(await sinceAfter("now")).toBe(cursors[2]);
     expect(await sinceAfter({ cursor: cursors[1] as string })).toBe(cursors[2]);
-    await engine.renew();
+    await engine.renewEpochs();
     expect(await sinceAfter({ cursor: "0.0" })).toBe("0.0");
   });
 
@@ -257,14 +257,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
       expect(await codeOf(work())).toBe("not-found");
     expect(await engine.webhookStates()).toEqual([]);
     expect((await add()).webhook.ID).toBe(2);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("one whose secret cannot be stored is not added, and nothing is left", async () => {
     const full = { ...engine, putWebhook: () => Promise.reject(new Error("the disk is full")) };
     await expect(addWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
     expect(await listWebhooks(engine)).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("one whose creation was interrupted is shown, can do nothing but be removed, and `check` finds it", async () => {
@@ -275,10 +275,10 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");
     expect(await codeOf(rewindWebhook(engine, 1, "now"))).toBe("conflict");
     expect(await codeOf(rotateWebhook(engine, 1, now))).toBe("conflict");
-    expect(await engine.check()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
+    expect(await engine.findInconsistencies()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
     await removeWebhook({ ...engine, commit: killed }, 1, now).catch(() => {});
     await removeWebhook(engine, 1, now);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("a removed site takes its webhooks with it, also when an older program removes it", async () => {
@@ -288,31 +288,31 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await removeSite(engine, "shop", now);
     expect((await listWebhooks(engine)).map(({ siteName }) => siteName)).toEqual(["other"]);
     expect((await engine.webhookStates()).map((state) => state.site)).toEqual([2]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
     const deletion = { site: systemSite, resource: "site", id: 2, operation: "delete", values: {} } as const;
     await engine.commit([createIntent(deletion)]);
     await dropSiteAsEarlier(kind, address, 2);
     expect(await listWebhooks(engine)).toEqual([]);
-    await finishRemovals(engine, now);
+    await completeRemovals(engine, now);
     expect(await engine.webhookStates()).toEqual([]);
-    expect(await engine.check()).toEqual([]);
+    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("`check` finds what does not belong together", async () => {
     await add();
     await kind.run(address, "update webhook_secrets set secret = 'whsec_short'");
-    expect(await engine.check()).toEqual(["webhook 1 has damaged secrets"]);
+    expect(await engine.findInconsistencies()).toEqual(["webhook 1 has damaged secrets"]);
     await kind.run(address, "update webhook_state set cursor = 'x'");
-    expect(await engine.check()).toEqual(["webhook 1 has a damaged cursor"]);
+    expect(await engine.findInconsistencies()).toEqual(["webhook 1 has a damaged cursor"]);
     await kind.run(address, "update webhook_state set site_id = 9");
-    expect(await engine.check()).toEqual(["webhook 1 is of site 1, and its state of site 9"]);
+    expect(await engine.findInconsistencies()).toEqual(["webhook 1 is of site 1, and its state of site 9"]);
     await kind.run(address, "update webhook_state set webhook_id = 9");
-    expect([...(await engine.check())].sort()).toEqual([
+    expect([...(await engine.findInconsistencies())].sort()).toEqual([
       expect.stringContaining("webhook 1 is incomplete"),
       expect.stringContaining("webhook 9 has no record"),
     ]);
     await removeWebhook(engine, 9, now);
     await removeWebhook(engine, 1, now);
-    expect([await engine.check(), await engine.webhookStates()]).toEqual([[], []]);
+    expect([await engine.findInconsistencies(), await engine.webhookStates()]).toEqual([[], []]);
   });
 });

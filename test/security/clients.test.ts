@@ -1,7 +1,7 @@
 // What clients can do without a key, with a key that may only read, and with a key of another site. SECURITY.md names these tests.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -11,7 +11,7 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const overrides = ["PUT", "PATCH", "DELETE", "put", "GET", "POST", "PUT, GET", "PUT\tx", ""];
-const paths = [...servedOf(allResources).flatMap(({ path }) => [path, `${path}/1`]), "changes"].flatMap((path) => [
+const paths = [...publicResources(allResources).flatMap(({ path }) => [path, `${path}/1`]), "changes"].flatMap((path) => [
   `/restapi/${path}.json`,
   `/restapi/${path}.xml`,
 ]);
@@ -36,7 +36,7 @@ describe.each(engines)("on $name", (kind) => {
   const send = (method: string, path: string, key: string | null, headers = {}, body?: object): Promise<TestResponse> =>
     server.call(method, path, { key, body, headers: { Host: "shop.example", ...headers } });
   const everything = async () =>
-    (await send("GET", "/restapi/changes.json", server.key)).text + JSON.stringify(await server.engine.heads([1, 2]));
+    (await send("GET", "/restapi/changes.json", server.key)).text + JSON.stringify(await server.engine.readHeads([1, 2]));
 
   test("a key that may only read changes nothing, by no method, override, path or parameter", async () => {
     const reader = await server.issueKey({ scope: "read" });

@@ -1,7 +1,7 @@
 // What the console protects, from those who have part of it: a link, a session, what is stored of them, or a page that an operator opens.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { makeLink } from "../../src/operator/operators.ts";
+import { createSignInLink } from "../../src/operator/operators.ts";
 import { openWorkshop } from "../support/command.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 
@@ -83,7 +83,7 @@ test("an operator who was removed has no session, also when there is another one
   const ben = await server.signIn("ben");
   const { operators } = (await anna.call("GET", "/operators")).json;
   const { id } = operators.find(({ name }: { name: string }) => name === "ben");
-  const unused = await makeLink(server.engine, "ben", Date.now());
+  const unused = await createSignInLink(server.engine, "ben", Date.now());
   await anna.call("DELETE", `/operators/${id}`, {});
   await server.addOperator("ben");
   expect((await ben.call("GET", "/sites")).status).toBe(401);

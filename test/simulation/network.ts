@@ -1,6 +1,6 @@
 // The network and the receivers of a simulation.
 
-import type { Delivery, Received } from "../../src/webhooks/send.ts";
+import type { Delivery, DeliveryResponse } from "../../src/webhooks/send.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./time.ts";
@@ -32,7 +32,7 @@ interface NetworkOptions {
 }
 
 const timeout = 15_000;
-const failed = (fault: string): Received => ({ status: null, retryAfter: undefined, fault });
+const failed = (fault: string): DeliveryResponse => ({ status: null, retryAfter: undefined, fault });
 
 /** What a receiver does: when it gets the request and when the response arrives, in milliseconds; undefined for never. */
 interface Fate {
@@ -53,14 +53,14 @@ export class Network {
     this.#options = options;
   }
 
-  send(process: SimulatedProcess, delivery: Delivery, signal: AbortSignal): Promise<Received> {
+  send(process: SimulatedProcess, delivery: Delivery, signal: AbortSignal): Promise<DeliveryResponse> {
     const { time, onSend, onArrival } = this.#options;
     const sent: Sent = { process, url: delivery.url, delivery, startedAt: time.now, endedAt: undefined };
     this.#underWay.add(sent);
     onSend(sent);
     const fate = this.#fate(delivery.url);
-    const { promise, resolve } = Promise.withResolvers<Received>();
-    const end = (received: Received) => {
+    const { promise, resolve } = Promise.withResolvers<DeliveryResponse>();
+    const end = (received: DeliveryResponse) => {
       sent.endedAt ??= time.now;
       this.#underWay.delete(sent);
       sent.status ??= received.status;
@@ -126,7 +126,7 @@ export class Network {
   }
 }
 
-function toReceived(status: number, retryAfter: string | undefined): Received {
+function toReceived(status: number, retryAfter: string | undefined): DeliveryResponse {
   const isDelivered = status >= 200 && status < 300;
   return { status, retryAfter, fault: isDelivered ? null : `the receiver responded with ${status}` };
 }

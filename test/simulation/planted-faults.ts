@@ -2,11 +2,11 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import type { WebhookChanges, WebhookState } from "../../src/model/webhooks.ts";
-import { cursorAt } from "../../src/store/changes/feed.ts";
-import type { Delivery, Received } from "../../src/webhooks/send.ts";
+import { readCursorAt } from "../../src/store/changes/feed.ts";
+import type { Delivery, DeliveryResponse } from "../../src/webhooks/send.ts";
 import { signatureHeaders } from "../../src/webhooks/webhook-event.ts";
 
-type Send = (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
+type Send = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
 
 /** Replaces what a process uses by what has a fault. */
 export interface PlantedFault {
@@ -25,8 +25,8 @@ function inEngine(make: (engine: Engine) => Partial<Engine>): PlantedFault {
 function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   return inEngine((engine) => ({
     webhookStates: async (keys) => (await engine.webhookStates(keys)).map(change),
-    async claimWebhook(...args) {
-      const state = await engine.claimWebhook(...args);
+    async acquireWebhookLease(...args) {
+      const state = await engine.acquireWebhookLease(...args);
       return state && change(state);
     },
   }));
@@ -41,9 +41,9 @@ function inChanges(
   ) => WebhookChanges | Promise<WebhookChanges> | undefined,
 ): PlantedFault {
   return inEngine((engine) => ({
-    async updateWebhook(key, expected, changes) {
+    async compareAndSetWebhook(key, expected, changes) {
       const changed = await change(changes, engine, key.site);
-      return changed ? engine.updateWebhook(key, expected, changed) : true;
+      return changed ? engine.compareAndSetWebhook(key, expected, changed) : true;
     },
   }));
 }
@@ -57,7 +57,7 @@ async function force(
   const [state] = await engine.webhookStates([key]);
   if (!state) return false;
   const { cursor, rewinds, resumes } = state;
-  return engine.updateWebhook(key, { cursor, rewinds, resumes }, changes);
+  return engine.compareAndSetWebhook(key, { cursor, rewinds, resumes }, changes);
 }
 
 const webhookIn = ({ headers }: Delivery) => Number(/^evt_(\d+)_/.exec(headers["webhook-id"] ?? "")?.[1]);
@@ -72,21 +72,21 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     },
   },
   "states change without compare-and-set": inEngine((engine) => ({
-    updateWebhook: (key, _expected, changes) => force(engine, key, changes),
+    compareAndSetWebhook: (key, _expected, changes) => force(engine, key, changes),
   })),
   "the page is not fixed before the first attempt": inChanges(({ first: _, last: __, ...changes }) => changes),
   "leases are not respected": inEngine((engine) => ({
-    claimWebhook: async (key, holder, milliseconds) => {
+    acquireWebhookLease: async (key, holder, milliseconds) => {
       await force(engine, key, { holder: null });
-      return engine.claimWebhook(key, holder, milliseconds);
+      return engine.acquireWebhookLease(key, holder, milliseconds);
     },
   })),
   "a lease is kept at the stop": inChanges((changes) =>
     Object.keys(changes).length === 2 && changes.holder === null ? undefined : changes,
   ),
   "a change is left out": inEngine((engine) => ({
-    journal: async (site, revision, limit) => {
-      const page = await engine.journal(site, revision, limit);
+    readJournalPage: async (site, revision, limit) => {
+      const page = await engine.readJournalPage(site, revision, limit);
       const entries = page.entries.map((entry) => (entry.revision === 5 ? { ...entry, resource: "none" } : entry));
       return { ...page, entries };
     },
@@ -94,8 +94,8 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "a change after an empty page is lost": inChanges(async (changes, engine, site) => {
     const isEmpty = changes.cursor !== undefined && changes.failures === undefined && !changes.isGone;
     if (!isEmpty) return changes;
-    const [head = { revision: 0, epoch: "" }] = await engine.heads([site]);
-    return { ...changes, cursor: await cursorAt(engine, site, head) };
+    const [head = { revision: 0, epoch: "" }] = await engine.readHeads([site]);
+    return { ...changes, cursor: await readCursorAt(engine, site, head) };
   }),
   "a body is signed with another secret": inEngine(() => ({
     webhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
@@ -103,7 +103,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "the schedule is ignored": inStates((state) => ({ ...state, nextAt: 0 })),
   "410 does not pause": inEngine((engine) => ({
     commit: async (intents, atomic) =>
-      intents[0]?.actor === "webhook" ? [{ kind: "refused", why: "not-found" }] : engine.commit(intents, atomic),
+      intents[0]?.actor === "webhook" ? [{ kind: "rejected", rejectionReason: "not-found" }] : engine.commit(intents, atomic),
   })),
   "failures are not reset": inChanges(({ failures, failingSince, nextAt, ...changes }) =>
     failures === 0
@@ -137,9 +137,9 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     },
   },
   "a resume is undone by an attempt under way": inEngine((engine) => ({
-    async updateWebhook(key, expected, changes) {
+    async compareAndSetWebhook(key, expected, changes) {
       const [state] = await engine.webhookStates([key]);
-      return engine.updateWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, changes);
+      return engine.compareAndSetWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, changes);
     },
   })),
 };

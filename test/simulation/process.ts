@@ -1,11 +1,11 @@
 // A simulated process: a runner whose calls to the database may be the last thing that it does, come back late, or fail.
 
 import type { Engine } from "../../src/model/engine.ts";
-import { TryAgain } from "../../src/model/errors.ts";
+import { RetryableError } from "../../src/model/errors.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { Snapshots } from "../../src/store/reads/site-views.ts";
-import { WebhookRecords } from "../../src/webhooks/records.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { WebhookIndex } from "../../src/webhooks/records.ts";
 import { WebhookRunner } from "../../src/webhooks/runner.ts";
 import type { Network } from "./network.ts";
 import type { PlantedFault } from "./planted-faults.ts";
@@ -55,25 +55,25 @@ export class SimulatedProcess {
     const { random, network } = options;
     this.skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
     const engine = this.#wrapped(options.plant.engine(options.engine));
-    const records = new WebhookRecords(allResources);
-    const snapshots = new Snapshots(engine, allResources, 1_000_000);
-    snapshots.follow(records);
+    const records = new WebhookIndex(allResources);
+    const snapshots = new SiteViews(engine, allResources, 1_000_000);
+    snapshots.addSystemListener(records);
     this.#runner = new WebhookRunner({
       engine,
       records,
-      refresh: async () => snapshots.fresh(systemSite),
+      catchUpIndex: async () => snapshots.getUpToDate(systemSite),
       resources: new Map(allResources.map((resource) => [resource.name, resource])),
       send: options.plant.send(options.engine, (delivery, signal) => network.send(this, delivery, signal)),
       holder: name,
       clock: {
         now: () => options.time.now + this.skew,
-        elapsed: () => options.time.now,
-        after: (milliseconds, callback) => options.time.after(milliseconds, () => void this.#whenRunning(callback)),
+        monotonicMs: () => options.time.now,
+        callAfter: (milliseconds, callback) => options.time.after(milliseconds, () => void this.#whenRunning(callback)),
       },
       random: random.next,
       onAttempt: () => {},
       onPause: () => {},
-      watchSite: (_site, _head, onChange) => options.onCommit(() => void this.#whenRunning(onChange)),
+      subscribeToSite: (_site, _head, onChange) => options.onCommit(() => void this.#whenRunning(onChange)),
       log: { warn: () => {} },
     });
   }
@@ -155,9 +155,9 @@ export class SimulatedProcess {
     await time.sleep(random.between(1, random.chance(0.1) ? 20_000 : 500));
   }
 
-  #trouble(text: string): TryAgain {
+  #trouble(text: string): RetryableError {
     this.troubledAt = this.#options.time.now;
-    return new TryAgain(text);
+    return new RetryableError(text);
   }
 }
 

@@ -53,7 +53,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   const site = await addSite(engine, `t${seed}-${randomBytes(4).toString("hex")}`, {}, time.now);
   const at = time.now;
   await engine.commit([
-    { site: site.ID, resource: "brand", operation: "create", text: '{"Name":"a"}', actor: "sfk_x", at },
+    { site: site.ID, resource: "brand", operation: "create", valuesJson: '{"Name":"a"}', actor: "sfk_x", at },
   ]);
   const webhook = await putTestWebhook(engine, site.ID, `http://127.0.0.1:${seed}/`);
   const processes = ["a", "b"].map((name) => new SimulatedProcess(name, options));
@@ -74,7 +74,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
       resource: webhookResource.name,
       operation: "delete",
       id: webhook.webhook,
-      text: "{}",
+      valuesJson: "{}",
       actor: "operator",
       at,
     },

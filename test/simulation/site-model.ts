@@ -1,5 +1,5 @@
 import type { RecordChange } from "../../src/model/change.ts";
-import { toDeclared } from "../../src/model/record.ts";
+import { toDeclaredJson } from "../../src/model/record.ts";
 import { allResources } from "../../src/resources/all.ts";
 
 export type ModelChange = RecordChange & { readonly at: number };
@@ -68,7 +68,7 @@ export function applyTo(copy: Map<string, string>, { Operation, Resource, ID, Re
 
 export function toShown({ revision, at, operation, resource, id, body }: ModelChange) {
   const declared = resources.get(resource) as NonNullable<ReturnType<typeof resources.get>>;
-  const Record = operation === "delete" ? null : JSON.parse(toDeclared(declared, body));
+  const Record = operation === "delete" ? null : JSON.parse(toDeclaredJson(declared, body));
   const Time = new Date(at).toISOString();
   return { revision, Time, Operation: operation, Resource: declared.path, ID: id, Record };
 }

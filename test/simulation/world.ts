@@ -2,7 +2,7 @@
 
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
-import { servedOf } from "../../src/model/resource.ts";
+import { publicResources } from "../../src/model/resource.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
@@ -16,7 +16,7 @@ import {
   rotateWebhook,
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { cursorAt } from "../../src/store/changes/feed.ts";
+import { readCursorAt } from "../../src/store/changes/feed.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { WebhookChecker } from "./checker.ts";
 import type { SimulatedDatabase } from "./database.ts";
@@ -52,7 +52,7 @@ interface Kept {
 }
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
-const paths = new Map(servedOf(allResources).map(({ path, name }) => [path, name]));
+const paths = new Map(publicResources(allResources).map(({ path, name }) => [path, name]));
 /** Milliseconds after which a process without troubles has done what follows from a response, and in which troubles have an effect. */
 const reactionTime = 10_000;
 const troubleTime = 60_000;
@@ -89,7 +89,7 @@ export class World {
     this.#plant = plant;
     this.#engine = {
       ...engine,
-      updateWebhook: (...args) => this.#updateWebhook(engine, args),
+      compareAndSetWebhook: (...args) => this.#updateWebhook(engine, args),
       commit: (...args) => this.#commit(engine, args),
     };
     const checkerOf = (sent: Sent) => this.#webhooks.find(({ url }) => url === sent.url)?.checker as WebhookChecker;
@@ -269,9 +269,9 @@ export class World {
   }
 
   async #commitChange(resource: string, operation: "create" | "update" | "delete", id?: number): Promise<void> {
-    const text = operation === "delete" ? "{}" : JSON.stringify({ Name: `N ${this.random.whole(1, 1e9)}` });
+    const valuesJson = operation === "delete" ? "{}" : JSON.stringify({ Name: `N ${this.random.whole(1, 1e9)}` });
     const at = this.#time.now;
-    const change = { site: this.#site, resource, operation, id, text, actor: "sfk_x", at };
+    const change = { site: this.#site, resource, operation, id, valuesJson, actor: "sfk_x", at };
     const [outcome] = await this.#engine.commit([change]);
     if (outcome?.kind !== "done") return;
     this.#model.changes.push({ ...outcome.change, at });
@@ -281,7 +281,7 @@ export class World {
   async #addWebhook(site: SiteRecord, number: number): Promise<void> {
     const url = `http://127.0.0.1:${number + 1}/`;
     const followed = this.random.pick([[...paths.keys()], ["brands"], ["orderstatuses"]]);
-    const resources = servedOf(allResources).filter(({ path }) => followed.includes(path));
+    const resources = publicResources(allResources).filter(({ path }) => followed.includes(path));
     const settings = { url, resources, since: "now" } as const;
     const { webhook, secret } = await addWebhook(this.#engine, site, settings, policy, this.#time.now);
     const names = new Set(resources.map(({ name }) => name));
@@ -302,10 +302,10 @@ export class World {
 
   async #rewind({ id, checker }: SimulatedWebhook): Promise<void> {
     if (checker.isRemoved) return;
-    const [head = { revision: 0, epoch: "" }] = await this.#engine.heads([this.#site]);
-    const { floor } = await this.#engine.journal(this.#site, 0, 1);
+    const [head = { revision: 0, epoch: "" }] = await this.#engine.readHeads([this.#site]);
+    const { floor } = await this.#engine.readJournalPage(this.#site, 0, 1);
     const revision = this.random.whole(Math.min(floor + 1, head.revision), head.revision);
-    const cursor = await cursorAt(this.#engine, this.#site, { ...head, revision });
+    const cursor = await readCursorAt(this.#engine, this.#site, { ...head, revision });
     const { state } = await rewindWebhook(this.#engine, id, { cursor });
     checker.onRewind(state?.rewinds ?? 0, revision);
   }
@@ -333,22 +333,22 @@ export class World {
   }
 
   async #prune(): Promise<void> {
-    const [head] = await this.#engine.heads([this.#site]);
+    const [head] = await this.#engine.readHeads([this.#site]);
     const through = (head?.revision ?? 0) - this.random.whole(1, 20);
     if (through < 1) return;
     this.#model.losses++;
-    await this.#engine.prune(this.#site, through, 10_000);
+    await this.#engine.pruneJournal(this.#site, through, 10_000);
   }
 
   async #renew(): Promise<void> {
     this.#model.losses++;
-    await this.#engine.renew();
+    await this.#engine.renewEpochs();
     await this.#noteEpoch(true);
   }
 
   /** @param isNew whether it is another history, of which every receiver has to hear */
   async #noteEpoch(isNew: boolean): Promise<void> {
-    const [head] = await this.#engine.heads([this.#site]);
+    const [head] = await this.#engine.readHeads([this.#site]);
     this.#model.epoch = head?.epoch ?? "";
     for (const { checker } of this.#webhooks) checker.isGoneExpected = isNew;
   }
@@ -358,7 +358,7 @@ export class World {
     async function* all(): AsyncGenerator<DumpedRow> {
       yield* rows;
     }
-    this.#kept.backup = { changes: [...this.#model.changes], goBack: () => this.#engine.refill(all()) };
+    this.#kept.backup = { changes: [...this.#model.changes], goBack: () => this.#engine.replaceAllData(all()) };
   }
 
   #remember(): void {
@@ -408,17 +408,17 @@ export class World {
     const [intent] = intents;
     const isPause = intent?.site === systemSite && intent.actor === "webhook" && outcomes[0]?.kind === "done";
     const checker = isPause && this.#webhooks.find(({ id }) => id === intent.id)?.checker;
-    if (checker) checker.pausedAt = JSON.parse(intent.text).Paused === "" ? undefined : this.#time.now;
+    if (checker) checker.pausedAt = JSON.parse(intent.valuesJson).Paused === "" ? undefined : this.#time.now;
     return outcomes;
   }
 
   /** Tells the checker what the database knows of the last attempt. */
   async #updateWebhook(
     engine: Engine,
-    [key, expected, changes]: Parameters<Engine["updateWebhook"]>,
+    [key, expected, changes]: Parameters<Engine["compareAndSetWebhook"]>,
   ): Promise<boolean> {
     const [before] = await engine.webhookStates([key]);
-    const isDone = await engine.updateWebhook(key, expected, changes);
+    const isDone = await engine.compareAndSetWebhook(key, expected, changes);
     const webhook = this.#webhooks.find(({ id }) => id === key.webhook);
     const isByOperator = changes.rewinds !== undefined || changes.resumes !== undefined;
     if (!isDone || !before || !webhook || (isByOperator && !changes.isGone)) return isDone;

@@ -2,7 +2,7 @@
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { once } from "../../src/lib/concurrency.ts";
-import { type Resource, servedOf } from "../../src/model/resource.ts";
+import { type Resource, publicResources } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { resultOf } from "./steps.ts";
@@ -36,7 +36,7 @@ const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
 /** What `resources` promise by their document. */
 export function createConformance(resources: readonly Resource[]): Conformance {
-  const document = closed(resultOf(toOpenapi(servedOf(resources)))) as Schema;
+  const document = closed(resultOf(toOpenapi(publicResources(resources)))) as Schema;
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,

@@ -59,7 +59,7 @@ export async function startScene(): Promise<Shop> {
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Velvet Moth" } });
   await deliver(server);
   ago = 0;
-  await engine.noteBackup(Date.now() - 9 * hour);
+  await engine.saveBackupTime(Date.now() - 9 * hour);
   return server;
 }
 
@@ -102,7 +102,7 @@ async function makeKeys({ engine, signIn }: Shop): Promise<void> {
     "price comparison": 3 * day,
   };
   const found = await list();
-  await engine.noteKeyUse(
+  await engine.saveKeyUses(
     new Map(Object.entries(uses).map(([label, age]) => [found.find((key) => key.label === label)?.id ?? 0, now - age])),
   );
 }
@@ -132,7 +132,7 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
 /** The webhook that is up to date, which begins at the end, so that nothing is sent. */
 async function deliver({ engine, site }: Shop): Promise<void> {
   const cursor = await headCursor(engine, site.ID);
-  const [head] = await engine.heads([site.ID]);
+  const [head] = await engine.readHeads([site.ID]);
   const good = await putTestWebhook(engine, site.ID, urls.good, { cursor, epoch: head?.epoch ?? "" });
   for (const [age, milliseconds] of [
     [180, 84],

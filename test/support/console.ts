@@ -1,7 +1,7 @@
 // A server with its admin listener, and operators who are signed in.
 
 import { readConfig } from "../../src/config.ts";
-import { addOperator, makeLink } from "../../src/operator/operators.ts";
+import { addOperator, createSignInLink } from "../../src/operator/operators.ts";
 import { startAdmin } from "../../src/start.ts";
 import { startTestServer, type TestServer, type TestServerOptions } from "./server.ts";
 import { sharedScript } from "./shared-script.ts";
@@ -57,7 +57,7 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       loadScript: options.makesScript ? undefined : sharedScript,
     });
   let admin = await open(0);
-  const secretOf = async (name: string) => makeLink(engine, name, now());
+  const secretOf = async (name: string) => createSignInLink(engine, name, now());
   const add = async (name: string, sites: readonly string[] = []) =>
     void (await addOperator(engine, name, sites, now()));
   return {

@@ -1,9 +1,9 @@
 // What tests of commands set up and look at beside the command that they are about. A process for each would take most of their time.
 
 import type { Engine } from "../../src/model/engine.ts";
-import { type Resource, servedOf } from "../../src/model/resource.ts";
+import { type Resource, publicResources } from "../../src/model/resource.ts";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
-import { type CsvOptions, type FileFormat, readCompleteRows } from "../../src/operator/import/file-rows.ts";
+import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import type { ImportSummary } from "../../src/operator/import/import-summary.ts";
 import { createKey } from "../../src/operator/keys.ts";
@@ -49,7 +49,7 @@ export function dataOf(url: string): Data {
   const load: Data["load"] = (site, path, content, { format = "csv", ...options } = {}) =>
     use(async (engine) => {
       const resource = findResource(path);
-      const rows = readCompleteRows(resource, bytesOf(content), format, options);
+      const rows = readRowsOfCompleteFile(resource, bytesOf(content), format, options);
       return importRecords(engine, (await findSite(engine, site)).ID, resource, rows, { now: Date.now, ...options });
     });
   const file: Data["file"] = (site, path, format) =>
@@ -66,12 +66,12 @@ export function dataOf(url: string): Data {
       use(async (engine) => (await createKey(engine, await findSite(engine, site), {}, Date.now())).key),
     addBrands: async (site, ...names) => void (await load(site, "brands", ["Name", ...names, ""].join("\n"))),
     brands: async (site) => JSON.parse(await file(site, "brands", "json")),
-    check: () => use(async (engine) => engine.check()),
+    check: () => use(async (engine) => engine.findInconsistencies()),
   };
 }
 
 function findResource(path: string): Resource {
-  return servedOf(allResources).find((resource) => resource.path === path) as Resource;
+  return publicResources(allResources).find((resource) => resource.path === path) as Resource;
 }
 
 async function* bytesOf(content: string | Uint8Array): AsyncGenerator<Uint8Array> {

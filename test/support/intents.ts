@@ -9,7 +9,7 @@ export interface TestIntent extends Partial<Intent> {
 /** An intent; by default, to create a brand named "Acme" at site 1. */
 export function createIntent({ values = { Name: "Acme" }, ...intent }: TestIntent = {}): Intent {
   const text = JSON.stringify(values);
-  return { site: 1, resource: "brand", operation: "create", text, actor: "test", at: 1, ...intent };
+  return { site: 1, resource: "brand", operation: "create", valuesJson: text, actor: "test", at: 1, ...intent };
 }
 
 /** Deletes the record of a site, as the first step of its removal does; creates it first if there is none. */
@@ -20,6 +20,6 @@ export async function deleteSiteRecord(engine: Engine, id: number): Promise<void
 
 /** The version of a record after a write to it. */
 export function versionAfter(outcome: Outcome | undefined): string {
-  if (outcome === undefined || outcome.kind === "refused") throw new Error("it was refused");
+  if (outcome === undefined || outcome.kind === "rejected") throw new Error("it was refused");
   return versionOf(outcome.epoch, outcome.revision);
 }

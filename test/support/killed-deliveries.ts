@@ -52,7 +52,7 @@ export async function deliverUnderKills(
     const write = async (first: number) => {
       const values = Array.from({ length: batch }, (_, i) => ({ Name: `Brand ${first + i}` }));
       const intent = { site: site.ID, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
-      await engine.commit(values.map((value) => ({ ...intent, text: JSON.stringify(value) })));
+      await engine.commit(values.map((value) => ({ ...intent, valuesJson: JSON.stringify(value) })));
     };
     const writeAndKill = async (first: number) => {
       const held = new Promise<void>((resolve) => {

@@ -2,11 +2,11 @@
 
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
 import type { Engine, Head } from "../../src/model/engine.ts";
-import type { LoadedSite } from "../../src/store/database/site-state.ts";
+import type { SiteRows } from "../../src/store/database/site-state.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
-interface Calls extends Pick<Engine, "heads" | "since" | "journal" | "renewSite" | "commit" | "readRecord"> {
-  load(site: number, least?: Head): MaybePromise<LoadedSite>;
+interface Calls extends Pick<Engine, "readHeads" | "readChangesSince" | "readJournalPage" | "renewSite" | "commit" | "readRecord"> {
+  load(site: number, least?: Head): MaybePromise<SiteRows>;
 }
 
 type Name = keyof Calls;
@@ -38,17 +38,17 @@ export function createManualEngine(unchanged?: () => boolean): ManualEngine {
     };
   const noteCounts = async () => {};
   const calls = {
-    heads: method("heads"),
-    since: method("since"),
-    journal: method("journal"),
+    heads: method("readHeads"),
+    since: method("readChangesSince"),
+    journal: method("readJournalPage"),
     renewSite: method("renewSite"),
     commit: method("commit"),
     readRecord: method("readRecord"),
   };
-  const load = method("load") as (...args: unknown[]) => Promise<LoadedSite>;
-  const readSite: Engine["readSite"] = async (site, use, minHead) => {
-    const { head, rows } = await load(site, minHead);
-    return use({ head, counts: undefined, portions: [rows] });
+  const load = method("load") as (...args: unknown[]) => Promise<SiteRows>;
+  const readSite: Engine["readSite"] = async (site, use, requiredHead) => {
+    const { head, rows } = await load(site, requiredHead);
+    return use({ head, counts: undefined, rowChunks: [rows] });
   };
   return {
     engine: { ...calls, readSite, noteCounts, ...(unchanged ? { unchanged } : {}) } as unknown as Engine,

@@ -12,7 +12,7 @@ for (;;) {
   const cursor = state?.cursor ?? "";
   const next = Number(cursor) + 1;
   if (next > Number(last)) break;
-  const isMoved = await engine.updateWebhook(
+  const isMoved = await engine.compareAndSetWebhook(
     { site: 1, webhook: 1 },
     { cursor, rewinds: 0, resumes: 0 },
     { cursor: `${next}` },

@@ -11,7 +11,7 @@ import { createKey, type KeySettings } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
-import type { Snapshots } from "../../src/store/reads/site-views.ts";
+import type { SiteViews } from "../../src/store/reads/site-views.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
 
 export interface CallOptions {
@@ -35,7 +35,7 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SiteViews;
   /** What the admin listener shows at /metrics. */
   metrics(): Promise<string>;
   /** The address of the database. */

@@ -1,14 +1,14 @@
-import { OtherHistory } from "../../src/model/errors.ts";
+import { EpochChangedError } from "../../src/model/errors.ts";
 import { Snapshot } from "../../src/store/memory/snapshot.ts";
-import type { Snapshots } from "../../src/store/reads/site-views.ts";
+import type { SiteViews } from "../../src/store/reads/site-views.ts";
 
 /** The snapshot of `site`, as new as the store; loaded where it is not in memory, and tried again as for a whole list. */
-export async function loadFresh(snapshots: Snapshots, site: number, attempts = 3): Promise<Snapshot> {
+export async function loadFresh(snapshots: SiteViews, site: number, attempts = 3): Promise<Snapshot> {
   try {
-    const fresh = await snapshots.fresh(site);
-    return fresh instanceof Snapshot ? fresh : await fresh.load();
+    const fresh = await snapshots.getUpToDate(site);
+    return fresh instanceof Snapshot ? fresh : await fresh.loadSnapshot();
   } catch (error) {
-    if (!(error instanceof OtherHistory) || attempts === 1) throw error;
+    if (!(error instanceof EpochChangedError) || attempts === 1) throw error;
     return loadFresh(snapshots, site, attempts - 1);
   }
 }

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
-import { readNewRecord } from "../../src/model/record.ts";
+import { parseNewRecord } from "../../src/model/record.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { webhookSecret, webhookState } from "./webhooks.ts";
@@ -22,14 +22,14 @@ export async function putTestWebhook(
   { resources = "", ...state }: Partial<WebhookState> & { readonly resources?: string } = {},
 ): Promise<TestWebhook> {
   const values = { Site: String(site), URL: url, Resources: resources, Created: new Date().toISOString() };
-  const text = JSON.stringify(readNewRecord(webhookResource, values));
+  const text = JSON.stringify(parseNewRecord(webhookResource, values));
   const [outcome] = await engine.commit([
-    { site: systemSite, resource: webhookResource.name, operation: "create", text, actor: "operator", at: Date.now() },
+    { site: systemSite, resource: webhookResource.name, operation: "create", valuesJson: text, actor: "operator", at: Date.now() },
   ]);
   if (outcome?.kind !== "done") throw new Error("the webhook was not created");
   const key = { site, webhook: outcome.id };
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
-  const home = await engine.databaseIdentity();
-  await engine.putWebhook(webhookState({ home, epoch: "", ...state, ...key }), [webhookSecret({ secret })]);
+  const home = await engine.readDatabaseId();
+  await engine.saveWebhook(webhookState({ home, epoch: "", ...state, ...key }), [webhookSecret({ secret })]);
   return { ...key, secret };
 }

@@ -10,7 +10,7 @@ const defaults: ListenOptions = {
   host: "127.0.0.1",
   port: 0,
   reusePort: false,
-  idleTimeout: 60,
+  idleTimeoutSeconds: 60,
   maxBodyBytes: 1024 * 1024,
   connections: 10_000,
   memory: 256 * 1024 * 1024,
@@ -22,8 +22,8 @@ export function startListener(
   options: Partial<ListenOptions> = {},
   others: Partial<Handler> = {},
 ): Listener {
-  const respondUnreadable = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
-  const handler = { respond, respondUnreadable, note: () => {}, ...others };
+  const respondToUnreadable = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
+  const handler = { respond, respondToUnreadable, logIncident: () => {}, ...others };
   return listen({ ...defaults, ...options }, handler);
 }
 

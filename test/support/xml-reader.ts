@@ -10,7 +10,7 @@ import {
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
 import type { Field, Fields } from "../../src/model/field.ts";
-import { type Resource, servedOf } from "../../src/model/resource.ts";
+import { type Resource, publicResources } from "../../src/model/resource.ts";
 import { toProblemXsd, toXsd } from "../../src/reference/xsd.ts";
 
 const problemXsd = new TextEncoder().encode(toProblemXsd());
@@ -18,7 +18,7 @@ xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.x
 
 /** A function that reads a response in XML, and throws when the XSD does not allow it. */
 export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
-  const served = servedOf(resources);
+  const served = publicResources(resources);
   const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });
   const validator = XsdValidator.fromDoc(xsd);
   return (text) => {

@@ -3,7 +3,7 @@
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
+import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
@@ -49,7 +49,7 @@ describe("a chunked body", () => {
 
   test("in a million chunks of one byte is kept in one buffer, not in a million objects", async () => {
     const framing = { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined };
-    const share = new MemoryShare(new ConnectionMemory(2 ** 30, () => {}), () => {});
+    const share = new MemoryShare(new ConnectionMemoryBudget(2 ** 30, () => {}), () => {});
     const body = new RequestBody(framing, 2 ** 20, share, undefined);
     const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);
     Bun.gc(true);
@@ -57,7 +57,7 @@ describe("a chunked body", () => {
     expect(body.read(stream, 0, stream.length)).toBe(stream.length);
     Bun.gc(true);
     expect(heapStats().objectCount - before).toBeLessThan(10_000);
-    expect((await body.whole()).length).toBe(2 ** 20);
+    expect((await body.readWholeBody()).length).toBe(2 ** 20);
   });
 
   test("that is malformed is not continued by later bytes, even if the response is late", async () => {

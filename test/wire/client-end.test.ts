@@ -128,7 +128,7 @@ for (const secure of [false, true]) {
 
 test("of a client with much more to send, after the response; its memory is bounded, and it times out", async () => {
   const held = Promise.withResolvers<void>();
-  const listener = startListener(() => held.promise.then(() => text("waited")), { idleTimeout: 1 });
+  const listener = startListener(() => held.promise.then(() => text("waited")), { idleTimeoutSeconds: 1 });
   try {
     const client = await openClient(listener.port);
     client.socket.on("error", () => {});

@@ -3,18 +3,18 @@
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
-import { eventLoopTurn } from "../../src/lib/event-loop.ts";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
+import { nextImmediate } from "../../src/lib/event-loop.ts";
+import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
 import { encodeResponse } from "../../src/wire/encode-response.ts";
 import type { ResponseBody } from "../../src/wire/response.ts";
 import { Output } from "../../src/wire/streams.ts";
 
-const goesOn = { headOnly: false, connection: undefined };
+const goesOn = { omitsBody: false, connection: undefined };
 const send = (output: Output, body: ResponseBody) =>
   output.send(encodeResponse({ status: 200, headers: [], body }, goesOn));
 
 /** The output of a connection of which the system accepts `space` more bytes. */
-function openOutput(memory: ConnectionMemory, space: number) {
+function openOutput(memory: ConnectionMemoryBudget, space: number) {
   const written: Buffer[] = [];
   const write = (bytes: Uint8Array, start: number, length: number) => {
     const accepted = Math.min(length, space);
@@ -26,17 +26,17 @@ function openOutput(memory: ConnectionMemory, space: number) {
   const accept = () => {
     space = Number.POSITIVE_INFINITY;
     output.unblock();
-    while (output.isReady) output.flush();
+    while (output.canFlush) output.flush();
   };
   return { output, accept, written: () => Buffer.concat(written) };
 }
 
-const unlimited = () => new ConnectionMemory(Number.POSITIVE_INFINITY, () => {});
+const unlimited = () => new ConnectionMemoryBudget(Number.POSITIVE_INFINITY, () => {});
 const large = joinWithHeadroom([Buffer.alloc(1024 * 1024, "l")]);
 
 test("hundreds of large responses in one turn write little at once, and small ones whole", async () => {
   const memory = unlimited();
-  await eventLoopTurn();
+  await nextImmediate();
   const outputs = Array.from({ length: 300 }, () => openOutput(memory, Number.POSITIVE_INFINITY));
   for (const { output } of outputs) send(output, large);
   const bytes = outputs.reduce((sum, { written }) => sum + written().length, 0);
@@ -45,7 +45,7 @@ test("hundreds of large responses in one turn write little at once, and small on
   send(small.output, "s".repeat(10_000));
   expect(small.output.isEmpty).toBe(true);
   for (const { output, accept, written } of outputs) {
-    expect(output.isReady).toBe(true);
+    expect(output.canFlush).toBe(true);
     accept();
     expect(
       written()
@@ -53,7 +53,7 @@ test("hundreds of large responses in one turn write little at once, and small on
         .equals(large.memory.subarray(large.start)),
     ).toBe(true);
   }
-  await eventLoopTurn();
+  await nextImmediate();
   const next = openOutput(memory, Number.POSITIVE_INFINITY);
   send(next.output, large);
   expect(next.written().length).toBe(512 * 1024);

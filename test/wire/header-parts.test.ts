@@ -1,7 +1,7 @@
 // Header lines in parts: they are sent as if they had been joined.
 
 import { expect, test } from "bun:test";
-import { type HeaderParts, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/response.ts";
+import { type HeaderParts, joinParts, maxByteLength, toHeaderLines, writeEndingAt } from "../../src/wire/response.ts";
 
 const cases: HeaderParts = [
   "",
@@ -28,10 +28,10 @@ const cases: HeaderParts = [
 test.each(cases.map((part) => ({ part })))("$part", ({ part }) => {
   const text = joinParts([part]);
   const target = Buffer.alloc(1000, "-");
-  const start = writeBefore(target, 900, part);
+  const start = writeEndingAt(target, 900, part);
   expect(target.toString("latin1", start, 900)).toBe(text);
   expect(target.toString("latin1", 0, start) + target.toString("latin1", 900)).toMatch(/^-*$/);
-  expect(mostBytes([part])).toBeGreaterThanOrEqual(text.length);
+  expect(maxByteLength([part])).toBeGreaterThanOrEqual(text.length);
 });
 
 test("fields are lines of their own", () => {

@@ -10,7 +10,7 @@ import { makeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
-const idleTimeout = 10;
+const idleTimeoutSeconds = 10;
 const large = "l".repeat(12 * 2 ** 20);
 /** More than the buffers of the system on both sides. */
 const huge = Buffer.alloc(64 * 2 ** 20);
@@ -27,7 +27,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
 
 beforeEach(() => {
   jest.useFakeTimers();
-  listener = startListener(respond, { idleTimeout });
+  listener = startListener(respond, { idleTimeoutSeconds });
 });
 afterEach(async () => {
   jest.useRealTimers();
@@ -89,7 +89,7 @@ describe("a client times out", () => {
   ])("that %s", async (_, bytes, last) => {
     const client = await openClient(listener.port);
     if (bytes !== "") client.send(bytes);
-    await pass(idleTimeout - 1);
+    await pass(idleTimeoutSeconds - 1);
     expect(isOpen(client)).toBe(true);
     await pass(3);
     expect(isOpen(client)).toBe(false);
@@ -100,7 +100,7 @@ describe("a client times out", () => {
   test("that sends its header section byte by byte without end", async () => {
     const client = await openClient(listener.port);
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
-    for (let second = 0; second < idleTimeout + 2; second++) {
+    for (let second = 0; second < idleTimeoutSeconds + 2; second++) {
       client.send("a");
       await pass(1);
     }
@@ -110,7 +110,7 @@ describe("a client times out", () => {
 
   test.each([
     ["of less than 256 bytes per second, after a minute", 250, 60],
-    ["of more than that, but only after 30 timeouts", 300, 30 * idleTimeout],
+    ["of more than that, but only after 30 timeouts", 300, 30 * idleTimeoutSeconds],
   ])("that sends a body without end %s", async (_, rate, end) => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 999999"]));
@@ -129,7 +129,7 @@ describe("a client times out", () => {
   });
 
   test("that reads less than 256 bytes per second of a response in a minute, however long it may be idle", async () => {
-    const patient = startListener(respond, { idleTimeout: 3600 });
+    const patient = startListener(respond, { idleTimeoutSeconds: 3600 });
     const client = await openClient(patient.port);
     client.socket.pause();
     client.send(toRequest("GET /huge HTTP/1.1"));
@@ -152,7 +152,7 @@ describe("a client times out", () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /huge HTTP/1.1"));
-    for (let second = 0; second < idleTimeout + 3; second++) {
+    for (let second = 0; second < idleTimeoutSeconds + 3; second++) {
       client.send("G");
       await pass(1);
     }
@@ -170,7 +170,7 @@ describe("a client times out", () => {
     client.socket.once("close", () => {
       isClosed = true;
     });
-    for (let second = 0; second < 31 * idleTimeout; second++) {
+    for (let second = 0; second < 31 * idleTimeoutSeconds; second++) {
       client.send("a");
       await pass(1);
     }
@@ -178,11 +178,11 @@ describe("a client times out", () => {
   });
 
   test("that stops in its TLS handshake", async () => {
-    const secure = startListener(respond, { idleTimeout, tls: makeCertificate() });
+    const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
     // The listener accepts it some turns after it was connected, and counts from then on.
-    for (let second = 0; second < 3 * idleTimeout && !socket.closed; second++) await pass(1);
+    for (let second = 0; second < 3 * idleTimeoutSeconds && !socket.closed; second++) await pass(1);
     expect(socket.closed).toBe(true);
     jest.useRealTimers();
     await secure.stop(0);
@@ -190,7 +190,7 @@ describe("a client times out", () => {
 });
 
 test("a TLS client that times out and does not close its side does not hold a descriptor", async () => {
-  const secure = startListener(respond, { idleTimeout, tls: makeCertificate() });
+  const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
   const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
   const script = `require("tls").connect(${options}, () => console.log("connected"))`;
   const client = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });
@@ -198,7 +198,7 @@ test("a TLS client that times out and does not close its side does not hold a de
   client.kill("SIGSTOP");
   const before = await descriptors();
   let after = before;
-  for (let second = 0; second < 3 * idleTimeout && after === before; second++) {
+  for (let second = 0; second < 3 * idleTimeoutSeconds && after === before; second++) {
     await pass(1);
     after = await descriptors();
   }
@@ -213,7 +213,7 @@ describe("a client does not time out", () => {
     const client = await openClient(listener.port);
     for (const bytes of ["\r\n", "GET / HTTP/1.1\r\n", "Host: x\r\n\r\n"]) {
       client.send(bytes);
-      await pass(idleTimeout - 2);
+      await pass(idleTimeoutSeconds - 2);
     }
     expect((await client.responses(1))[0]?.body).toBe("GET / ");
     client.socket.destroy();
@@ -222,10 +222,10 @@ describe("a client does not time out", () => {
   test("while it waits for the handler", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3"], "abc"));
-    await pass(5 * idleTimeout);
+    await pass(5 * idleTimeoutSeconds);
     held.pop()?.();
     expect((await client.responses(1))[0]?.body).toBe("POST /held abc");
-    await pass(idleTimeout - 1);
+    await pass(idleTimeoutSeconds - 1);
     client.send(toRequest("GET / HTTP/1.1"));
     await client.responses(2);
     client.socket.destroy();
@@ -234,10 +234,10 @@ describe("a client does not time out", () => {
   test("while it waits to be asked for its body", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
-    await pass(5 * idleTimeout);
+    await pass(5 * idleTimeoutSeconds);
     held.pop()?.();
     await client.until((received) => received.startsWith("HTTP/1.1 100"));
-    await pass(idleTimeout - 1);
+    await pass(idleTimeoutSeconds - 1);
     client.send("abc");
     expect((await client.responses(2))[1]?.body).toBe("POST /held abc");
     client.socket.destroy();
@@ -252,7 +252,7 @@ describe("a client does not time out", () => {
     });
     client.send(toRequest("GET /large HTTP/1.1"));
     await client.until((received) => received !== "");
-    for (let second = 0; second < 4 * idleTimeout; second++) {
+    for (let second = 0; second < 4 * idleTimeoutSeconds; second++) {
       toRead = 100_000;
       client.socket.resume();
       await pass(1);
@@ -270,7 +270,7 @@ describe("a client does not time out", () => {
     client.send(toRequest("GET /large HTTP/1.1"));
     await client.until((received) => received !== "");
     for (let part = 0; part < 6; part++) {
-      await pass(idleTimeout - 1);
+      await pass(idleTimeoutSeconds - 1);
       client.socket.resume();
     }
     client.socket.off("data", pause);
@@ -286,13 +286,13 @@ describe("a client does not time out", () => {
     client.send(`${toRequest("GET /large HTTP/1.1")}GET /next HTTP/1.1\r\nHost:`);
     await client.until((received) => received !== "");
     for (let part = 0; part < 3; part++) {
-      await pass(idleTimeout - 1);
+      await pass(idleTimeoutSeconds - 1);
       client.socket.resume();
     }
     client.socket.off("data", pause);
     client.socket.resume();
     await client.responses(1);
-    await pass(idleTimeout - 2);
+    await pass(idleTimeoutSeconds - 2);
     client.send(" x\r\n\r\n");
     expect((await client.responses(2))[1]?.body).toBe("GET /next ");
     client.socket.destroy();
@@ -302,7 +302,7 @@ describe("a client does not time out", () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
-    await pass(idleTimeout + 3);
+    await pass(idleTimeoutSeconds + 3);
     client.socket.resume();
     expect((await client.responses(1))[0]?.body).toEndWith("m".repeat(1_000_000));
     client.socket.destroy();

@@ -43,7 +43,7 @@ beforeEach(() => {
   [incidents, held, waiting, clients] = [[], [], [], []];
   other = startListener(echo);
   const note = (incident: Incident) => void incidents.push(incident);
-  listener = startListener(respond, { connections: limit, idleTimeout: 60 }, { note, makeRoom });
+  listener = startListener(respond, { connections: limit, idleTimeoutSeconds: 60 }, { logIncident: note, makeRoom });
 });
 afterEach(async () => {
   jest.useRealTimers();

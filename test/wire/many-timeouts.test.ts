@@ -9,12 +9,12 @@ test("many clients that time out at once end in many turns of the event loop", a
   let isCounting = true;
   const turns: number[] = [];
   // Each takes longer than the system does to free what it keeps for a client that does not read.
-  const respondUnreadable = () => {
+  const respondToUnreadable = () => {
     turns.push(turn);
     for (const end = performance.now() + 1; performance.now() < end; );
     return text("timeout", 408);
   };
-  const listener = startListener(echo, { idleTimeout: 1 }, { respondUnreadable });
+  const listener = startListener(echo, { idleTimeoutSeconds: 1 }, { respondToUnreadable });
   const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(listener.port)));
   for (const client of clients) client.send("GET /");
   const count = () => {

@@ -27,7 +27,7 @@ function begin(options: Partial<ListenOptions> = {}): void {
   listener = startListener(
     respond,
     { connections: limit, ...options },
-    { note: (incident) => void incidents.push(incident) },
+    { logIncident: (incident) => void incidents.push(incident) },
   );
 }
 

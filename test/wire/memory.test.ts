@@ -1,7 +1,7 @@
 // The memory that all clients together can make the server use.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
+import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
@@ -30,7 +30,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
 
 function begin(memory: number): void {
   const note = (incident: Incident) => void incidents.push(incident);
-  listener = startListener(respond, { memory }, { note });
+  listener = startListener(respond, { memory }, { logIncident: note });
 }
 
 beforeEach(() => {
@@ -107,30 +107,30 @@ describe("above the limit of memory", () => {
 
   test("a connection without progress is ended before one with progress", () => {
     const ended: string[] = [];
-    const memory = new ConnectionMemory(25, () => {});
+    const memory = new ConnectionMemoryBudget(25, () => {});
     const share = (name: string) => {
       const bytes = new Uint8Array(10);
       const made = new MemoryShare(memory, () => {
         ended.push(name);
         made.release(bytes);
       });
-      made.hold(bytes);
+      made.retain(bytes);
       return made;
     };
     const first = share("first");
     share("second");
-    first.noteProgress();
+    first.markProgress();
     share("third");
     expect([ended, memory.bytes]).toEqual([["second"], 20]);
   });
 
   test("a buffer that several connections hold counts until the last one releases it", () => {
-    const memory = new ConnectionMemory(100, () => {});
+    const memory = new ConnectionMemoryBudget(100, () => {});
     const bytes = new Uint8Array(10);
     const shares = Array.from({ length: 3 }, () => new MemoryShare(memory, () => {}));
     const counted: number[] = [];
     for (const share of shares) {
-      share.hold(bytes);
+      share.retain(bytes);
       counted.push(memory.bytes);
     }
     for (const share of shares) {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
-import { type Code, refusals } from "../../src/model/errors.ts";
+import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
@@ -151,5 +151,5 @@ describe("a fault in the handler", () => {
 });
 
 test("every problem's status has a reason phrase", () => {
-  expect(Object.keys(refusals).filter((code) => !reasons.has(statusOf(code as Code)))).toEqual([]);
+  expect(Object.keys(problemTitles).filter((code) => !reasons.has(statusOf(code as ErrorCode)))).toEqual([]);
 });

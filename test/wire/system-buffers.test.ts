@@ -30,7 +30,7 @@ function queues(): { readonly unsent: number; readonly unread: number } {
 }
 
 test.if(process.platform === "linux")("the system receives little of requests that are not read yet", async () => {
-  listener = startListener(() => new Promise(() => {}), { receiveBuffer: most / 2 });
+  listener = startListener(() => new Promise(() => {}), { receiveBufferBytes: most / 2 });
   client = await openClient(listener.port);
   const requests = toRequest("GET /a HTTP/1.1").repeat(10_000);
   for (let sent = 0; sent < 40; sent++) client.socket.write(requests);
@@ -49,8 +49,8 @@ test.if(process.platform === "linux")(
   "the system accepts little of a response that the client does not read",
   async () => {
     const body = Buffer.alloc(16 * 1024 * 1024, "b");
-    const unsent = 256 * 1024;
-    listener = startListener(() => ({ status: 200, headers: [], body }), { unsent });
+    const maxUnsentBytes = 256 * 1024;
+    listener = startListener(() => ({ status: 200, headers: [], body }), { maxUnsentBytes });
     client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /a HTTP/1.1"));
@@ -64,7 +64,7 @@ test.if(process.platform === "linux")(
     } while (now === 0 || now > before);
     expect(now).toBeGreaterThan(0);
     // A write that begins below the bound may end above it, by a packet.
-    expect(now).toBeLessThanOrEqual(unsent + 64 * 1024);
+    expect(now).toBeLessThanOrEqual(maxUnsentBytes + 64 * 1024);
     client.socket.resume();
     expect((await client.responses(1))[0]?.body).toHaveLength(body.length);
   },

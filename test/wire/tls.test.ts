@@ -25,7 +25,7 @@ beforeAll(() => {
   listener = startListener(
     respond,
     { tls: makeCertificate() },
-    { note: (...incident) => void incidents.push(incident) },
+    { logIncident: (...incident) => void incidents.push(incident) },
   );
 });
 afterAll(() => listener.stop(0));

@@ -1,14 +1,14 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
 import { readWholeNumber } from "../../http/common/parameters.ts";
-import { Slots } from "../../lib/concurrency.ts";
-import { Refusal } from "../../model/errors.ts";
-import { servedOf } from "../../model/resource.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { publicResources } from "../../model/resource.ts";
 import { type HistoryEntry, readHistory, restoreRecord, revisionsOf } from "../../operator/history.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, Call } from "../action-routes.ts";
-import { guardedEngine } from "../guarded-engine.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
+import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean } from "../json-body.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
@@ -16,7 +16,7 @@ import { idOf, resourceNamed, resourceOf } from "./records.ts";
 export function historyActions(imports: Imports): readonly Action[] {
   return [
     ["GET", "/operator/sites/{site}/history", listEntries],
-    ["POST", "/operator/sites/{site}/undo", (call) => takeBack(call, imports)],
+    ["POST", "/operator/sites/{site}/undo", (call) => undoChanges(call, imports)],
     ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
   ];
 }
@@ -25,7 +25,7 @@ export function historyActions(imports: Imports): readonly Action[] {
  * Lists the changes before a revision, the latest first. The query is `?before=&limit=&resource=brands&id=&actor=&run=&single=1`. With `single`, the
  * changes of a run are not grouped.
  */
-async function listEntries(call: Call) {
+async function listEntries(call: ActionContext) {
   const { query, engine } = call;
   const site = await call.site();
   const numberIn = (name: string) =>
@@ -44,25 +44,25 @@ async function listEntries(call: Call) {
 }
 
 /** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
-const slots = new Slots(2);
+const semaphore = new Semaphore(2);
 
 /** Undoes changes. The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
-async function takeBack(call: Call, imports: Imports) {
+async function undoChanges(call: ActionContext, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
   const { since, until, run } = Object(input);
   const isRange = isRevision(since) && (until === undefined || isRevision(until));
   if (!isRange || (run !== undefined && typeof run !== "string")) {
-    throw new Refusal("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
+    throw new ProblemError("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
   }
   // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
   const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
-  const engine = guardedEngine(call, "undo", { site: site.ID, outlivesSession: false });
-  const summary = await slots.run(() => undo(engine, site.ID, { since, until, run }, options));
+  const engine = withImportAuthorization(call, "undo", { site: site.ID, outlivesSession: false });
+  const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)
-    imports.noteUndone(site.ID, run, { restored, left: summary.leftCount });
+    imports.markUndone(site.ID, run, { restored, left: summary.leftCount });
   return {
     ...summary,
     left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),
@@ -71,11 +71,11 @@ async function takeBack(call: Call, imports: Imports) {
 }
 
 /** Restores a record as it was at a revision. The body has it: `{"revision": 12}`. The default is the record as it was before its last change. */
-async function restore(call: Call) {
+async function restore(call: ActionContext) {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const { revision } = Object(await call.input());
   if (revision !== undefined && !isRevision(revision))
-    throw new Refusal("bad-request", "`revision` must be a revision");
+    throw new ProblemError("bad-request", "`revision` must be a revision");
   const outcome = await restoreRecord(call.engine, site.ID, resource, id, revision, call.now());
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
@@ -93,7 +93,7 @@ function toShown({ change, resources, at, ...entry }: HistoryEntry) {
 }
 
 function pathOf(name: string): string {
-  return servedOf(allResources).find((resource) => resource.name === name)?.path ?? name;
+  return publicResources(allResources).find((resource) => resource.name === name)?.path ?? name;
 }
 
 function isRevision(value: unknown): value is number {

@@ -5,17 +5,17 @@ import { isDelimiter } from "../../formats/csv.ts";
 import { readMapping } from "../../formats/csv-mapping.ts";
 import { isEncoding } from "../../formats/text-encoding.ts";
 import { readWholeNumber } from "../../http/common/parameters.ts";
-import { Slots } from "../../lib/concurrency.ts";
-import { Refusal } from "../../model/errors.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { exportRecords } from "../../operator/import/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import type { JobOptions } from "../../operator/import/import-job.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { findMatchField } from "../../operator/import/matcher.ts";
-import { lookAtUpload } from "../../operator/import/upload.ts";
-import type { Action, Call, FileContent } from "../action-routes.ts";
-import { guardedEngine } from "../guarded-engine.ts";
-import type { BegunImport, Imports } from "../imports.ts";
+import { previewUpload } from "../../operator/import/upload.ts";
+import type { Action, ActionContext, FileContent } from "../action-routes.ts";
+import { withImportAuthorization } from "../guarded-engine.ts";
+import type { OpenImport, Imports } from "../imports.ts";
 import { readText } from "../json-body.ts";
 import { resourceNamed, resourceOf } from "./records.ts";
 
@@ -27,24 +27,24 @@ export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}
 
 export function importActions(imports: Imports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
-  const on = (act: (call: Call, found: BegunImport) => object | Promise<object>) => async (call: Call) =>
+  const withImport = (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
     act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
     ["GET", list, (call) => listOwn(call, imports)],
     ["POST", list, (call) => begin(call, imports)],
-    ["GET", one, on((_, found) => toShown(found))],
-    ["DELETE", one, on((_, found) => imports.remove(found).then(() => ({})))],
-    ["PUT", `${one}/parts/{part}`, on((call, found) => addPart(call, found, imports))],
-    ["POST", `${one}/look`, on(look)],
-    ["POST", `${one}/check`, on((call, found) => check(call, found, imports))],
-    ["GET", `${one}/rows`, on(listRows)],
-    ["POST", `${one}/run`, on((call, found) => run(call, found, imports))],
-    ["POST", `${one}/stop`, on(stop)],
-    ["GET", `${one}/refused`, on((_, found) => refusedRows(found))],
+    ["GET", one, withImport((_, found) => toShown(found))],
+    ["DELETE", one, withImport((_, found) => imports.remove(found).then(() => ({})))],
+    ["PUT", `${one}/parts/{part}`, withImport((call, found) => addPart(call, found, imports))],
+    ["POST", `${one}/look`, withImport(previewFile)],
+    ["POST", `${one}/check`, withImport((call, found) => check(call, found, imports))],
+    ["GET", `${one}/rows`, withImport(listRows)],
+    ["POST", `${one}/run`, withImport((call, found) => run(call, found, imports))],
+    ["POST", `${one}/stop`, withImport(stop)],
+    ["GET", `${one}/refused`, withImport((_, found) => rejectedRows(found))],
   ];
 }
 
-async function listOwn(call: Call, imports: Imports) {
+async function listOwn(call: ActionContext, imports: Imports) {
   return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toShown) };
 }
 
@@ -52,60 +52,60 @@ async function listOwn(call: Call, imports: Imports) {
 const maxName = 200;
 
 /** Opens an import. The body has `resource`, the path of a resource, and the `name` of the file. */
-async function begin(call: Call, imports: Imports) {
+async function begin(call: ActionContext, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
   const resource = resourceNamed(readText(input, "resource"));
   const name = readText(input, "name").slice(0, maxName);
-  return toShown(imports.begin(call.session.operator.ID, site.ID, resource, name));
+  return toShown(imports.openImport(call.session.operator.ID, site.ID, resource, name));
 }
 
 /** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */
-async function addPart({ request, parameters }: Call, found: BegunImport, imports: Imports) {
+async function addPart({ request, parameters }: ActionContext, found: OpenImport, imports: Imports) {
   if (request.headers.get("content-type") !== "application/octet-stream")
-    throw new Refusal("unsupported-media-type", "send the part as application/octet-stream");
+    throw new ProblemError("unsupported-media-type", "send the part as application/octet-stream");
   const { part = "" } = parameters;
   const number = /^(0|[1-9][0-9]{0,6})$/.test(part) ? Number(part) : undefined;
-  if (number === undefined) throw new Refusal("bad-request", "parts are numbered from 0");
+  if (number === undefined) throw new ProblemError("bad-request", "parts are numbered from 0");
   imports.add(found, number, (await request.body()).view);
   return toShown(found);
 }
 
 /** Returns a preview of the file. The body may have `encoding` and `delimiter`. */
-async function look(call: Call, { job }: BegunImport) {
-  return lookAtUpload(job.upload, job.resource, readDialect(await call.input()));
+async function previewFile(call: ActionContext, { job }: OpenImport) {
+  return previewUpload(job.upload, job.resource, readDialect(await call.input()));
 }
 
 /** Starts a dry run. The body has `format`, and may have `encoding`, `delimiter`, `match` and `mapping` (as in a file for `import --map`). */
-async function check(call: Call, found: BegunImport, imports: Imports) {
+async function check(call: ActionContext, found: OpenImport, imports: Imports) {
   const options = readOptions(await call.input(), found);
-  if (!found.job.isBusy) imports.requireIdle();
+  if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
   return toShown(found);
 }
 
 /** Starts the import. The body may exclude rows: `without` lists numbers of rows, `withoutKinds` kinds of rows. */
-async function run(call: Call, found: BegunImport, imports: Imports) {
+async function run(call: ActionContext, found: OpenImport, imports: Imports) {
   const { without = [], withoutKinds = [] } = Object(await call.input());
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
-    throw new Refusal("bad-request", "`without` must be a list of row numbers");
+    throw new ProblemError("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
-    throw new Refusal("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
-  if (!found.job.isBusy) imports.requireIdle(found);
-  found.job.run(guardedEngine(call, "import", found), found.site, { rows: without, kinds: withoutKinds }, call.now);
+    throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
+  if (!found.job.isBusy) imports.requireFreeCapacity(found);
+  found.job.run(withImportAuthorization(call, "import", found), found.site, { rows: without, kinds: withoutKinds }, call.now);
   found.run = call.run;
   return toShown(found);
 }
 
-function stop(_: Call, found: BegunImport) {
+function stop(_: ActionContext, found: OpenImport) {
   found.job.stop();
   return toShown(found);
 }
 
 /** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
-async function listRows({ query }: Call, { job }: BegunImport) {
+async function listRows({ query }: ActionContext, { job }: OpenImport) {
   const kind = query.get("kind") as RowKind;
-  if (!rowKinds.includes(kind)) throw new Refusal("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
+  if (!rowKinds.includes(kind)) throw new ProblemError("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
   const offset = readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
   return job.page(kind, offset, readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
@@ -113,7 +113,7 @@ async function listRows({ query }: Call, { job }: BegunImport) {
 /** Maximum bytes of a file in a response. */
 const maxDownload = 64 * 1024 * 1024;
 
-async function refusedRows({ job }: BegunImport): Promise<FileContent> {
+async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
   if (file.size > maxDownload) throw tooLarge("the file of refused rows");
@@ -121,19 +121,19 @@ async function refusedRows({ job }: BegunImport): Promise<FileContent> {
 }
 
 /** Limits the exports that run at once to two. The others wait. */
-const slots = new Slots(2);
+const semaphore = new Semaphore(2);
 
 const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
 /** Returns the file that `storefront export` writes. The query is `?format=csv`. */
-async function download(call: Call): Promise<FileContent> {
+async function download(call: ActionContext): Promise<FileContent> {
   const { query, request, engine } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
-  if (!format) throw new Refusal("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
+  if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
   const parts: Buffer[] = [];
   let size = 0;
-  await slots.run(async () => {
+  await semaphore.run(async () => {
     if (request.isAbandoned) return;
     for await (const text of exportRecords(engine, site.ID, resource, format)) {
       const part = Buffer.from(text);
@@ -146,8 +146,8 @@ async function download(call: Call): Promise<FileContent> {
   return toFile(parts, `${types[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
 }
 
-function tooLarge(what: string): Refusal {
-  return new Refusal("too-large", `${what} is larger than ${maxDownload / 1024 ** 2} MiB; use the command line`);
+function tooLarge(what: string): ProblemError {
+  return new ProblemError("too-large", `${what} is larger than ${maxDownload / 1024 ** 2} MiB; use the command line`);
 }
 
 function toFile(body: FileContent["body"], type: string, name: string): FileContent {
@@ -159,12 +159,12 @@ function toFile(body: FileContent["body"], type: string, name: string): FileCont
   };
 }
 
-function readOptions(input: unknown, { job: { resource } }: BegunImport): JobOptions {
+function readOptions(input: unknown, { job: { resource } }: OpenImport): JobOptions {
   const { format, mapping, match } = Object(input);
   const known = fileFormats.find((name) => name === format);
-  if (!known) throw new Refusal("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
+  if (!known) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
   if (match !== undefined && typeof match !== "string")
-    throw new Refusal("bad-request", "`match` must be the path of a field");
+    throw new ProblemError("bad-request", "`match` must be the path of a field");
   findMatchField(resource, match);
   if (known !== "csv") return { format: known, match };
   return {
@@ -178,13 +178,13 @@ function readOptions(input: unknown, { job: { resource } }: BegunImport): JobOpt
 function readDialect(input: unknown): Pick<JobOptions, "delimiter" | "encoding"> {
   const { delimiter, encoding } = Object(input);
   if (delimiter !== undefined && !(typeof delimiter === "string" && isDelimiter(delimiter)))
-    throw new Refusal("bad-request", "`delimiter` must be one character");
+    throw new ProblemError("bad-request", "`delimiter` must be one character");
   if (encoding !== undefined && !(typeof encoding === "string" && isEncoding(encoding)))
-    throw new Refusal("bad-request", "`encoding` is not known");
+    throw new ProblemError("bad-request", "`encoding` is not known");
   return { delimiter, encoding };
 }
 
-function toShown({ id, name, run, undone, job }: BegunImport) {
+function toShown({ id, name, run, undone, job }: OpenImport) {
   const { error, counts, revisions, ...progress } = job.progress;
   return {
     id,
@@ -193,7 +193,7 @@ function toShown({ id, name, run, undone, job }: BegunImport) {
     parts: job.upload.parts,
     ...progress,
     counts: counts ?? null,
-    error: error ? { detail: error.message, faults: error.faults } : null,
+    error: error ? { detail: error.message, faults: error.fieldErrors } : null,
     revisions: revisions ?? null,
     run: run ?? null,
     undone: undone ?? null,

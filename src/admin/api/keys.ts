@@ -2,7 +2,7 @@
 
 import { parseTime } from "../../lib/text.ts";
 import { type Scope, scopes } from "../../model/api-key.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import {
   createKey,
   type IssuedKey,
@@ -14,7 +14,7 @@ import {
   rotateKey,
   setKey,
 } from "../../operator/keys.ts";
-import type { Action, Call } from "../action-routes.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
 
 const list = "/operator/sites/{site}/keys";
 const one = `${list}/{id}`;
@@ -30,13 +30,13 @@ export const keyActions: readonly Action[] = [
 /** Maximum overlap of a rotation, in hours: a year. */
 const maxOverlap = 24 * 365;
 
-async function listAll(call: Call) {
+async function listAll(call: ActionContext) {
   const keys = await listKeys(call.engine, await call.site());
   return { keys: keys.map((key) => toListed(key, call.now())) };
 }
 
 /** Creates a key. The body may have `label`, `scope`, `rate` and `expires`; the last two may be null. */
-async function create(call: Call) {
+async function create(call: ActionContext) {
   const site = await call.site();
   const { label, scope, rate, expiresAt } = readSettings(await call.input());
   const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
@@ -44,32 +44,32 @@ async function create(call: Call) {
 }
 
 /** Changes a key. The body has the members to change: `label`, `rate`, `expires`. */
-async function change(call: Call) {
+async function change(call: ActionContext) {
   const { Prefix } = await keyOf(call);
   const { label, rate, expiresAt } = readSettings(await call.input());
   return toShown(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
 }
 
-async function revoke(call: Call) {
+async function revoke(call: ActionContext) {
   const { Prefix } = await keyOf(call);
   return toShown(await revokeKey(call.engine, Prefix, call.now()));
 }
 
 /** Replaces a key by a new one. The body has `overlap`: the hours for which the old key still works. */
-async function rotate(call: Call) {
+async function rotate(call: ActionContext) {
   const { Prefix } = await keyOf(call);
   const { overlap } = Object(await call.input());
   if (!Number.isInteger(overlap) || overlap < 0 || overlap > maxOverlap)
-    throw new Refusal("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
+    throw new ProblemError("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
   return toIssued(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
 /** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
-async function keyOf(call: Call): Promise<ListedKey> {
+async function keyOf(call: ActionContext): Promise<ListedKey> {
   const keys = await listKeys(call.engine, await call.site());
   const found = keys.find(({ ID }) => String(ID) === call.parameters.id);
   if (found) return found;
-  throw new Refusal("not-found", "the site has no such key");
+  throw new ProblemError("not-found", "the site has no such key");
 }
 
 type Settings = Pick<KeySettings, "label" | "scope"> & {
@@ -78,24 +78,24 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
 };
 
 /** The latest time that JavaScript can represent (ECMA-262 section 21.4.1.1). The declaration of the record may limit `expires` further. */
-const maxTime = 8.64e15;
+const maxTimeMs = 8.64e15;
 
 /** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
 function readSettings(input: unknown): Settings {
   const { label, scope, rate, expires } = Object(input);
   const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
-  if (label !== undefined && typeof label !== "string") throw new Refusal("bad-request", "`label` must be a string");
+  if (label !== undefined && typeof label !== "string") throw new ProblemError("bad-request", "`label` must be a string");
   if (scope !== undefined && !scopes.includes(scope as Scope))
-    throw new Refusal("bad-request", "`scope` must be read or write");
+    throw new ProblemError("bad-request", "`scope` must be read or write");
   if (rate !== undefined && rate !== null && !(Number.isInteger(rate) && rate >= 1 && rate <= 999_999))
-    throw new Refusal("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
-  const isTime = Number.isSafeInteger(expiresAt) && Math.abs(expiresAt) <= maxTime;
+    throw new ProblemError("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
+  const isTime = Number.isSafeInteger(expiresAt) && Math.abs(expiresAt) <= maxTimeMs;
   if (expiresAt !== undefined && expiresAt !== null && !isTime)
-    throw new Refusal("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
+    throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
   return { label, scope, rate, expiresAt };
 }
 
-function toIssued({ key, record }: IssuedKey, { run }: Call) {
+function toIssued({ key, record }: IssuedKey, { run }: ActionContext) {
   return { key, ...toShown(record), run };
 }
 

@@ -1,16 +1,16 @@
 // Manages the operators: the people who may use the console. Only operators of all sites may use these actions.
 
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import {
   addOperator,
   type ListedOperator,
   listOperators,
-  makeLink,
+  createSignInLink,
   removeOperator,
   setOperatorSites,
   signOutEverywhere,
 } from "../../operator/operators.ts";
-import type { Action, Call } from "../action-routes.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean, readText, readTexts } from "../json-body.ts";
 
@@ -28,19 +28,19 @@ export function operatorActions(imports: Imports): readonly Action[] {
   ];
 }
 
-async function listAll({ engine }: Call) {
+async function listAll({ engine }: ActionContext) {
   return { operators: (await listOperators(engine)).map(toShown) };
 }
 
 /** Adds an operator. The body has `name`, and `sites`: the names of the sites that the operator may manage, or null for all sites. */
-async function add(call: Call) {
+async function add(call: ActionContext) {
   const input = await call.input();
   const added = await addOperator(call.engine, readText(input, "name"), sitesIn(input), call.now());
   return { operator: toShown(added), run: call.run };
 }
 
 /** Changes the sites of an operator. The body has `sites` as for `add`, and may have `isLast`: true to limit also the last operator of all sites. */
-async function change(call: Call) {
+async function change(call: ActionContext) {
   const { Name } = await operatorIn(call);
   const input = await call.input();
   const isLast = readBoolean(input, "isLast") ?? false;
@@ -54,36 +54,36 @@ function sitesIn(input: unknown): readonly string[] {
   const sites = readTexts(input, "sites");
   // Reject an empty list. Otherwise it would mean all sites.
   if (sites && sites.length > 0) return sites;
-  throw new Refusal("bad-request", "`sites` must have a name of a site, or be null for all sites");
+  throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
 /** Removes an operator. The body may have `isLast`: true to remove also the last operator of all sites. */
-async function remove(call: Call, imports: Imports) {
+async function remove(call: ActionContext, imports: Imports) {
   const { Name } = await operatorIn(call);
   const isLast = readBoolean(await call.input(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
-  await imports.leave(removed.ID, true);
+  await imports.endImportsOf(removed.ID, true);
   return { operator: toShown(removed), run: call.run };
 }
 
 /** Creates a sign-in link and returns its secret, which is stored nowhere else. The page builds the URL, because it knows its own address. */
-async function link(call: Call) {
+async function link(call: ActionContext) {
   const { Name } = await operatorIn(call);
-  return { secret: await makeLink(call.engine, Name, call.now()) };
+  return { secret: await createSignInLink(call.engine, Name, call.now()) };
 }
 
-async function signOut(call: Call, imports: Imports) {
+async function signOut(call: ActionContext, imports: Imports) {
   const { ID, Name } = await operatorIn(call);
   await signOutEverywhere(call.engine, Name);
-  await imports.leave(ID, true);
+  await imports.endImportsOf(ID, true);
   return {};
 }
 
 /** Returns the operator that the path names by ID. @throws ProblemError `not-found` */
-async function operatorIn({ engine, parameters }: Call): Promise<ListedOperator> {
+async function operatorIn({ engine, parameters }: ActionContext): Promise<ListedOperator> {
   const found = (await listOperators(engine)).find(({ ID }) => String(ID) === parameters.id);
   if (found) return found;
-  throw new Refusal("not-found", "there is no such operator: it may have been removed");
+  throw new ProblemError("not-found", "there is no such operator: it may have been removed");
 }
 
 function toShown({ ID, Name, siteNames, Created }: ListedOperator) {

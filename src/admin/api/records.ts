@@ -1,10 +1,10 @@
 // The records of a site: lists them, reads, creates, updates and deletes single records, and finds records in all sites.
 
 import { readWholeNumber } from "../../http/common/parameters.ts";
-import { Slots } from "../../lib/concurrency.ts";
-import { Refusal } from "../../model/errors.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import { findLeaf, type Resource, servedOf } from "../../model/resource.ts";
+import { findTextField, type Resource, publicResources } from "../../model/resource.ts";
 import { findInSites } from "../../operator/find-in-sites.ts";
 import {
   createRecord,
@@ -15,7 +15,7 @@ import {
   type WrittenRecord,
 } from "../../operator/records.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, Call } from "../action-routes.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;
@@ -36,39 +36,39 @@ const maxDeleted = 1000;
 const maxSearch = 255;
 
 /** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
-async function listPage(call: Call) {
+async function listPage(call: ActionContext) {
   const { snapshots, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const sort = query.get("sort") ?? "ID";
-  const leaf = findLeaf(resource, sort);
-  if (!leaf && sort !== "ID") throw new Refusal("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
+  const textField = findTextField(resource, sort);
+  if (!textField && sort !== "ID") throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
   const search = query.get("search") ?? "";
   if (search.length > maxSearch)
-    throw new Refusal("bad-request", `\`search\` must have at most ${maxSearch} characters`);
+    throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearch} characters`);
   const wanted = {
     search,
-    sort: { leaf, descending: query.get("order") === "desc" },
+    sort: { textField, descending: query.get("order") === "desc" },
     limit: readWholeNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
     offset: readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 }),
   };
   return listRecords(snapshots, site.ID, resource, wanted, () => !request.isAbandoned);
 }
 
-async function show(call: Call) {
+async function show(call: ActionContext) {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const found = await findVersioned(call.snapshots, site.ID, resource, id);
-  if (!found) throw new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
+  if (!found) throw new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
   return found;
 }
 
 /** Creates a record. The body has its values. */
-async function create(call: Call) {
+async function create(call: ActionContext) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   return toShown(call, await createRecord(call.engine, site.ID, resource, await call.input(), call.now()));
 }
 
 /** Updates a record. The body has the values to change; `If-Match` has the version that the operator has seen. */
-async function update(call: Call) {
+async function update(call: ActionContext) {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const ifVersion = call.request.headers.get("if-match")?.replace(/^"(.*)"$/, "$1");
   const options = { ifVersion, at: call.now() };
@@ -76,37 +76,37 @@ async function update(call: Call) {
 }
 
 /** Deletes records, all of them or none. The body has their IDs: `{"ids": [3, 8]}`. */
-async function remove(call: Call) {
+async function remove(call: ActionContext) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const { ids } = Object(await call.input());
   const isId = (id: unknown) => typeof id !== "object" && toId(String(id)) !== undefined;
   const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every(isId);
-  if (!isList) throw new Refusal("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
+  if (!isList) throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
   const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
   return { deleted: ids.length, revisions, run: call.run };
 }
 
-function toShown({ run }: Call, written: WrittenRecord) {
+function toShown({ run }: ActionContext, written: WrittenRecord) {
   return { ...written, run };
 }
 
 /** Returns the resource that the path of the request names. @throws ProblemError `not-found` */
-export function resourceOf({ parameters }: Call): Resource {
+export function resourceOf({ parameters }: ActionContext): Resource {
   return resourceNamed(parameters.resource ?? "");
 }
 
 /** Returns the public resource with this path. @throws ProblemError `not-found` */
 export function resourceNamed(name: string): Resource {
-  const found = servedOf(allResources).find(({ path }) => path === name);
+  const found = publicResources(allResources).find(({ path }) => path === name);
   if (found) return found;
-  throw new Refusal("not-found", `there is no resource \`${name.slice(0, 100)}\``);
+  throw new ProblemError("not-found", `there is no resource \`${name.slice(0, 100)}\``);
 }
 
 /** Returns the record ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
-export function idOf({ parameters }: Call): number {
+export function idOf({ parameters }: ActionContext): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;
-  throw new Refusal("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
+  throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
 }
 
 // The declarations of the resources. The console builds its lists and forms from them.
@@ -115,12 +115,12 @@ export const resourceActions: readonly Action[] = [
   ["GET", "/operator/resources", async () => ({ resources: declared })],
 ];
 
-const declared = servedOf(allResources).map(({ name, path, singular, plural, leaves }) => ({
+const declared = publicResources(allResources).map(({ name, path, singular, plural, textFields }) => ({
   name,
   path,
   singular,
   plural,
-  fields: leaves.map(({ path: field, field: { max, required, description, example, pattern } }) => ({
+  fields: textFields.map(({ path: field, field: { max, required, description, example, pattern } }) => ({
     path: field,
     max,
     required,
@@ -140,22 +140,22 @@ const maxText = 255;
 const duration = 3000;
 
 /** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
-const slots = new Slots(2);
+const semaphore = new Semaphore(2);
 
 /**
  * Finds records in all sites of the operator. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
  * the ID of the site after which to continue.
  */
-async function find(call: Call) {
+async function find(call: ActionContext) {
   const { engine, query, request } = call;
   const text = (query.get("text") ?? "").trim();
   if (text === "" || text.length > maxText)
-    throw new Refusal("bad-request", `\`text\` must have 1 to ${maxText} characters`);
+    throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxText} characters`);
   const after = readWholeNumber(query, "after", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
   const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
   const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
   const search = () =>
     request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
-  const { found, next } = await slots.run(search);
+  const { found, next } = await semaphore.run(search);
   return { found, next: next ?? null };
 }

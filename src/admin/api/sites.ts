@@ -1,13 +1,13 @@
 // Lists and changes the sites that an operator may manage. Only operators of all sites may add and remove sites.
 
-import { toReachable } from "../../lib/networks.ts";
-import { Refusal } from "../../model/errors.ts";
+import { toConnectableUrl } from "../../lib/networks.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { listKeys } from "../../operator/keys.ts";
 import { addSites } from "../../operator/site-list.ts";
 import { removeSite } from "../../operator/site-removal.ts";
 import { type SiteRecord, setSite, summarizeSite } from "../../operator/sites.ts";
 import { listWebhooks } from "../../operator/webhook-list.ts";
-import { type Action, type Call, requireAllSites } from "../action-routes.ts";
+import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
 import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
 import type { TrafficHistory } from "../traffic.ts";
 
@@ -22,12 +22,12 @@ export const siteActions: readonly Action[] = [
   ["DELETE", one, remove, "all"],
 ];
 
-async function listOwnSites(call: Call) {
-  return { sites: (await call.sites()).map(toShown), publicUrl: toReachable(call.publicUrl) };
+async function listOwnSites(call: ActionContext) {
+  return { sites: (await call.sites()).map(toShown), publicUrl: toConnectableUrl(call.publicUrl) };
 }
 
 /** Adds a site. The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is only in this response. */
-async function add(call: Call) {
+async function add(call: ActionContext) {
   const input = await call.input();
   const settings = {
     name: readText(input, "name"),
@@ -40,14 +40,14 @@ async function add(call: Call) {
 }
 
 /** Returns a site with the numbers of its records, keys and webhooks, which a removal would delete. */
-async function show(call: Call) {
+async function show(call: ActionContext) {
   const { Name } = await call.site();
   const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
   return { ...summary, site: toShown(site), changed: changed?.toISOString() ?? null };
 }
 
 /** Changes a site. The body has the members to change: `name`, `hostnames`, `isDefault`, `isSuspended`. */
-async function change(call: Call) {
+async function change(call: ActionContext) {
   const { Name } = await call.site();
   const input = await call.input();
   const settings = {
@@ -59,27 +59,27 @@ async function change(call: Call) {
   // Only an operator of all sites may change this, because it also changes another site: the present default site.
   if (settings.isDefault !== undefined) requireAllSites(call.session);
   if (Object.values(settings).every((value) => value === undefined)) {
-    throw new Refusal("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
+    throw new ProblemError("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
   }
   const changed = await setSite(call.engine, Name, settings, call.now()).catch((error) => {
-    throw withoutOtherSites(error, call);
+    throw hideOtherSites(error, call);
   });
   return { site: toShown(changed), run: call.run };
 }
 
 /** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
-async function remove(call: Call) {
+async function remove(call: ActionContext) {
   const { Name } = await call.site();
   if (readText(await call.input(), "name") !== Name) {
-    throw new Refusal("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
+    throw new ProblemError("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
   }
   return { site: toShown(await removeSite(call.engine, Name, call.now())), run: call.run };
 }
 
 /** Hides in a `conflict` which other site has a name or hostname, if the operator may not manage all sites. */
-function withoutOtherSites(error: unknown, { session }: Call): unknown {
-  if (!(error instanceof Refusal) || error.code !== "conflict" || !session.operator.siteNames) return error;
-  return new Refusal("conflict", "the name or a hostname is taken already");
+function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
+  if (!(error instanceof ProblemError) || error.code !== "conflict" || !session.operator.siteNames) return error;
+  return new ProblemError("conflict", "the name or a hostname is taken already");
 }
 
 function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord) {
@@ -111,14 +111,14 @@ export function overviewActions(traffic: TrafficHistory): readonly Action[] {
 }
 
 /** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */
-async function overview(call: Call) {
+async function overview(call: ActionContext) {
   const { engine, now } = call;
   const site = await call.site();
   const [summary, keys, webhooks, lastBackup] = [
     await summarizeSite(engine, site.Name, now()),
     await listKeys(engine, site),
     await listWebhooks(engine, site),
-    await engine.lastBackup(),
+    await engine.readLastBackupTime(),
   ];
   const ending = keys.filter(({ endsAt }) => endsAt > now() && endsAt < now() + soon);
   return {

@@ -1,11 +1,11 @@
 // Lists, adds, tests, pauses, resumes, rotates, rewinds and removes the webhooks of a site.
 
 import { parseTime } from "../../lib/text.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import { servedOf } from "../../model/resource.ts";
-import type { WebhookAttempt } from "../../model/webhooks.ts";
-import { type ListedWebhook, listWebhooks, type WebhookPoint, webhookKeyOf } from "../../operator/webhook-list.ts";
+import { publicResources } from "../../model/resource.ts";
+import type { DeliveryAttempt } from "../../model/webhooks.ts";
+import { type ListedWebhook, listWebhooks, type DeliveryStart, webhookKeyOf } from "../../operator/webhook-list.ts";
 import {
   addWebhook,
   pauseWebhook,
@@ -18,7 +18,7 @@ import {
 import { allResources } from "../../resources/all.ts";
 import type { AddressPolicy } from "../../webhooks/address-policy.ts";
 import { lookupAddresses } from "../../webhooks/name-resolver.ts";
-import type { Action, Call } from "../action-routes.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
 import { readText } from "../json-body.ts";
 
 const list = "/operator/sites/{site}/webhooks";
@@ -36,12 +36,12 @@ export const webhookActions: readonly Action[] = [
   ["POST", `${one}/rewind`, rewind],
 ];
 
-async function listAll(call: Call) {
+async function listAll(call: ActionContext) {
   return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toShown) };
 }
 
 /** Adds a webhook. The body has `url`, and may have `resources` (a list of paths; the default is all resources) and `since` (see `pointIn`). */
-async function add(call: Call) {
+async function add(call: ActionContext) {
   const site = await call.site();
   const input = await call.input();
   const settings = { url: readText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
@@ -49,52 +49,52 @@ async function add(call: Call) {
   return { ...toShown(webhook), secret, isResolved };
 }
 
-async function remove(call: Call) {
+async function remove(call: ActionContext) {
   const { ID } = await removeWebhook(call.engine, await idIn(call), call.now());
   return { id: ID };
 }
 
-async function listDeliveries(call: Call) {
+async function listDeliveries(call: ActionContext) {
   const attempts = await call.engine.webhookAttempts(webhookKeyOf(await webhookIn(call)));
   return { deliveries: attempts.map(toShownAttempt) };
 }
 
-async function sendTest(call: Call) {
+async function sendTest(call: ActionContext) {
   const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
   return toShownAttempt(attempt);
 }
 
-async function resume(call: Call) {
+async function resume(call: ActionContext) {
   // Allow URLs of this machine here, because the command line may have added the webhook with such a URL.
   const policy = { ...policyOf(call), isLoopbackAllowed: true };
   return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
 
-async function rotate(call: Call) {
+async function rotate(call: ActionContext) {
   const { webhook, secret, until } = await rotateWebhook(call.engine, await idIn(call), call.now());
   return { ...toShown(webhook), secret, until: new Date(until).toISOString() };
 }
 
 /** Sets the cursor of a webhook. The body has `since`, see `pointIn`. */
-async function rewind(call: Call) {
+async function rewind(call: ActionContext) {
   const id = await idIn(call);
   return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input())));
 }
 
 /** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
-async function webhookIn(call: Call): Promise<ListedWebhook> {
+async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
   const id = toId(call.parameters.id ?? "");
   const found = (await listWebhooks(call.engine, await call.site())).find(({ ID }) => ID === id);
   if (found) return found;
-  throw new Refusal("not-found", "the site has no such webhook");
+  throw new ProblemError("not-found", "the site has no such webhook");
 }
 
-async function idIn(call: Call): Promise<number> {
+async function idIn(call: ActionContext): Promise<number> {
   return (await webhookIn(call)).ID;
 }
 
 /** Returns the address policy of the console. Only the command line may add URLs of this machine (contract section 12). */
-function policyOf({ webhookAllow }: Call): AddressPolicy {
+function policyOf({ webhookAllow }: ActionContext): AddressPolicy {
   return { allow: webhookAllow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
 
@@ -102,9 +102,9 @@ function resourcesIn(input: unknown) {
   const { resources = [] } = Object(input);
   const paths: unknown[] = Array.isArray(resources) ? resources : [undefined];
   return paths.map((path) => {
-    const found = servedOf(allResources).find((resource) => resource.path === path);
+    const found = publicResources(allResources).find((resource) => resource.path === path);
     if (found) return found;
-    throw new Refusal("bad-request", "`resources` must be a list of paths such as brands");
+    throw new ProblemError("bad-request", "`resources` must be a list of paths such as brands");
   });
 }
 
@@ -113,14 +113,14 @@ function resourcesIn(input: unknown) {
  * next change.
  * @throws ProblemError `bad-request`
  */
-function pointIn(input: unknown): WebhookPoint {
+function pointIn(input: unknown): DeliveryStart {
   const { since = "now" } = Object(input);
   const { cursor, time } = Object(since);
   if (since === "now") return since;
   if (typeof cursor === "string") return { cursor };
   const at = typeof time === "string" ? parseTime(time) : Number.NaN;
   if (Number.isSafeInteger(at)) return { at };
-  throw new Refusal("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
+  throw new ProblemError("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
 }
 
 function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, state, lag }: ListedWebhook) {
@@ -138,6 +138,6 @@ function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, sta
   };
 }
 
-function toShownAttempt({ at, status, milliseconds, fault }: WebhookAttempt) {
+function toShownAttempt({ at, status, milliseconds, fault }: DeliveryAttempt) {
   return { at: new Date(at).toISOString(), status, milliseconds, fault };
 }

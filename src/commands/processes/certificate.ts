@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { AdminAddress, Config } from "../../config.ts";
 import { certificateExpiry } from "../../lib/certificate-expiry.ts";
-import { messageOf, systemCodeOf } from "../../lib/errors-for-log.ts";
-import { Refusal } from "../../model/errors.ts";
+import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { type Running, start } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { asUsageError, printMessage } from "../common.ts";
@@ -17,12 +17,12 @@ import { asUsageError, printMessage } from "../common.ts";
  */
 export function readCertificate(files: Certificate): Certificate {
   const certificate = { cert: readText(files.cert), key: readText(files.key) };
-  const fault = faultOf(certificate);
+  const fault = describePortError(certificate);
   if (fault === undefined) {
     reportExpired(files.cert, certificate.cert);
     return certificate;
   }
-  throw new Refusal(
+  throw new ProblemError(
     "unavailable",
     `${files.cert} and ${files.key} are not a certificate and its key in PEM form (${fault})`,
   );
@@ -33,7 +33,7 @@ export function reloadCertificate({ tls }: Config): Certificate | undefined {
   try {
     return tls && readCertificate(tls);
   } catch (error) {
-    printMessage(`storefront: ${messageOf(error)}; the previous one stays in use`);
+    printMessage(`storefront: ${errorMessage(error)}; the previous one stays in use`);
     return undefined;
   }
 }
@@ -50,18 +50,18 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new Refusal("not-found", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
+    throw new ProblemError("not-found", `cannot read ${file}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
 /** Returns why a certificate and key cannot be used; undefined if they can. */
-function faultOf({ cert, key }: Certificate): string | undefined {
+function describePortError({ cert, key }: Certificate): string | undefined {
   if (cert.trim() === "" || key.trim() === "") return "a file is empty";
   try {
     createSecureContext({ cert, key });
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return errorMessage(error);
   }
 }
 
@@ -76,15 +76,15 @@ export function listenOnPort(config: Config, certificate: Certificate | undefine
  * Returns the address of the admin listener if it is free. If the default address is in use, says so on stderr and returns undefined.
  * @throws ProblemError `unavailable` if an address that the operator named is in use
  */
-export async function claimAdmin({ admin }: Config): Promise<AdminAddress | undefined> {
+export async function findFreeAdminAddress({ admin }: Config): Promise<AdminAddress | undefined> {
   if (!admin) return undefined;
   try {
-    await claimPort(admin);
+    await requireFreePort(admin);
     return admin;
   } catch (error) {
     if (!admin.isDefault) throw error;
     printMessage(
-      `storefront: ${messageOf(error)}; there is no admin listener and no console. Choose another address with --admin, or none with \`--admin none\``,
+      `storefront: ${errorMessage(error)}; there is no admin listener and no console. Choose another address with --admin, or none with \`--admin none\``,
     );
     return undefined;
   }
@@ -95,7 +95,7 @@ export async function claimAdmin({ admin }: Config): Promise<AdminAddress | unde
  * receive each other's requests.
  * @throws ProblemError `unavailable` if the port is in use
  */
-export async function claimPort(address: Address): Promise<void> {
+export async function requireFreePort(address: Address): Promise<void> {
   const { host, port } = address;
   if (port === 0) return;
   await withListenErrors(address, async () => {
@@ -109,17 +109,17 @@ export async function withListenErrors<T>({ host, port }: Address, work: () => P
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal)
+    if (error instanceof ProblemError)
       return asUsageError(() => {
         throw error;
       });
-    throw new Refusal("unavailable", `cannot listen on ${host}:${port}: ${reasonOf(error, host)}`, { cause: error });
+    throw new ProblemError("unavailable", `cannot listen on ${host}:${port}: ${reasonOf(error, host)}`, { cause: error });
   }
 }
 
 /** Returns why listening failed. Bun reports almost every failure as EADDRINUSE, also an unknown hostname. */
 function reasonOf(error: unknown, host: string): string {
-  if (systemCodeOf(error) !== "EADDRINUSE") return messageOf(error);
+  if (systemErrorCode(error) !== "EADDRINUSE") return errorMessage(error);
   return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";
 }
 

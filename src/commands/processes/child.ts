@@ -2,11 +2,11 @@
 
 import { isExecutable } from "../../build.ts";
 import type { MetricsSample } from "../../lib/metrics.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Certificate } from "../../wire/listen.ts";
 
 /** Maximum milliseconds that a worker takes to send its metrics. If it takes longer, the metrics that it sent last count. */
-const sampleTimeout = 1000;
+const sampleTimeoutMs = 1000;
 
 export interface Child {
   /** Resolves with the exit status when the process has exited and all its messages have arrived. */
@@ -56,7 +56,7 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
       // The process has exited, or is about to.
     }
   }
-  void child.exited.then(() => listening.reject(new Refusal("unavailable", `the ${name} could not start`)));
+  void child.exited.then(() => listening.reject(new ProblemError("unavailable", `the ${name} could not start`)));
   listening.promise.catch(() => {});
   return {
     exited: child.exited,
@@ -65,7 +65,7 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
       return lastSample;
     },
     refreshSample: async (isChecked) =>
-      (await pending.request((id) => send({ kind: "sample", id, isChecked }), sampleTimeout)) === true,
+      (await pending.request((id) => send({ kind: "sample", id, isChecked }), sampleTimeoutMs)) === true,
     retire: () =>
       void listening.promise.then(
         () => send({ kind: "retire" }),

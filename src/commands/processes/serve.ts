@@ -4,12 +4,12 @@ import { type AdminAddress, type Config, type ConfigSources, toEnvironment } fro
 import { withoutPassword } from "../../lib/text.ts";
 import { createLog, startAdmin } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { type CommonOptions, counted, printMessage, printResult } from "../common.ts";
+import { type CommonOptions, formatCount, printMessage, printResult } from "../common.ts";
 import type { DemoSite } from "../demo.ts";
 import { commandLine } from "../undo.ts";
 import {
-  claimAdmin,
-  claimPort,
+  findFreeAdminAddress,
+  requireFreePort,
   listenOnPort,
   readCertificate,
   reloadCertificate,
@@ -39,7 +39,7 @@ export async function serve(config: Config, settings: ConfigSources, options: Co
   if (config.role === "admin" && config.admin) return serveAsAdmin(config, config.admin, end);
   const onReload = reloadSignal();
   const certificate = config.tls && readCertificate(config.tls);
-  const admin = await claimAdmin(config);
+  const admin = await findFreeAdminAddress(config);
   const demo = config.demo ? await import("../demo.ts") : undefined;
   const sample = await demo?.prepareDemo(config, options.as);
   const server =
@@ -61,7 +61,7 @@ function printStarted(config: Config, server: Server, sample: DemoSite | undefin
   if (adminUrl) lines.push(`The admin listener is at ${adminUrl}`);
   if (created !== undefined) lines.push(`It has created the database ${created}`);
   if (sites !== undefined)
-    lines.push(`It serves ${counted(sites, "site")}${sites === 0 ? `: ${howToAdd(options)}` : ""}`);
+    lines.push(`It serves ${formatCount(sites, "site")}${sites === 0 ? `: ${howToAdd(options)}` : ""}`);
   printResult(options, { url, adminUrl, key: sample?.key, created, sites }, lines);
 }
 
@@ -120,7 +120,7 @@ async function serveAlone(
 ): Promise<Server> {
   // With a certificate, the server opens a shared port, so that a second socket can take over with a new certificate. A shared port does not
   // fail if another program has it too: check that here.
-  if (certificate) await claimPort(config);
+  if (certificate) await requireFreePort(config);
   const server = await listenOnPort(config, certificate);
   const { engine, snapshots, url, port, sites } = server;
   const own = { responding: 1, expected: 1, restarts: 0 };

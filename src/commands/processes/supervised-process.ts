@@ -1,23 +1,23 @@
 // Supervises one process of the server: restarts it when it exits, and replaces it on request.
 
-import { messageOf } from "../../lib/errors-for-log.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
 import { printMessage } from "../common.ts";
 import type { Child, Listening } from "./child.ts";
 
 /** If a process exits sooner than these milliseconds after its start, its restart is delayed by the same time. */
-const minUptime = 1000;
+const minUptimeMs = 1000;
 /** Maximum milliseconds from the end of the drain until the process exits. The process itself waits at most 10 seconds for its clients. */
-const stopTimeout = 15_000;
+const stopTimeoutMs = 15_000;
 /** Maximum milliseconds until a successor listens. */
-const startTimeout = 60_000;
+const startTimeoutMs = 60_000;
 /** Maximum milliseconds from `retire` until the process exits. The process ends idle connections after 15 seconds, and then stops. */
-const retireTimeout = 30_000;
+const retireTimeoutMs = 30_000;
 
 /**
  * One process of the server, and its successors. Restarts the process when it exits unexpectedly, and replaces it on request. A process that exceeds
  * one of the time limits above is killed.
  */
-export class Slot {
+export class SupervisedProcess {
   readonly #name: string;
   readonly #startChild: (port: number) => Child;
   /** All processes that have not exited: the current process, its successor and its predecessor. */
@@ -44,7 +44,7 @@ export class Slot {
     const child = this.#start();
     const listening = await child.listening;
     this.#port = listening.port;
-    this.#keep(child);
+    this.#supervise(child);
     return listening;
   }
 
@@ -56,7 +56,7 @@ export class Slot {
   async replace(): Promise<void> {
     if (this.#isStopping) return;
     const successor = this.#start();
-    const timer = setTimeout(() => successor.kill("SIGKILL"), startTimeout);
+    const timer = setTimeout(() => successor.kill("SIGKILL"), startTimeoutMs);
     try {
       await successor.listening;
     } finally {
@@ -64,16 +64,16 @@ export class Slot {
     }
     // Read the current process only now: it may have exited during the start of the successor, and may have been restarted.
     const predecessor = this.#current;
-    this.#keep(successor);
+    this.#supervise(successor);
     predecessor?.retire();
-    if (predecessor) await this.#ended([predecessor], retireTimeout);
+    if (predecessor) await this.#ended([predecessor], retireTimeoutMs);
   }
 
   /** Ends all processes with SIGTERM. Kills a process that does not exit in time. @param drain seconds that the processes still serve */
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     for (const child of this.#running) child.kill("SIGTERM");
-    await this.#ended([...this.#running], drain * 1000 + stopTimeout);
+    await this.#ended([...this.#running], drain * 1000 + stopTimeoutMs);
   }
 
   #start(): Child {
@@ -84,7 +84,7 @@ export class Slot {
   }
 
   /** Makes `child` the current process. If `child` exits while it is the current process, starts another process. */
-  #keep(child: Child): void {
+  #supervise(child: Child): void {
     const startedAt = performance.now();
     this.#current = child;
     void child.exited.then(async (status) => {
@@ -92,7 +92,7 @@ export class Slot {
       if (!isCurrent()) return;
       printMessage(`storefront: ${this.#name} ended with status ${status}; starting another`);
       this.#restarts++;
-      if (performance.now() - startedAt < minUptime) await Bun.sleep(minUptime);
+      if (performance.now() - startedAt < minUptimeMs) await Bun.sleep(minUptimeMs);
       await this.#startAgain(isCurrent);
     });
   }
@@ -106,13 +106,13 @@ export class Slot {
     let reported = "";
     while (isDue()) {
       try {
-        return this.#keep(this.#start());
+        return this.#supervise(this.#start());
       } catch (error) {
-        const reason = messageOf(error);
+        const reason = errorMessage(error);
         if (reason !== reported)
           printMessage(`storefront: ${this.#name} cannot be started, trying again every second: ${reason}`);
         reported = reason;
-        await Bun.sleep(minUptime);
+        await Bun.sleep(minUptimeMs);
       }
     }
   }

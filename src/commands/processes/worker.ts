@@ -3,7 +3,7 @@
 
 import type { AdminAddress, Config } from "../../config.ts";
 import type { MetricsSample } from "../../lib/metrics.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { allResources } from "../../resources/all.ts";
 import { createLog, openStore, startAdmin, toPublicUrl } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
@@ -13,9 +13,9 @@ import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./ch
 /** After `retire`, idle connections are closed after this number of seconds. */
 const idleSecondsOfRetired = 15;
 /** Maximum milliseconds from the exit of the parent until this process exits. Stopping waits at most 10 seconds for clients. */
-const orphanTimeout = 15_000;
+const orphanTimeoutMs = 15_000;
 /** Maximum milliseconds until the parent sends the metrics of all workers. The parent asks all workers at the same time, and waits one second. */
-const samplesTimeout = 2000;
+const samplesTimeoutMs = 2000;
 
 /** Serves the public port until `end` resolves, the parent sends `retire`, or the parent exits. */
 export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
@@ -49,8 +49,8 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
     if (message.kind === "samples") pending.respond(message.id, message.samples);
   });
   const samples = async () => {
-    const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeout);
-    if (!response) throw new Refusal("unavailable", "the parent process did not send the metrics in time");
+    const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeoutMs);
+    if (!response) throw new ProblemError("unavailable", "the parent process did not send the metrics in time");
     return response;
   };
   const certificate = await certificateOfParent();
@@ -99,13 +99,13 @@ async function untilEnd(
 function endOfParent(): Promise<void> {
   return new Promise((resolve) => {
     const onEnd = () => {
-      clearInterval(look);
+      clearInterval(parentCheck);
       process.off("disconnect", onEnd);
       // Do not unref() this timer. Otherwise the event loop might have nothing to wait for, and the process would be busy for ever.
-      setTimeout(() => process.exit(1), orphanTimeout);
+      setTimeout(() => process.exit(1), orphanTimeoutMs);
       resolve();
     };
-    const look = setInterval(() => process.connected || onEnd(), 1000);
+    const parentCheck = setInterval(() => process.connected || onEnd(), 1000);
     process.once("disconnect", onEnd);
   });
 }

@@ -3,17 +3,17 @@
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { counter, gauge, type MetricFamily, type MetricsSample, withCountsOf } from "../../lib/metrics.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { counter, gauge, type MetricFamily, type MetricsSample, addCounts } from "../../lib/metrics.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../common.ts";
-import { claimPort, reloadCertificate } from "./certificate.ts";
+import { requireFreePort, reloadCertificate } from "./certificate.ts";
 import { type Child, type Listening, startChild } from "./child.ts";
 import type { Server } from "./serve.ts";
-import { Slot } from "./supervised-process.ts";
+import { SupervisedProcess } from "./supervised-process.ts";
 
 /** Milliseconds between two samples of the workers. If a worker is killed, the counts since its last sample are lost. */
-const sampleInterval = 5000;
+const sampleIntervalMs = 5000;
 
 /**
  * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port, and the other workers share it.
@@ -29,7 +29,7 @@ export async function runWorkers(
 ): Promise<Server> {
   const processes = new Processes(env, certificate, config.workers);
   try {
-    await claimPort(config);
+    await requireFreePort(config);
     // Start the first worker alone, so that only one process creates a missing database.
     const first = await processes.openWorker(config.port);
     const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(first.port));
@@ -49,9 +49,9 @@ export async function runWorkers(
 
 class Processes {
   readonly #env: Record<string, string>;
-  readonly #slots: Slot[] = [];
+  readonly #processes: SupervisedProcess[] = [];
   readonly #metrics: WorkerMetrics;
-  readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleInterval);
+  readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleIntervalMs);
   /** The last valid certificate. A restart after a crash uses it, because the files on disk may be changed at that moment. */
   #certificate: Certificate | undefined;
   #isStopping = false;
@@ -59,7 +59,7 @@ class Processes {
   /** @param workers the number of workers that should run */
   constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
     this.#env = env;
-    this.#metrics = new WorkerMetrics(workers, () => this.#slots.reduce((sum, { restarts }) => sum + restarts, 0));
+    this.#metrics = new WorkerMetrics(workers, () => this.#processes.reduce((sum, { restarts }) => sum + restarts, 0));
     this.#certificate = certificate;
   }
 
@@ -85,12 +85,12 @@ class Processes {
   async replaceAll(certificate: Certificate | undefined): Promise<void> {
     if (this.#isStopping) return printMessage("storefront: nothing was replaced: the server is about to stop");
     this.#certificate = certificate ?? this.#certificate;
-    const all = this.#slots.length;
-    for (const [index, slot] of this.#slots.entries()) {
+    const all = this.#processes.length;
+    for (const [index, supervised] of this.#processes.entries()) {
       try {
-        await slot.replace();
+        await supervised.replace();
       } catch (error) {
-        printMessage(`storefront: ${messageOf(error)}; replaced ${index} of ${all} processes, the others stay`);
+        printMessage(`storefront: ${errorMessage(error)}; replaced ${index} of ${all} processes, the others stay`);
         return;
       }
     }
@@ -101,13 +101,13 @@ class Processes {
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
-    await Promise.all(this.#slots.map((slot) => slot.stop(drain)));
+    await Promise.all(this.#processes.map((supervised) => supervised.stop(drain)));
   }
 
   #open(name: string, port: number, start: (port: number) => Child): Promise<Listening> {
-    const slot = new Slot(name, port, start);
-    this.#slots.push(slot);
-    return slot.open();
+    const supervised = new SupervisedProcess(name, port, start);
+    this.#processes.push(supervised);
+    return supervised.open();
   }
 
   #start(name: string, env: Record<string, string>): Child {
@@ -137,7 +137,7 @@ class WorkerMetrics {
     this.#workers.add(worker);
     void worker.exited.then(() => {
       this.#workers.delete(worker);
-      this.#ended = withCountsOf(this.#ended, worker.lastSample);
+      this.#ended = addCounts(this.#ended, worker.lastSample);
     });
   }
 

@@ -1,16 +1,16 @@
 // Reads the values of query parameters. All errors are `bad-request`.
 
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 
 /** Returns the value of a parameter; undefined if it is absent. @throws ProblemError `bad-request` if it appears more than once */
 export function single(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
-  if (values.length > 1) throw new Refusal("bad-request", `\`${name}\` appears more than once`);
+  if (values.length > 1) throw new ProblemError("bad-request", `\`${name}\` appears more than once`);
   return values[0];
 }
 
 /** Returns the values of a parameter that may be repeated, or have several values with commas between them; undefined if it is absent. */
-export function joined(parameters: URLSearchParams, name: string): string[] | undefined {
+export function joinValues(parameters: URLSearchParams, name: string): string[] | undefined {
   const values = parameters.getAll(name);
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
@@ -20,7 +20,7 @@ export function readNumber(name: string, value: string, min: number, max: number
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= min && number <= max) return number;
   const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min}`;
-  throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
+  throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
 /**
@@ -36,5 +36,5 @@ export function readWholeNumber(
   if (text === null) return byDefault;
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new Refusal("bad-request", `\`${name}\` must be a whole number from ${min} to ${max}`);
+  throw new ProblemError("bad-request", `\`${name}\` must be a whole number from ${min} to ${max}`);
 }

@@ -3,9 +3,9 @@
 import { csvHeader, csvLines } from "../../formats/csv.ts";
 import { json } from "../../formats/json.ts";
 import { xml } from "../../formats/xml.ts";
-import { createPace } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/event-loop.ts";
 import type { Engine } from "../../model/engine.ts";
-import { toDeclared } from "../../model/record.ts";
+import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { FileFormat } from "./file-rows.ts";
 
@@ -20,11 +20,11 @@ export async function* exportRecords(
   format: FileFormat,
 ): AsyncGenerator<string> {
   const chunks = inChunks(bodiesOf(engine, site, resource));
-  const pace = createPace();
+  const yieldIfDue = createYielder();
   const texts = format === "csv" ? toCsv(resource, chunks) : toList(resource, chunks, format === "json" ? json : xml);
   for await (const text of texts) {
     yield text;
-    await pace();
+    await yieldIfDue();
   }
 }
 
@@ -56,7 +56,7 @@ async function* toList(
   yield `${listStart}\n`;
   let before = "";
   for await (const chunk of chunks) {
-    yield before + chunk.map((body) => item(resource, toDeclared(resource, body))).join(`${separator}\n`);
+    yield before + chunk.map((body) => item(resource, toDeclaredJson(resource, body))).join(`${separator}\n`);
     before = `${separator}\n`;
   }
   yield `${before === "" ? "" : "\n"}${listEnd}\n`;

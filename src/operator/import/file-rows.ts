@@ -7,8 +7,8 @@ import { readJsonItems } from "../../formats/json-items.ts";
 import { decodeUtf8, toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { readXmlRecords } from "../../formats/xml-records.ts";
-import { createPace } from "../../lib/event-loop.ts";
-import { invalidRecord, Refusal } from "../../model/errors.ts";
+import { createYielder } from "../../lib/event-loop.ts";
+import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 
 export const fileFormats = ["csv", "json", "xml"] as const;
@@ -45,7 +45,7 @@ export interface CsvSource {
 }
 
 /** Annotations of a row in a file of rejected rows: columns of CSV, members of JSON. An import ignores them. */
-export const notes = ["# row", "# fault"] as const;
+export const annotationNames = ["# row", "# fault"] as const;
 
 /** The dialect of a CSV file, if it differs from files of `export`. */
 export interface CsvOptions {
@@ -80,7 +80,7 @@ export async function* readRows(
  * Does the same as `readRows`, for a stream that can be read only once. JSON and XML are kept in memory and read to their end first. So if such a
  * file was cut short, none of its rows is returned.
  */
-export async function* readCompleteRows(
+export async function* readRowsOfCompleteFile(
   resource: Resource,
   bytes: AsyncIterable<Uint8Array>,
   format: FileFormat,
@@ -88,9 +88,9 @@ export async function* readCompleteRows(
 ): AsyncGenerator<NumberedRow> {
   if (format === "csv") return yield* readCsv(resource, bytes, options);
   const chunks = await Array.fromAsync(bytes);
-  const pace = createPace();
-  for await (const _ of readRows(resource, inTurn(chunks), format)) await pace();
-  yield* readRows(resource, inTurn(chunks), format);
+  const yieldIfDue = createYielder();
+  for await (const _ of readRows(resource, toAsyncIterable(chunks), format)) await yieldIfDue();
+  yield* readRows(resource, toAsyncIterable(chunks), format);
 }
 
 async function* readItems(
@@ -101,18 +101,18 @@ async function* readItems(
   let number = 0;
   const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
   for await (const { text, decoded } of items) {
-    const row = format === "json" ? { ...decoded, input: withoutNotes(decoded.input) } : decoded;
+    const row = format === "json" ? { ...decoded, input: removeAnnotations(decoded.input) } : decoded;
     yield { number: ++number, decoded: row, source: { format, text } };
   }
 }
 
 /** Removes the annotations of a rejected row, which are not part of the record. */
-function withoutNotes(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || !notes.some((note) => note in input)) return input;
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !notes.some((note) => note === name)));
+function removeAnnotations(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !annotationNames.some((annotation) => annotation in input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !annotationNames.some((annotation) => annotation === name)));
 }
 
-async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
+async function* toAsyncIterable<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
@@ -133,14 +133,14 @@ async function* readCsv(
         table = { header: cells, delimiter: read.delimiter };
       } else if (fault || cells.some((cell) => cell !== "")) {
         const decoded = fault
-          ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
+          ? { input: {}, fieldErrors: [{ field: "", detail: fault.detail }] }
           : decodeCsvLine(plan, cells);
         if (!decoded) onSkipped?.();
         else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
       }
     }
   }
-  if (!plan) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
+  if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
 }
 
 function readHeader(
@@ -151,17 +151,17 @@ function readHeader(
 ): CellPlan {
   const [only = ""] = cells;
   if (/^\s*[[{<]/.test(only))
-    throw new Refusal("bad-request", "the file is not CSV; add --format json or --format xml");
+    throw new ProblemError("bad-request", "the file is not CSV; add --format json or --format xml");
   if (only.includes("\0"))
-    throw new Refusal("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
-  const { plan, faults } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
-  if (fault) faults.push({ field: "", detail: fault });
-  if (faults.length > 0) throw invalidRecord(faults);
+    throw new ProblemError("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
+  const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
+  if (fault) fieldErrors.push({ field: "", detail: fault });
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return plan;
 }
 
-function tooLong(row: number): Refusal {
-  return new Refusal(
+function tooLong(row: number): ProblemError {
+  return new ProblemError(
     "bad-request",
     `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
   );

@@ -3,18 +3,18 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../model/engine.ts";
-import { type Fault, Refusal } from "../../model/errors.ts";
+import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { RevisionRange } from "../history.ts";
 import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "./file-rows.ts";
 import { importRecords } from "./import-records.ts";
-import { ImportedRows, type RowKind, toImported } from "./import-report.ts";
+import { ImportReport, type RowKind, toReportRow } from "./import-report.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
-import { openRejects } from "./rejected-rows.ts";
+import { openRejectedRowsFile } from "./rejected-rows.ts";
 import { Upload } from "./upload.ts";
 
 /** The rows of the dry run that the operator has excluded. */
-interface Choice {
+interface RowExclusions {
   /** The numbers of excluded rows. */
   readonly rows: readonly number[];
   /** Kinds of rows that are excluded. */
@@ -32,13 +32,13 @@ export class ImportJob {
   readonly #onError: (error: unknown) => void;
   #state: JobState = "new";
   #options: JobOptions | undefined;
-  #rows: ImportedRows | undefined;
+  #rows: ImportReport | undefined;
   #abort = new AbortController();
   #work: Promise<void> = Promise.resolve();
   #read = 0;
   #skipped = 0;
   #attempt = 0;
-  #error: Refusal | undefined;
+  #error: ProblemError | undefined;
   #revisions: RevisionRange | undefined;
   #isInterrupted = false;
   readonly #onRead = (bytes: number) => {
@@ -83,18 +83,18 @@ export class ImportJob {
 
   /** Starts the dry run. @throws ProblemError `conflict` while the job is busy, or after rows were stored */
   check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
-    if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongMoment(this.#state);
+    if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongStateError(this.#state);
     this.#options = options;
-    this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, leftOut: undefined }));
+    this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, excludedRows: undefined }));
   }
 
   /** Starts to store the rows of the dry run. @param choice the excluded rows @throws ProblemError `conflict` unless a dry run is complete */
-  run(engine: Engine, site: number, choice: Choice, now: () => number): void {
+  run(engine: Engine, site: number, choice: RowExclusions, now: () => number): void {
     const options = this.#options;
-    if (this.#state !== "checked" || !options) throw wrongMoment(this.#state);
-    const leftOut = new Set(choice.rows);
-    for (const number of this.#rows?.numbers(choice.kinds) ?? []) leftOut.add(number);
-    this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, leftOut }));
+    if (this.#state !== "checked" || !options) throw wrongStateError(this.#state);
+    const excludedRows = new Set(choice.rows);
+    for (const number of this.#rows?.numbers(choice.kinds) ?? []) excludedRows.add(number);
+    this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, excludedRows }));
   }
 
   /** Stops the dry run or the import in progress. Rows that are being committed are still stored. */
@@ -104,13 +104,13 @@ export class ImportJob {
 
   /** Returns rows of the last dry run, or of the import. @throws ProblemError `conflict` while it is in progress */
   async page(kind: RowKind, offset: number, limit: number) {
-    if (!this.#rows || this.isBusy) throw wrongMoment(this.#state);
+    if (!this.#rows || this.isBusy) throw wrongStateError(this.#state);
     return { rows: await this.#rows.page(kind, offset, limit), total: this.#rows.counts[kind] };
   }
 
   /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
-    if (!this.progress.hasRejects || !this.#options) throw new Refusal("not-found", "there are no refused rows");
+    if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no refused rows");
     return { path: this.#pathOf("refused"), format: this.#options.format };
   }
 
@@ -134,22 +134,22 @@ export class ImportJob {
         this.#state = state === "checking" && this.#isInterrupted ? "new" : after;
       },
       (error) => {
-        if (!(error instanceof Refusal)) this.#onError(error);
-        this.#error = error instanceof Refusal ? error : new Refusal("internal", "the import failed", { cause: error });
+        if (!(error instanceof ProblemError)) this.#onError(error);
+        this.#error = error instanceof ProblemError ? error : new ProblemError("internal", "the import failed", { cause: error });
         this.#state = "failed";
       },
     );
   }
 
-  async #import(engine: Engine, site: number, { options, now, signal, leftOut }: JobAttempt): Promise<void> {
-    const dryRun = leftOut === undefined;
-    this.#isInterrupted = await attemptImport({
+  async #import(engine: Engine, site: number, { options, now, signal, excludedRows }: JobAttempt): Promise<void> {
+    const dryRun = excludedRows === undefined;
+    this.#isInterrupted = await executeImport({
       engine,
       site,
       resource: this.resource,
-      source: chosenRows(this.upload.read(this.#onRead), this.resource, {
+      source: readSelectedRows(this.upload.read(this.#onRead), this.resource, {
         ...options,
-        leftOut,
+        excludedRows,
         onSkipped: this.#onSkipped,
       }),
       match: options.match,
@@ -165,10 +165,10 @@ export class ImportJob {
     if (!dryRun) this.upload.remove();
   }
 
-  async #newRows(): Promise<ImportedRows> {
+  async #newRows(): Promise<ImportReport> {
     const [before, path] = [this.#rows, this.#pathOf(`rows-${++this.#attempt}`)];
     this.#rows = undefined;
-    this.#rows = await ImportedRows.open(path);
+    this.#rows = await ImportReport.open(path);
     await before?.close();
     rmSync(this.#pathOf(`rows-${this.#attempt - 1}`), { force: true });
     return this.#rows;
@@ -184,16 +184,16 @@ interface JobAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
   /** The numbers of excluded rows; undefined for a dry run. */
-  readonly leftOut: ReadonlySet<number> | undefined;
+  readonly excludedRows: ReadonlySet<number> | undefined;
 }
 
-function wrongMoment(state: JobState): Refusal {
-  return new Refusal("conflict", `this is not possible for an import that is ${state}`);
+function wrongStateError(state: JobState): ProblemError {
+  return new ProblemError("conflict", `this is not possible for an import that is ${state}`);
 }
 
 // Executes a dry run or an import. Writes the outcome of each row to the report, and the rejected rows to a file.
 
-interface Attempt {
+interface ExecuteImportOptions {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
@@ -204,7 +204,7 @@ interface Attempt {
   readonly signal: AbortSignal;
   readonly now: () => number;
   /** The report, to which the outcome of each row is added. */
-  readonly rows: ImportedRows;
+  readonly rows: ImportReport;
   /** The path of the file for rejected rows. */
   readonly rejectsPath: string;
   /** Called with the journal entries, even if the import fails after storing rows. In that case, entries of others can be among them. */
@@ -212,14 +212,14 @@ interface Attempt {
 }
 
 /** Returns whether the import was stopped. @throws ProblemError */
-async function attemptImport(attempt: Attempt): Promise<boolean> {
+async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
   const { engine, site, resource, source, rows, dryRun, signal, match, now, onRevisions } = attempt;
-  const rejects = openRejects(attempt.rejectsPath);
-  const onRejected = async (row: NumberedRow, faults: readonly Fault[]) => {
-    await rows.add({ row: row.number, kind: "refused", id: null, before: null, after: null, faults });
-    await rejects.add(row, faults);
+  const rejects = openRejectedRowsFile(attempt.rejectsPath);
+  const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
+    await rows.add({ row: row.number, kind: "refused", id: null, before: null, after: null, faults: fieldErrors });
+    await rejects.add(row, fieldErrors);
   };
-  const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toImported(row, outcome, dryRun));
+  const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toReportRow(row, outcome, dryRun));
   let start: number | undefined;
   const onStore = (revision: number) => {
     start = revision;
@@ -235,7 +235,7 @@ async function attemptImport(attempt: Attempt): Promise<boolean> {
     return interrupted;
   } catch (error) {
     if (start !== undefined && !isStored) onRevisions(await revisionsSince(engine, site, start));
-    await rejects.abandon();
+    await rejects.closeAfterFailure();
     await rows.flush().catch(() => {});
     throw error;
   }
@@ -251,26 +251,26 @@ export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
 
 interface RowsOptions extends JobOptions {
   /** The numbers of excluded rows. */
-  readonly leftOut: ReadonlySet<number> | undefined;
+  readonly excludedRows: ReadonlySet<number> | undefined;
   readonly onSkipped: () => void;
 }
 
 /** Reads the rows of a file that are not excluded. @throws ProblemError */
-async function* chosenRows(
+async function* readSelectedRows(
   bytes: AsyncIterable<Uint8Array>,
   resource: Resource,
-  { format, leftOut, ...options }: RowsOptions,
+  { format, excludedRows, ...options }: RowsOptions,
 ): AsyncGenerator<NumberedRow> {
   let rows = 0;
   for await (const row of readRows(resource, bytes, format, options)) {
-    if (++rows > maxRows) throw new Refusal("too-large", `the file has more than ${maxRows} rows`);
-    if (leftOut?.has(row.number)) options.onSkipped();
+    if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
+    if (excludedRows?.has(row.number)) options.onSkipped();
     else yield row;
   }
 }
 
 /** Returns the range of the entries after `start`; undefined if the journal has none. */
 async function revisionsSince(engine: Engine, site: number, start: number): Promise<RevisionRange | undefined> {
-  const [head] = await engine.heads([site]);
+  const [head] = await engine.readHeads([site]);
   return head && head.revision > start ? { first: start + 1, last: head.revision } : undefined;
 }

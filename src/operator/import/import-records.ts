@@ -11,14 +11,14 @@
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
 // - The memory does not grow with the size of the rows: spooled rows and match values are in temporary files. By ID, only the IDs are in memory.
 
-import { OwnTexts } from "../../lib/bytes.ts";
-import { createPace } from "../../lib/event-loop.ts";
+import { InternedTexts } from "../../lib/bytes.ts";
+import { createYielder } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Intent, type Outcome, operatorActor } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { type Fault, invalidRecord, Refusal } from "../../model/errors.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
-import { readNewRecord, readRecord } from "../../model/record.ts";
+import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/found-records.ts";
 import { revisionsOf } from "../history.ts";
@@ -31,8 +31,8 @@ import {
   emptySummary,
   type ImportSummary,
   repeatedKey,
-  SimulatedEngine,
-  storeFault,
+  DryRunEngine,
+  rejectionFieldError,
   withProgress,
 } from "./import-summary.ts";
 import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
@@ -48,13 +48,13 @@ export interface ImportOptions {
   /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
   readonly signal?: AbortSignal | undefined;
   /** Called for each row that is rejected; the import waits for it. */
-  readonly onRejected?: ((row: NumberedRow, faults: readonly Fault[]) => Promise<void>) | undefined;
+  readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
   /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => MaybePromise<void>) | undefined;
   /** Maximum field errors that the summary lists; by default all. */
   readonly maxFaults?: number | undefined;
   /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
-  readonly onStore?: ((revision: number) => void) | undefined;
+  readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
 
@@ -71,16 +71,16 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, match, signal } = options;
-  const [system] = (await engine.heads([systemSite])) as [Head];
+  const [system] = (await engine.readHeads([systemSite])) as [Head];
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const summary = emptySummary();
   const pendingKeys = match === undefined ? undefined : new ValueIndex();
-  let simulated: SimulatedEngine | undefined;
+  let simulated: DryRunEngine | undefined;
   try {
-    if (dryRun) simulated = await SimulatedEngine.open(engine, site, system.epoch);
+    if (dryRun) simulated = await DryRunEngine.open(engine, site, system.epoch);
     const context = { site, resource, matcher, pendingKeys, engine: simulated ?? engine, spooled, options, summary };
-    await new ImportRun(context, system.epoch, head.revision).addAll(rows);
+    await new RowImporter(context, system.epoch, head.revision).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
@@ -110,10 +110,10 @@ interface ImportContext {
 const maxMatches = 5;
 
 /** Imports the rows of one file, batch by batch. */
-class ImportRun {
+class RowImporter {
   readonly #context: ImportContext;
   readonly #pending = new RowBatch();
-  readonly #faultTexts = new OwnTexts();
+  readonly #faultTexts = new InternedTexts();
   /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
   readonly #systemEpoch: string;
   /** The revision of the site before the import. */
@@ -125,43 +125,43 @@ class ImportRun {
     this.#start = start;
   }
 
-  async addAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
+  async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
     const { options, summary } = this.#context;
-    const pace = createPace();
+    const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
       summary.rows++;
       // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
-      await pace();
-      await this.#unlessRejected(row, () => this.#add(row));
-      if (this.#pending.isFull) await (options.atomic ? this.#spool() : this.#store());
+      await yieldIfDue();
+      await this.#unlessRejected(row, () => this.#addRow(row));
+      if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
-    if (!options.atomic) await this.#store();
-    else if (summary.rejected === 0) await this.#storeTogether();
+    if (!options.atomic) await this.#commitPending();
+    else if (summary.rejected === 0) await this.#commitSpooled();
   }
 
   /** @throws ProblemError `invalid-record` */
-  async #add(row: NumberedRow): Promise<void> {
+  async #addRow(row: NumberedRow): Promise<void> {
     const { site, matcher, pendingKeys, options, summary } = this.#context;
     const input = readInput(row.decoded);
-    const key = matcher.keyOf(input);
+    const key = matcher.matchValueOf(input);
     if (key !== undefined && pendingKeys?.find(key, 1).length) {
       if (options.atomic) throw repeatedKey(options.match);
-      await this.#store();
+      await this.#commitPending();
     }
     const match = matcher.find(input);
-    const intent = toIntent(this.#context.resource, match, input, row.decoded.faults);
+    const intent = toIntent(this.#context.resource, match, input, row.decoded.fieldErrors);
     const signed = { ...intent, site, actor: operatorActor, at: options.now() };
     this.#pending.add({ row: () => row, input, intent: signed }, row.source);
     if (key !== undefined) pendingKeys?.set(summary.rows, key);
-    matcher.note(input, match.id);
+    matcher.trackRow(input, match.id);
   }
 
-  async #store(): Promise<void> {
+  async #commitPending(): Promise<void> {
     const { engine, matcher, pendingKeys, options } = this.#context;
     let batch = this.#pending.take();
     pendingKeys?.clear();
-    this.#noteStore();
+    this.#reportStart();
     for (let left = maxMatches - 1; batch.length > 0; left--) {
       const outcomes = await engine.commit(this.#intentsOf(batch));
       const again = left > 0 ? batch.filter((_, index) => isFoundOtherwise(outcomes[index])) : [];
@@ -188,32 +188,32 @@ class ImportRun {
     const { kind: operation, id, ifFound } = match;
     if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
     const { decoded } = pending.row();
-    const changed = toIntent(this.#context.resource, match, readInput(decoded), decoded.faults);
+    const changed = toIntent(this.#context.resource, match, readInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
   }
 
   /** Spools the pending rows until all rows are known to be valid. Their match values stay in `pendingKeys`. */
-  #spool(): void {
+  #spoolPending(): void {
     this.#context.spooled.add(this.#pending.take());
   }
 
-  async #storeTogether(): Promise<void> {
-    this.#spool();
+  async #commitSpooled(): Promise<void> {
+    this.#spoolPending();
     const { matcher, options, summary } = this.#context;
     for (let left = maxMatches - 1; ; left--) {
       // The rows were matched while the file was read, which may have taken long.
       if (!options.dryRun) await matcher.catchUp();
-      if (await this.#tryTogether(left > 0)) return;
+      if (await this.#tryAtomically(left > 0)) return;
       Object.assign(summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
     }
   }
 
   /** Commits all rows in one transaction. Returns false if others have changed the match of a row, and `mayRepeat`. */
-  async #tryTogether(mayRepeat: boolean): Promise<boolean> {
+  async #tryAtomically(mayRepeat: boolean): Promise<boolean> {
     const { engine, spooled, options, summary } = this.#context;
     const sent: (readonly PendingRow[])[] = [];
     let unmatched: { readonly row: NumberedRow; readonly error: unknown } | undefined;
-    const batches = function* (this: ImportRun) {
+    const batches = function* (this: RowImporter) {
       for (const batch of spooled.batches()) {
         options.signal?.throwIfAborted();
         const matched = batch.map((pending) => {
@@ -229,12 +229,12 @@ class ImportRun {
       }
     };
     let isOutdated = false;
-    const storing = engine.commitTogether(batches.call(this), async (outcomes) => {
+    const storing = engine.commitAtomically(batches.call(this), async (outcomes) => {
       isOutdated = mayRepeat && outcomes.some(isFoundOtherwise);
       await this.#countOutcomes(sent.shift() ?? [], outcomes, mayRepeat);
       const { rows, created, updated, unchanged } = summary;
       // All rows are valid now. Before this point, an error leaves nothing stored.
-      if (created + updated + unchanged === rows) this.#noteStore();
+      if (created + updated + unchanged === rows) this.#reportStart();
     });
     await storing.catch(async (error) => {
       if (!unmatched) throw error;
@@ -244,9 +244,9 @@ class ImportRun {
     return !isOutdated;
   }
 
-  #noteStore(): void {
-    const { dryRun, onStore } = this.#context.options;
-    if (!dryRun) onStore?.(this.#start);
+  #reportStart(): void {
+    const { dryRun, onBeforeCommit } = this.#context.options;
+    if (!dryRun) onBeforeCommit?.(this.#start);
   }
 
   #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
@@ -262,12 +262,12 @@ class ImportRun {
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
       if (mayRepeat && isFoundOtherwise(outcome)) continue;
-      if (outcome.kind === "refused") await this.#reject(row(), [storeFault(outcome, intent)]);
+      if (outcome.kind === "rejected") await this.#rejectRow(row(), [rejectionFieldError(outcome, intent)]);
       else {
         countOutcome(summary, intent, outcome);
         await options.onAccepted?.(row(), outcome);
       }
-      if (outcome.kind === "done" && input) matcher.note(input, outcome.id);
+      if (outcome.kind === "done" && input) matcher.trackRow(input, outcome.id);
     }
   }
 
@@ -276,20 +276,20 @@ class ImportRun {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
-      await this.#reject(row, error.faults);
+      if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+      await this.#rejectRow(row, error.fieldErrors);
     }
   }
 
-  async #reject(row: NumberedRow, faults: readonly Fault[]): Promise<void> {
+  async #rejectRow(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
     const { options, summary } = this.#context;
-    countRejected(summary, row.number, faults, this.#faultTexts, options.maxFaults);
-    await options.onRejected?.(row, faults);
+    countRejected(summary, row.number, fieldErrors, this.#faultTexts, options.maxFaults);
+    await options.onRejected?.(row, fieldErrors);
   }
 }
 
 function isFoundOtherwise(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === "refused" && outcome.why === "found-otherwise";
+  return outcome?.kind === "rejected" && outcome.rejectionReason === "found-otherwise";
 }
 
 /** Maximum rows of a batch. */
@@ -333,10 +333,10 @@ function lengthOf(source: RowSource): number {
 // Turns a row into an intent.
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
-function readInput({ input, faults }: NumberedRow["decoded"]): RowInput {
-  if (faults.some(({ field }) => field === "")) throw invalidRecord(faults);
+function readInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
+  if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
   if (isObject(input)) return input;
-  throw invalidRecord([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
+  throw invalidRecordError([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
 }
 
 function isObject(input: unknown): input is RowInput {
@@ -344,9 +344,9 @@ function isObject(input: unknown): input is RowInput {
 }
 
 /** Returns the intent for the record that the row matches. @throws ProblemError `invalid-record` */
-function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, faults: readonly Fault[]) {
+function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, fieldErrors: readonly FieldError[]) {
   const values =
-    match.kind === "update" ? readRecord(resource, fields, faults).values : readNewRecord(resource, fields, faults);
+    match.kind === "update" ? parseRecordChanges(resource, fields, fieldErrors).values : parseNewRecord(resource, fields, fieldErrors);
   const { kind: operation, id, ifFound } = match;
-  return { resource: resource.name, operation, id, text: JSON.stringify(values), ifFound };
+  return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifFound };
 }

@@ -1,15 +1,15 @@
 // The report of an import or dry run: one entry per row. It is stored in a file to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { type Fault, Refusal } from "../../model/errors.ts";
-import { accessing } from "../output.ts";
+import { type FieldError, ProblemError } from "../../model/errors.ts";
+import { withFileErrors } from "../output.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
 
 export const rowKinds = ["created", "updated", "unchanged", "refused"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
-interface ImportedRow {
+interface ReportRow {
   /** The number of the row, as in `NumberedRow`. */
   readonly row: number;
   readonly kind: RowKind;
@@ -17,13 +17,13 @@ interface ImportedRow {
   /** The record before and after the import; null if it did not exist or is not included. */
   readonly before: object | null;
   readonly after: object | null;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FieldError[];
 }
 
 /** Maximum characters that are buffered before a write. */
 const bufferSize = 256 * 1024;
 
-export class ImportedRows {
+export class ImportReport {
   readonly #file: FileHandle;
   /** The number of each row in the imported file. */
   readonly #numbers: number[] = [];
@@ -39,8 +39,8 @@ export class ImportedRows {
   }
 
   /** Creates the file. @param path of a file that does not exist @throws ProblemError `unavailable` */
-  static async open(path: string): Promise<ImportedRows> {
-    return new ImportedRows(await writing(() => open(path, "wx+", 0o600)));
+  static async open(path: string): Promise<ImportReport> {
+    return new ImportReport(await withReportErrors(() => open(path, "wx+", 0o600)));
   }
 
   /** The number of rows of each kind. */
@@ -60,7 +60,7 @@ export class ImportedRows {
   }
 
   /** @throws ProblemError `unavailable` */
-  async add(row: ImportedRow): Promise<void> {
+  async add(row: ReportRow): Promise<void> {
     const line = JSON.stringify(row);
     this.#byKind[row.kind].push(this.#numbers.length);
     this.#numbers.push(row.row);
@@ -74,17 +74,17 @@ export class ImportedRows {
   async flush(): Promise<void> {
     const text = this.#pending;
     this.#pending = "";
-    if (text !== "") await writing(() => this.#file.appendFile(text));
+    if (text !== "") await withReportErrors(() => this.#file.appendFile(text));
   }
 
   /** Reads rows of a kind, in their order. Call `flush` first. */
-  async page(kind: RowKind, offset: number, limit: number): Promise<ImportedRow[]> {
-    const rows: ImportedRow[] = [];
+  async page(kind: RowKind, offset: number, limit: number): Promise<ReportRow[]> {
+    const rows: ReportRow[] = [];
     for (const index of this.#byKind[kind].slice(offset, offset + limit)) {
       const start = this.#ends[index - 1] ?? 0;
       const bytes = Buffer.alloc((this.#ends[index] as number) - start);
       const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, start);
-      if (bytesRead < bytes.length) throw new Refusal("unavailable", "the rows could not be kept");
+      if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the rows could not be kept");
       rows.push(JSON.parse(bytes.toString()));
     }
     return rows;
@@ -101,7 +101,7 @@ export class ImportedRows {
 }
 
 /** Returns the entry for a row that was not rejected. @param hasContents whether to include the record: only a dry run needs it */
-export function toImported({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ImportedRow {
+export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ReportRow {
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
   const change = outcome.kind === "done" ? outcome.change : undefined;
@@ -110,6 +110,6 @@ export function toImported({ number }: NumberedRow, outcome: AcceptedOutcome, ha
   return { row: number, kind, id, before: hasContents ? before : null, after, faults: [] };
 }
 
-function writing<T>(write: () => Promise<T>): Promise<T> {
-  return accessing("the rows cannot be kept", write);
+function withReportErrors<T>(write: () => Promise<T>): Promise<T> {
+  return withFileErrors("the rows cannot be kept", write);
 }

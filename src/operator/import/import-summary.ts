@@ -1,25 +1,25 @@
 // Counts the outcomes of rows, creates the errors of rejected rows, and decides intents in a dry run.
 
-import type { OwnTexts } from "../../lib/bytes.ts";
-import { createPace } from "../../lib/event-loop.ts";
+import type { InternedTexts } from "../../lib/bytes.ts";
+import { createYielder } from "../../lib/event-loop.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
-import type { Intent, Outcome, Refused } from "../../model/change.ts";
+import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { Engine, Head, RecordRow } from "../../model/engine.ts";
-import { type Fault, invalidRecord, Refusal } from "../../model/errors.ts";
-import { newSite, type SiteState } from "../../store/database/site-state.ts";
-import { decideBatch, nothingStored, type Stored } from "../../store/writes/batch.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
+import { decideBatch, emptyBatchInput, type BatchInput } from "../../store/writes/batch.ts";
 import type { RevisionRange } from "../history.ts";
-import { accessing } from "../output.ts";
+import { withFileErrors } from "../output.ts";
 
 /** A field error, and the number of its row. */
-interface RowFault {
+interface RowFieldError {
   readonly row: number;
   readonly field: string;
   readonly detail: string;
 }
 
 /** The outcome of a row that was not rejected. */
-export type AcceptedOutcome = Exclude<Outcome, Refused>;
+export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 
 /** The result of an import or a dry run, as numbers of rows. */
 export interface ImportSummary {
@@ -33,7 +33,7 @@ export interface ImportSummary {
   interrupted: boolean;
   /** The journal entries of this import; undefined if it changed nothing. */
   revisions: RevisionRange | undefined;
-  faults: RowFault[];
+  faults: RowFieldError[];
 }
 
 export function emptySummary(): ImportSummary {
@@ -57,35 +57,35 @@ export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Ou
 }
 
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
-export function givenId(id: number | undefined): Fault {
+export function givenId(id: number | undefined): FieldError {
   const howToKeepIds = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
   return { field: "", detail: `the ID ${id} was given to a new record during the import, ${howToKeepIds}` };
 }
 
 /** Creates the error for a row from the rejection of its intent. */
-export function storeFault({ why }: Refused, { id, ifFound }: Intent): Fault {
-  if (why === "found-otherwise")
+export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
+  if (rejectionReason === "found-otherwise")
     return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
-  if (why === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
-  if (why === "id-given") return givenId(id);
+  if (rejectionReason === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
+  if (rejectionReason === "id-given") return givenId(id);
   const deleted = `the record ${id} was deleted`;
   return {
     field: "",
-    detail: why === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
+    detail: rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
   };
 }
 
 /** Creates the error for a row that would match the record of an earlier row which is not stored yet. */
-export function repeatedKey(field = ""): Refusal {
-  return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
+export function repeatedKey(field = ""): ProblemError {
+  return invalidRecordError([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
 /** Counts a rejected row, and lists its field errors: at most `maxFaults` of all rows. @param texts copies the texts that are listed */
 export function countRejected(
   summary: ImportSummary,
   row: number,
-  faults: readonly Fault[],
-  texts: OwnTexts,
+  faults: readonly FieldError[],
+  texts: InternedTexts,
   maxFaults = Number.POSITIVE_INFINITY,
 ): void {
   summary.rejected++;
@@ -98,19 +98,19 @@ export function countRejected(
 
 /** Adds to the error of a failed import how many records were stored before. */
 export function withProgress(error: unknown, { created, updated }: ImportSummary): unknown {
-  if (!(error instanceof Refusal) || created + updated === 0) return error;
+  if (!(error instanceof ProblemError) || created + updated === 0) return error;
   const stored = `${created} records were created and ${updated} updated before`;
-  return new Refusal(error.code, `${error.message}; ${stored}`, { faults: error.faults, cause: error });
+  return new ProblemError(error.code, `${error.message}; ${stored}`, { fieldErrors: error.fieldErrors, cause: error });
 }
 
-export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
+export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
 
 /** The engine of a dry run. It decides intents as a database would, on a copy of the site in a temporary file, and stores nothing. */
-export class SimulatedEngine implements CommitEngine {
+export class DryRunEngine implements CommitEngine {
   readonly #site: number;
   readonly #systemEpoch: string;
-  readonly #copy = storing(() => new SiteCopy());
-  #state = newSite();
+  readonly #copy = withScratchErrors(() => new SiteCopy());
+  #state = newSiteState();
 
   private constructor(site: number, systemEpoch: string) {
     this.#site = site;
@@ -118,8 +118,8 @@ export class SimulatedEngine implements CommitEngine {
   }
 
   /** Copies the site. @throws ProblemError `unavailable`, as all methods do, if the copy cannot be stored */
-  static async open(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<SimulatedEngine> {
-    const simulated = new SimulatedEngine(site, systemEpoch);
+  static async open(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<DryRunEngine> {
+    const simulated = new DryRunEngine(site, systemEpoch);
     try {
       await simulated.#copySite(engine);
     } catch (error) {
@@ -133,11 +133,11 @@ export class SimulatedEngine implements CommitEngine {
     return this.#decide(intents, atomic);
   }
 
-  async commitTogether(...[batches, onOutcomes]: Parameters<Engine["commitTogether"]>): Promise<void> {
+  async commitAtomically(...[batches, onOutcomes]: Parameters<Engine["commitAtomically"]>): Promise<void> {
     for (const intents of batches) {
       const outcomes = this.#decide(intents, true);
       await onOutcomes(outcomes);
-      if (outcomes.at(-1)?.kind === "refused") return;
+      if (outcomes.at(-1)?.kind === "rejected") return;
     }
   }
 
@@ -146,7 +146,7 @@ export class SimulatedEngine implements CommitEngine {
   }
 
   #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    return storing(() => {
+    return withScratchErrors(() => {
       const stored = this.#fetch(intents);
       const { outcomes, rows } = decideBatch(intents, stored, atomic);
       for (const row of rows) this.#copy.put(row);
@@ -154,8 +154,8 @@ export class SimulatedEngine implements CommitEngine {
     });
   }
 
-  #fetch(intents: readonly Intent[]): Stored {
-    const stored = nothingStored(this.#systemEpoch);
+  #fetch(intents: readonly Intent[]): BatchInput {
+    const stored = emptyBatchInput(this.#systemEpoch);
     stored.sites.set(this.#site, this.#state);
     for (const { resource, id } of intents) {
       const isKnown = id === undefined || stored.rows.get(this.#site, resource, id);
@@ -166,13 +166,13 @@ export class SimulatedEngine implements CommitEngine {
   }
 
   #copySite(engine: Pick<Engine, "readSite">): Promise<void> | void {
-    return engine.readSite(this.#site, async ({ head, portions }) => {
+    return engine.readSite(this.#site, async ({ head, rowChunks }) => {
       const counters: Record<string, number> = {};
-      const pace = createPace();
-      storing(() => this.#copy.clear());
-      for await (const rows of portions) {
-        await pace();
-        storing(() => {
+      const yieldIfDue = createYielder();
+      withScratchErrors(() => this.#copy.clear());
+      for await (const rows of rowChunks) {
+        await yieldIfDue();
+        withScratchErrors(() => {
           for (const row of rows) this.#copy.put(row);
         });
         for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
@@ -182,8 +182,8 @@ export class SimulatedEngine implements CommitEngine {
   }
 }
 
-function toState(head: Head, counters: SiteState["counters"]): SiteState {
-  return head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined };
+function toState(head: Head, lastIds: SiteState["lastIds"]): SiteState {
+  return head.revision === 0 ? newSiteState() : { ...newSiteState(), ...head, lastIds, counts: undefined };
 }
 
 /** The copy of a site's records. The outcomes of the dry run are applied to it. */
@@ -215,8 +215,8 @@ class SiteCopy {
   }
 }
 
-function storing<T>(access: () => T): T {
-  return accessing(
+function withScratchErrors<T>(access: () => T): T {
+  return withFileErrors(
     "the records cannot be copied to a temporary file for the dry run (set TMPDIR for another folder)",
     access,
   );

@@ -1,12 +1,12 @@
 // Matches the rows of an import with records: by ID, or by the value of a field.
 
-import { createPace } from "../../lib/event-loop.ts";
-import { nearestPath } from "../../lib/text.ts";
+import { createYielder } from "../../lib/event-loop.ts";
+import { findNearestPath } from "../../lib/text.ts";
 import type { FoundBy, JournalEntry } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { type Fault, invalidRecord, Refusal } from "../../model/errors.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
-import { findLeaf, type Leaf, type Resource } from "../../model/resource.ts";
+import { findTextField, type TextFieldPath, type Resource } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/found-records.ts";
 import type { RevisionRange } from "../history.ts";
 import { givenId } from "./import-summary.ts";
@@ -23,11 +23,11 @@ export type RowInput = Readonly<Record<string, unknown>>;
 /** Finds the record of each row. It knows the records as of one revision, and the rows before. */
 export interface Matcher {
   /** Returns the value by which the row is matched; undefined if rows are matched by ID. */
-  keyOf(input: RowInput): string | undefined;
+  matchValueOf(input: RowInput): string | undefined;
   /** @throws ProblemError `invalid-record` if the row cannot be matched, or several records match */
   find(input: RowInput): Match;
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
-  note(input: RowInput, id: number | undefined): void;
+  trackRow(input: RowInput, id: number | undefined): void;
   /** Does the same as `find`, for a row that was matched before. */
   findAgain(found: FoundBy): Match;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
@@ -41,13 +41,13 @@ export interface Matcher {
 const maxNewId = 999_999_999_999_999;
 
 /** Finds the field named `field`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
-export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
-  const leaf = findLeaf(resource, field);
-  if (leaf || field === "ID") return leaf;
-  const paths = ["ID", ...resource.leaves.map(({ path }) => path)];
-  const meant = nearestPath(field, paths);
+export function findMatchField(resource: Resource, field = "ID"): TextFieldPath | undefined {
+  const textField = findTextField(resource, field);
+  if (textField || field === "ID") return textField;
+  const paths = ["ID", ...resource.textFields.map(({ path }) => path)];
+  const meant = findNearestPath(field, paths);
   const hint = meant ? `did you mean \`${meant}\`?` : `the fields of ${resource.plural} are ${paths.join(", ")}`;
-  throw new Refusal("bad-request", `invalid --match \`${field}\`: ${hint}`);
+  throw new ProblemError("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
 /** Creates a matcher from the records that a site has at `head`. @throws ProblemError `bad-request` for an unknown field */
@@ -57,10 +57,10 @@ export async function readMatcher(
   resource: Resource,
   field?: string,
 ): Promise<{ readonly head: Head; readonly matcher: Matcher }> {
-  const leaf = findMatchField(resource, field);
-  if (leaf) {
-    const values = await SiteValues.read(engine, site, resource, leaf);
-    return { head: values.head, matcher: matchByField(leaf, values) };
+  const textField = findMatchField(resource, field);
+  if (textField) {
+    const values = await SiteValues.read(engine, site, resource, textField);
+    return { head: values.head, matcher: matchByField(textField, values) };
   }
   const ids = new Set<number>();
   const head = await readBodies(engine, site, resource, () => {
@@ -74,7 +74,7 @@ function matchById(present: Set<number>): Matcher {
   // The engine assigns consecutive IDs, so ranges of IDs take the same memory for any number of rows.
   const assigned: { from: number; to: number }[] = [];
   return {
-    keyOf: () => undefined,
+    matchValueOf: () => undefined,
     find({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
@@ -84,7 +84,7 @@ function matchById(present: Set<number>): Matcher {
       if (ID > maxNewId) throw badId(`must be at most ${maxNewId}`);
       return { kind: "create", id: ID };
     },
-    note({ ID }, id) {
+    trackRow({ ID }, id) {
       if (id === undefined) return;
       const last = assigned.at(-1);
       if (ID !== undefined) present.add(id);
@@ -101,22 +101,22 @@ function matchById(present: Set<number>): Matcher {
   };
 }
 
-function matchByField(leaf: Leaf, values: SiteValues): Matcher {
-  const keyOf = (input: RowInput) => valueAt(input as StorefrontRecord, leaf);
+function matchByField(textField: TextFieldPath, values: SiteValues): Matcher {
+  const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
   const find = (value: string): Match => {
-    if (value === "") throw fault({ field: leaf.path, detail: "is empty, so no record can be matched by it" });
+    if (value === "") throw fault({ field: textField.path, detail: "is empty, so no record can be matched by it" });
     const found = values.find(value, maxNamed + 1);
-    if (found.length > 1) throw fault({ field: leaf.path, detail: severalMatch(values.count(value), found) });
-    const ifFound = { keys: leaf.keys, value, revision: values.head.revision };
+    if (found.length > 1) throw fault({ field: textField.path, detail: severalMatch(values.count(value), found) });
+    const ifFound = { keys: textField.keys, value, revision: values.head.revision };
     const [id] = found;
     return id === undefined ? { kind: "create", id, ifFound } : { kind: "update", id, ifFound };
   };
   return {
-    keyOf,
-    find: (input) => find(keyOf(input)),
+    matchValueOf,
+    find: (input) => find(matchValueOf(input)),
     findAgain: (found) => find(found.value),
-    note(input, id) {
-      if (id !== undefined) values.set(id, keyOf(input));
+    trackRow(input, id) {
+      if (id !== undefined) values.set(id, matchValueOf(input));
     },
     passOver: (range) => values.passOver(range),
     catchUp: () => values.catchUp(),
@@ -132,12 +132,12 @@ function severalMatch(count: number, ids: readonly number[]): string {
   return `${count} records have this value: ${some}`;
 }
 
-function badId(detail: string): Refusal {
+function badId(detail: string): ProblemError {
   return fault({ field: "ID", detail });
 }
 
-function fault(one: Fault): Refusal {
-  return invalidRecord([one]);
+function fault(one: FieldError): ProblemError {
+  return invalidRecordError([one]);
 }
 
 // The values of one field in the records of a site, as of one revision.
@@ -149,20 +149,20 @@ class SiteValues {
   readonly #engine: Engine;
   readonly #site: number;
   readonly #resource: Resource;
-  readonly #leaf: Leaf;
+  readonly #textField: TextFieldPath;
   readonly #values = new ValueIndex();
   #head: Head = { revision: 0, epoch: "" };
 
-  private constructor(engine: Engine, site: number, resource: Resource, leaf: Leaf) {
+  private constructor(engine: Engine, site: number, resource: Resource, textField: TextFieldPath) {
     this.#engine = engine;
     this.#site = site;
     this.#resource = resource;
-    this.#leaf = leaf;
+    this.#textField = textField;
   }
 
   /** Reads the values of all records. @throws ProblemError `unavailable` */
-  static async read(engine: Engine, site: number, resource: Resource, leaf: Leaf): Promise<SiteValues> {
-    const values = new SiteValues(engine, site, resource, leaf);
+  static async read(engine: Engine, site: number, resource: Resource, textField: TextFieldPath): Promise<SiteValues> {
+    const values = new SiteValues(engine, site, resource, textField);
     try {
       await values.#readAll();
     } catch (error) {
@@ -200,11 +200,11 @@ class SiteValues {
 
   /** Applies the journal entries after the head. If some of these were pruned, reads all records again. */
   async catchUp(): Promise<void> {
-    const pace = createPace();
+    const yieldIfDue = createYielder();
     for (;;) {
-      await pace();
+      await yieldIfDue();
       const { revision } = this.#head;
-      const { head, floor, entries } = await this.#engine.journal(this.#site, revision, pageSize);
+      const { head, floor, entries } = await this.#engine.readJournalPage(this.#site, revision, pageSize);
       // Revisions of another epoch cannot be compared. The engine rejects all rows that were matched in this epoch.
       if (this.#head.epoch !== "" && head.epoch !== this.#head.epoch) return;
       if (floor > revision) return this.#readAll();
@@ -232,7 +232,7 @@ class SiteValues {
   }
 
   #valueIn(body: string): string {
-    return valueAt(JSON.parse(body) as StorefrontRecord, this.#leaf);
+    return valueAt(JSON.parse(body) as StorefrontRecord, this.#textField);
   }
 }
 
@@ -247,11 +247,11 @@ async function readBodies(
   resource: Resource,
   start: () => (id: number, body: string) => void,
 ): Promise<Head> {
-  return engine.readSite(site, async ({ head, portions }) => {
+  return engine.readSite(site, async ({ head, rowChunks }) => {
     const onRecord = start();
-    const pace = createPace();
-    for await (const rows of portions) {
-      await pace();
+    const yieldIfDue = createYielder();
+    for await (const rows of rowChunks) {
+      await yieldIfDue();
       for (const { resource: name, id, body } of rows) if (name === resource.name && body !== null) onRecord(id, body);
     }
     return head;

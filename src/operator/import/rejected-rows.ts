@@ -5,52 +5,52 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { toCsvRow } from "../../formats/csv.ts";
 import { escapeXmlComment } from "../../formats/xml.ts";
-import type { Fault } from "../../model/errors.ts";
+import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../output.ts";
 import {
   type CsvSource,
   type FileFormat,
   type ItemSource,
   type NumberedRow,
-  notes,
+  annotationNames,
   type RowSource,
 } from "./file-rows.ts";
 
-interface Rejects {
+interface RejectedRowsFile {
   /** @throws ProblemError `unavailable` if the file cannot be written */
-  add(row: NumberedRow, faults: readonly Fault[]): Promise<void>;
+  add(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void>;
   /** Completes the file. It is empty if no row was added. @throws ProblemError `unavailable` */
   close(): Promise<void>;
   /** Completes the file after a failed import, as far as possible. If no row was added, the previous file is unchanged. */
-  abandon(): Promise<void>;
+  closeAfterFailure(): Promise<void>;
 }
 
 /**
  * Opens the file for rejected rows. Closing it replaces the previous file.
  * @throws ProblemError `not-found` or `unavailable` if the file cannot be created
  */
-export function openRejects(file: string): Rejects {
+export function openRejectedRowsFile(file: string): RejectedRowsFile {
   requireFolder(file);
   let output: Output | undefined;
   let frame = { start: "", separator: "", end: "" };
   /** The last row with wrong quoting. It is written at the end: if its quote is never closed, a row after it could not be read. */
-  let held = "";
+  let deferredRow = "";
   const close = async () => {
     output ??= openOutput(file);
-    await output.write(held + frame.end);
+    await output.write(deferredRow + frame.end);
     await output.end();
   };
   return {
-    async add(row, faults) {
+    async add(row, fieldErrors) {
       const isFirst = !output;
       if (isFirst) frame = frameOf(row.source);
       output ??= openOutput(file);
-      let text = toRefusedRow(row, faults);
-      if (row.source.format === "csv" && row.source.text !== undefined) [text, held] = [held, text];
+      let text = formatRejectedRow(row, fieldErrors);
+      if (row.source.format === "csv" && row.source.text !== undefined) [text, deferredRow] = [deferredRow, text];
       await output.write((isFirst ? frame.start : frame.separator) + text);
     },
     close,
-    abandon: async () => (output ? close().catch(() => {}) : undefined),
+    closeAfterFailure: async () => (output ? close().catch(() => {}) : undefined),
   };
 }
 
@@ -81,26 +81,26 @@ function openOutput(file: string): Output {
 // The format of rejected rows.
 
 /** The text before the first row, between two rows, and after the last row. */
-interface Frame {
+interface FileFrame {
   readonly start: string;
   readonly separator: string;
   readonly end: string;
 }
 
-const frames: Record<FileFormat, Frame> = {
+const frames: Record<FileFormat, FileFrame> = {
   csv: { start: "", separator: "", end: "" },
   json: { start: "[\n", separator: ",\n", end: "\n]\n" },
   xml: { start: '<?xml version="1.0" encoding="utf-8"?>\n<Results>\n', separator: "", end: "</Results>\n" },
 };
 
 /** Returns the frame of a file that begins with the row `source`. */
-function frameOf(source: RowSource): Frame {
+function frameOf(source: RowSource): FileFrame {
   const frame = frames[source.format];
   return source.format === "csv" ? { ...frame, start: headerOf(source) } : frame;
 }
 
-function toRefusedRow({ number, source }: NumberedRow, faults: readonly Fault[]): string {
-  const fault = faults.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
+function formatRejectedRow({ number, source }: NumberedRow, fieldErrors: readonly FieldError[]): string {
+  const fault = fieldErrors.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
   if (source.format === "csv") return toLine(number, source, fault);
   if (source.format === "json") return toObject(number, source, fault);
   return `<!-- row ${number}: ${escapeXmlComment(fault)} -->\n${source.text}\n`;
@@ -108,32 +108,32 @@ function toRefusedRow({ number, source }: NumberedRow, faults: readonly Fault[])
 
 /** Returns the header row. It begins with a byte order mark, because spreadsheets do not detect UTF-8 without it. */
 function headerOf({ table }: CsvSource): string {
-  const header = hasNotes(table.header) ? table.header : [...notes, ...table.header];
+  const header = hasAnnotations(table.header) ? table.header : [...annotationNames, ...table.header];
   return `\ufeff${toCsvRow(header, table.delimiter)}`;
 }
 
 function toLine(row: number, { table, cells, text }: CsvSource, fault: string): string {
   const { header, delimiter } = table;
-  if (text === undefined) return toCsvRow([row, fault, ...(hasNotes(header) ? cells.slice(2) : cells)], delimiter);
+  if (text === undefined) return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(2) : cells)], delimiter);
   const line = /[\r\n]$/.test(text) ? text : `${text}\r\n`;
-  return hasNotes(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
+  return hasAnnotations(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
 }
 
 /** Whether the imported file is itself a file of rejected rows. */
-function hasNotes(header: readonly string[]): boolean {
-  return notes.every((note, index) => header[index] === note);
+function hasAnnotations(header: readonly string[]): boolean {
+  return annotationNames.every((annotation, index) => header[index] === annotation);
 }
 
 /** Matches the annotations at the beginning of an object, as `toObject` writes them. */
-const writtenNotes = /^\{\s*"# row"\s*:\s*[0-9]+\s*,\s*"# fault"\s*:\s*"(?:[^"\\]|\\.)*"\s*,?/;
+const annotationPattern = /^\{\s*"# row"\s*:\s*[0-9]+\s*,\s*"# fault"\s*:\s*"(?:[^"\\]|\\.)*"\s*,?/;
 
 /** Returns the object with annotations. Its members stay as text, because parsing can lose members, for example of two with the same name. */
 function toObject(row: number, { text }: ItemSource, fault: string): string {
-  const bare = text.replace(writtenNotes, "{");
-  const isObject = bare.startsWith("{") && !notes.some((note) => bare.includes(JSON.stringify(note)));
+  const bare = text.replace(annotationPattern, "{");
+  const isObject = bare.startsWith("{") && !annotationNames.some((annotation) => bare.includes(JSON.stringify(annotation)));
   if (!isObject) return text;
   const members = bare.slice(1).trimStart();
-  const [rowNote, faultNote] = notes;
-  const written = JSON.stringify({ [rowNote]: row, [faultNote]: fault });
+  const [rowAnnotation, errorAnnotation] = annotationNames;
+  const written = JSON.stringify({ [rowAnnotation]: row, [errorAnnotation]: fault });
   return `${written.slice(0, -1)}${members === "}" ? "" : ","}${members}`;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomText } from "../../lib/text.ts";
 import type { Intent } from "../../model/change.ts";
-import { accessing } from "../output.ts";
+import { withFileErrors } from "../output.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { RowInput } from "./matcher.ts";
 
@@ -20,7 +20,7 @@ export interface PendingRow {
 }
 
 /** A range of bytes in the file. */
-interface Part {
+interface FileRange {
   readonly start: number;
   readonly length: number;
 }
@@ -30,7 +30,7 @@ interface Part {
  * ends.
  */
 export class SpooledRows {
-  readonly #batches: { readonly rows: Part; readonly intents: Part }[] = [];
+  readonly #batches: { readonly rows: FileRange; readonly intents: FileRange }[] = [];
   #file: number | undefined;
   #end = 0;
 
@@ -58,11 +58,11 @@ export class SpooledRows {
     this.#file = undefined;
   }
 
-  #write(value: unknown): Part {
+  #write(value: unknown): FileRange {
     const bytes = Bun.zstdCompressSync(JSON.stringify(value), { level: 1 });
     const start = this.#end;
-    storing(() => {
-      this.#file ??= openNameless();
+    withSpoolErrors(() => {
+      this.#file ??= openAnonymousFile();
       for (let done = 0; done < bytes.length; )
         done += writeSync(this.#file, bytes, done, bytes.length - done, start + done);
     });
@@ -70,22 +70,22 @@ export class SpooledRows {
     return { start, length: bytes.length };
   }
 
-  #read<T>({ start, length }: Part): T {
+  #read<T>({ start, length }: FileRange): T {
     const bytes = new Uint8Array(length);
-    storing(() => {
+    withSpoolErrors(() => {
       if (readSync(this.#file as number, bytes, 0, length, start) < length) throw new Error("the file is too short");
     });
     return JSON.parse(Bun.zstdDecompressSync(bytes).toString());
   }
 }
 
-function openNameless(): number {
+function openAnonymousFile(): number {
   const path = join(tmpdir(), `storefront-rows-${randomText(16)}`);
   const file = openSync(path, "wx+", 0o600);
   unlinkSync(path);
   return file;
 }
 
-function storing(access: () => void): void {
-  accessing(`the rows cannot be kept in ${tmpdir()} until all are read (set TMPDIR for another folder)`, access);
+function withSpoolErrors(access: () => void): void {
+  withFileErrors(`the rows cannot be kept in ${tmpdir()} until all are read (set TMPDIR for another folder)`, access);
 }

@@ -3,9 +3,9 @@
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { fieldNames, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { accessing } from "../output.ts";
+import { withFileErrors } from "../output.ts";
 import type { FileFormat } from "./file-rows.ts";
 
 /** The file of an upload, on disk. */
@@ -20,7 +20,7 @@ export class Upload {
   /** @param path of a file that does not exist; only the user of this process may read it */
   constructor(path: string) {
     this.#path = path;
-    writing(() => writeFileSync(path, "", { mode: 0o600, flag: "wx" }));
+    withUploadErrors(() => writeFileSync(path, "", { mode: 0o600, flag: "wx" }));
   }
 
   /** The size in bytes. */
@@ -45,8 +45,8 @@ export class Upload {
    */
   add(number: number, bytes: Uint8Array): void {
     if (number === this.#parts - 1) return;
-    if (number !== this.#parts) throw new Refusal("conflict", `the next part is ${this.#parts}, not ${number}`);
-    writing(() => {
+    if (number !== this.#parts) throw new ProblemError("conflict", `the next part is ${this.#parts}, not ${number}`);
+    withUploadErrors(() => {
       try {
         appendFileSync(this.#path, bytes);
       } catch (error) {
@@ -61,7 +61,7 @@ export class Upload {
 
   /** Reads the file. @param onRead called with the number of bytes of each chunk @throws ProblemError `conflict` if the file was removed */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-    if (this.#isRemoved) throw new Refusal("conflict", "the file is not kept any longer; its import has ended");
+    if (this.#isRemoved) throw new ProblemError("conflict", "the file is not kept any longer; its import has ended");
     for await (const chunk of createReadStream(this.#path)) {
       onRead?.(chunk.length);
       yield chunk;
@@ -83,13 +83,13 @@ export class Upload {
   }
 }
 
-function writing(write: () => void): void {
-  accessing("the file cannot be kept", write);
+function withUploadErrors(write: () => void): void {
+  withFileErrors("the file cannot be kept", write);
 }
 
 // The preview of a file before it is imported: its format, encoding, columns and first rows.
 
-interface FileLook {
+interface UploadPreview {
   readonly format: FileFormat;
   /** The encoding. This and the following members are undefined unless the format is CSV. */
   readonly encoding?: string;
@@ -117,25 +117,25 @@ const maxColumns = 1000;
  * @param dialect the encoding and the delimiter, if they are known
  * @throws ProblemError `bad-request` if the file cannot be read with this encoding and delimiter
  */
-export async function lookAtUpload(
+export async function previewUpload(
   upload: Upload,
   resource: Resource,
-  named: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
-): Promise<FileLook> {
+  dialect: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
+): Promise<UploadPreview> {
   const start = await firstBytes(upload);
-  const format = formatIn(start);
+  const format = detectFormat(start);
   if (format !== "csv") return { format };
-  const encoding = named.encoding ?? encodingOf(start, upload.isUtf8);
-  const { rows, delimiter } = await firstRows(upload, encoding, named.delimiter);
+  const encoding = dialect.encoding ?? detectEncoding(start, upload.isUtf8);
+  const { rows, delimiter } = await firstRows(upload, encoding, dialect.delimiter);
   const [header, ...others] = rows;
-  if (!header) throw new Refusal("bad-request", "the file is empty");
-  if (header.length > maxColumns) throw new Refusal("bad-request", `the file has more than ${maxColumns} columns`);
+  if (!header) throw new ProblemError("bad-request", "the file is empty");
+  if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns`);
   const columns = header.map((name, index) => ({
     name,
     field: fieldNamed(resource, name),
     samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSample)),
   }));
-  return { format, encoding, delimiter, columns: withoutRepeated(columns) };
+  return { format, encoding, delimiter, columns: clearDuplicateFields(columns) };
 }
 
 async function firstBytes(upload: Upload): Promise<Buffer> {
@@ -143,7 +143,7 @@ async function firstBytes(upload: Upload): Promise<Buffer> {
   return Buffer.alloc(0);
 }
 
-function formatIn(start: Buffer): FileFormat {
+function detectFormat(start: Buffer): FileFormat {
   const first = /^[\ufeff\s]*([[{<])/.exec(start.toString("utf8", 0, 1000))?.[1];
   if (first === "<") return "xml";
   return first ? "json" : "csv";
@@ -153,7 +153,7 @@ function formatIn(start: Buffer): FileFormat {
  * Detects the encoding of a file by its byte order mark. Without a byte order mark, it is UTF-16 if the first or second byte is zero, otherwise UTF-8
  * if the file is valid UTF-8, otherwise windows-1252, as Windows programs in western Europe write it.
  */
-function encodingOf(start: Buffer, isUtf8: boolean): string {
+function detectEncoding(start: Buffer, isUtf8: boolean): string {
   if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
   if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
   if (start[1] === 0) return "utf-16le";
@@ -161,11 +161,11 @@ function encodingOf(start: Buffer, isUtf8: boolean): string {
   return isUtf8 ? "utf-8" : "windows-1252";
 }
 
-async function firstRows(upload: Upload, encoding: string, named: string | undefined) {
+async function firstRows(upload: Upload, encoding: string, dialect: string | undefined) {
   const rows: (readonly string[])[] = [];
   let delimiter = "";
-  for await (const read of readCsvRows(decodeText(upload.read(), encoding), named)) {
-    if (!read) throw new Refusal("bad-request", "the first row is too long; is this a table?");
+  for await (const read of readCsvRows(decodeText(upload.read(), encoding), dialect)) {
+    if (!read) throw new ProblemError("bad-request", "the first row is too long; is this a table?");
     delimiter = read.delimiter;
     rows.push(...read.rows.map(({ cells }) => cells).slice(0, sampledRows + 1 - rows.length));
     if (rows.length > sampledRows) break;
@@ -189,7 +189,7 @@ function normal(name: string): string {
 }
 
 /** Clears the field of a column whose name is not unique, and of all columns for the same field but the first. */
-function withoutRepeated(columns: readonly FileColumn[]): FileColumn[] {
+function clearDuplicateFields(columns: readonly FileColumn[]): FileColumn[] {
   const names = columns.map(({ name }) => name);
   const fields = columns.map(({ field }) => field);
   return columns.map((column, index) => {

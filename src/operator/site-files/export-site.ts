@@ -1,13 +1,13 @@
 // Exports one site to a file (`export-site`).
 
 import type { DumpedRow, Engine } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { hasHistory } from "../../store/database/site-state.ts";
+import { isLiveEpoch } from "../../store/database/site-state.ts";
 import { toBackupLines, writeBackupFile } from "../backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
 import { findSite, type SiteRecord } from "../sites.ts";
@@ -53,8 +53,8 @@ async function* rowsOf(
   const rows = iterate(engine.dump(site.ID));
   const first = await rows.next();
   const hasState = !first.done && first.value.table === "sites";
-  if (hasState && !hasHistory(String(first.value.row.epoch)))
-    throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
+  if (hasState && !isLiveEpoch(String(first.value.row.epoch)))
+    throw new ProblemError("conflict", `the site \`${site.Name}\` was removed meanwhile`);
   if (hasState && Number(first.value.row.revision) > 0) yield first.value;
   yield toSystemRow(siteResource, site);
   for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));

@@ -2,22 +2,22 @@
 
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { readBackup } from "../backup-format.ts";
 import { type RestrictedKey, restrictKeys } from "../restrictions.ts";
 import { removeImport } from "../site-removal.ts";
 import type { SiteRecord } from "../sites.ts";
-import { readSiteFile, type SiteFile, toSiteRows } from "./site-file-rows.ts";
+import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
 import {
-  type ClaimedSite,
-  claimSite,
+  type ReservedSite,
+  reserveSite,
   type OmittedWebhook,
-  publishSite,
+  completeSiteImport,
   readKey,
   readSettings,
   readWebhooks,
   WebhookRows,
-  whileClaimed,
+  runWhileReserved,
 } from "./site-reservation.ts";
 
 interface ImportSiteOptions {
@@ -65,16 +65,16 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
     const settings = readSettings(found.site, name);
     const { keys, restricted } = await restrictKeys(engine, withoutKeys ? [] : found.keys.map(readKey));
     const { webhooks, omitted: omittedWebhooks } = await readWebhooks(found.webhooks, webhookAllow, now());
-    const claimed = await claimSite(engine, settings.name, { keys, webhooks }, now());
+    const reserved = await reserveSite(engine, settings.name, { keys, webhooks }, now());
     try {
-      const stored = await whileClaimed(engine, claimed.id, now, () => fill(engine, found, claimed, signal));
-      const published = await publishSite(engine, claimed.id, settings, now());
-      const owned = { keys: claimed.keyIds.size, webhooks: claimed.webhookIds.size };
-      const restrictedKeys = restricted.filter(({ name: prefix }) => !claimed.takenKeys.includes(prefix));
-      return { ...published, ...stored, ...owned, takenKeys: claimed.takenKeys, restrictedKeys, omittedWebhooks };
+      const stored = await runWhileReserved(engine, reserved.id, now, () => fill(engine, found, reserved, signal));
+      const published = await completeSiteImport(engine, reserved.id, settings, now());
+      const owned = { keys: reserved.keyIds.size, webhooks: reserved.webhookIds.size };
+      const restrictedKeys = restricted.filter(({ name: prefix }) => !reserved.takenKeys.includes(prefix));
+      return { ...published, ...stored, ...owned, takenKeys: reserved.takenKeys, restrictedKeys, omittedWebhooks };
     } catch (error) {
       // If the site cannot be removed now, `completeRemovals` does so later.
-      await removeImport(engine, claimed.id, now()).catch(() => {});
+      await removeImport(engine, reserved.id, now()).catch(() => {});
       throw error;
     }
   } finally {
@@ -85,7 +85,7 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
 async function fill(
   engine: Engine,
   file: SiteFile,
-  { id, keyIds, webhookIds }: ClaimedSite,
+  { id, keyIds, webhookIds }: ReservedSite,
   signal: AbortSignal | undefined,
 ) {
   const uses = new Map<number, number>();
@@ -96,16 +96,16 @@ async function fill(
     else webhooks.add({ table, row });
   };
   async function* rows() {
-    for await (const row of toSiteRows(file, id, keyIds, addBeside)) {
-      if (signal?.aborted) throw new Refusal("conflict", "the import was stopped; nothing is left of it");
+    for await (const row of validateSiteRows(file, id, keyIds, addBeside)) {
+      if (signal?.aborted) throw new ProblemError("conflict", "the import was stopped; nothing is left of it");
       if (row.table === "records") counts.records++;
       else if (row.table === "journal") counts.changes++;
       yield row;
     }
   }
-  if (file.state) await engine.fillSite(id, rows());
+  if (file.state) await engine.importSiteRows(id, rows());
   else for await (const _ of rows());
-  if (uses.size > 0) await engine.noteKeyUse(uses);
+  if (uses.size > 0) await engine.saveKeyUses(uses);
   await webhooks.store(engine, id);
   return counts;
 }

@@ -1,16 +1,16 @@
 // Validates the rows of a file of `export-site`. The file is input like any other: the checksum proves that it is complete, but not who wrote it.
 
 import type { DumpedRow } from "../../model/engine.ts";
-import { invalidRecord, Refusal } from "../../model/errors.ts";
-import { textFault } from "../../model/field.ts";
+import { invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { validateText } from "../../model/field.ts";
 import { systemSite } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
-import { type Resource, servedOf } from "../../model/resource.ts";
+import { type Resource, publicResources } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { Checker } from "../../store/database/consistency-check.ts";
+import { ConsistencyChecker } from "../../store/database/consistency-check.ts";
 import { maxWebhooksOfSite } from "../webhooks.ts";
 
 type Row = DumpedRow["row"];
@@ -36,7 +36,7 @@ const maxKeys = 10_000;
 /** Maximum characters of a record as JSON: as in a request, and some more for escapes. */
 const maxBodyLength = 2 * 1024 * 1024;
 /** The last time that a Date can have. */
-const maxTime = 8.64e15;
+const maxTimeMs = 8.64e15;
 
 const operations = ["create", "update", "delete", "restore"];
 const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
@@ -57,9 +57,9 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
     else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(toSystemRecord(row));
     else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
       webhooks.push(toSystemRecord(row));
-    else throw unfit(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
+    else throw invalidSiteFileError(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
   }
-  if (!site) throw unfit("it has no site");
+  if (!site) throw invalidSiteFileError("it has no site");
   return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };
 }
 
@@ -69,31 +69,31 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
  * @param onOtherTable called with the last uses of keys, under their new IDs, and with states and secrets of webhooks, which are not validated yet
  * @throws ProblemError `bad-request` at the first wrong row, or at the end if rows are missing
  */
-export async function* toSiteRows(
+export async function* validateSiteRows(
   { state, rows }: SiteFile,
   id: number,
   keyIds: ReadonlyMap<number, number>,
-  onBeside: (row: DumpedRow) => void,
+  onOtherTable: (row: DumpedRow) => void,
 ): AsyncGenerator<DumpedRow> {
-  using checker = new Checker();
+  using checker = new ConsistencyChecker();
   if (state) checker.add({ table: "sites", row: toState(state, id) });
   for await (const { table, row } of rows) {
     if (isOfWebhook(table)) {
-      onBeside({ table, row });
+      onOtherTable({ table, row });
       continue;
     }
-    if (!state && table !== "key_uses") throw unfit("it has rows of a site that was never written to");
+    if (!state && table !== "key_uses") throw invalidSiteFileError("it has rows of a site that was never written to");
     const keyId = keyIds.get(Number(row.key_id));
     requireRow(table, row, state?.id);
-    if (table === "key_uses" && keyId !== undefined) onBeside({ table, row: { ...row, key_id: keyId } });
+    if (table === "key_uses" && keyId !== undefined) onOtherTable({ table, row: { ...row, key_id: keyId } });
     if (table === "key_uses" || (table === "idempotency" && keyId === undefined)) continue;
     const moved = { table, row: { ...row, site_id: id, ...(keyId === undefined ? {} : { key_id: keyId }) } };
     checker.add(moved);
-    if (checker.firstFault) throw unfit(checker.firstFault);
+    if (checker.firstInconsistency) throw invalidSiteFileError(checker.firstInconsistency);
     yield moved;
   }
-  const [fault] = checker.end();
-  if (fault) throw unfit(fault);
+  const [fault] = checker.finish();
+  if (fault) throw invalidSiteFileError(fault);
   if (state) yield { table: "sites", row: toState(state, id) };
 }
 
@@ -114,7 +114,7 @@ function parseObject(text: unknown): Record<string, unknown> | undefined {
 
 function toSystemRecord({ id, body }: Row): SystemRecord {
   const record = parseObject(body);
-  if (!isId(id) || !record) throw unfit("its site, a key or a webhook is damaged");
+  if (!isId(id) || !record) throw invalidSiteFileError("its site, a key or a webhook is damaged");
   const { ID: _, ...values } = record;
   return { id, values };
 }
@@ -127,7 +127,7 @@ async function* withFirst(first: DumpedRow | undefined, rows: AsyncGenerator<Dum
 /** Returns the row of `sites` with another ID. The engine replaces its epoch. */
 function toState(state: Row, id: number): Row {
   const counters = parseObject(state.counters);
-  const names = servedOf(allResources).map(({ name }) => name);
+  const names = publicResources(allResources).map(({ name }) => name);
   const isFit =
     isCount(state.revision) &&
     (state.revision as number) > 0 &&
@@ -136,7 +136,7 @@ function toState(state: Row, id: number): Row {
     isTime(state.last_at ?? 0) &&
     counters !== undefined &&
     Object.entries(counters).every(([name, last]) => names.includes(name) && isCount(last));
-  if (!isFit) throw unfit("the state of its site is damaged");
+  if (!isFit) throw invalidSiteFileError("the state of its site is damaged");
   return { ...state, id, epoch: "new" };
 }
 
@@ -144,11 +144,11 @@ function toState(state: Row, id: number): Row {
 function requireRow(table: string, row: Row, site: unknown): void {
   if (table === "key_uses") {
     if (isTime(row.at)) return;
-    throw unfit("the last use of a key is not a valid time");
+    throw invalidSiteFileError("the last use of a key is not a valid time");
   }
   const name = `${table === "journal" ? `entry ${row.revision}` : `${row.resource ?? row.operation} ${row.id}`}`;
   const fault = table === "sites" ? "there is more than one site" : rowFault(table, row, site);
-  if (fault) throw unfit(`${name}: ${fault}`);
+  if (fault) throw invalidSiteFileError(`${name}: ${fault}`);
 }
 
 function rowFault(table: string, row: Row, site: unknown): string | undefined {
@@ -165,7 +165,7 @@ function rowFault(table: string, row: Row, site: unknown): string | undefined {
 
 /** Returns the error in the JSON of a record, or undefined. Members that this program version does not declare are accepted, as in the database. */
 function bodyFault({ resource: name, id }: Row, body: unknown): string | undefined {
-  const resource = servedOf(allResources).find((one) => one.name === name);
+  const resource = publicResources(allResources).find((one) => one.name === name);
   if (!resource) return "this version does not know the resource";
   const record = String(body).length > maxBodyLength ? undefined : parseObject(body);
   if (!record || record.ID !== id) return "the text of its record is damaged";
@@ -173,10 +173,10 @@ function bodyFault({ resource: name, id }: Row, body: unknown): string | undefin
 }
 
 function fieldFault(resource: Resource, record: Record<string, unknown>): string | undefined {
-  for (const { path, keys, field } of resource.leaves) {
+  for (const { path, keys, field } of resource.textFields) {
     let value: unknown = record;
     for (const key of keys) value = value === undefined ? undefined : (Object(value)[key] as unknown);
-    const fault = value === undefined && !field.required ? undefined : textFault(field, value);
+    const fault = value === undefined && !field.required ? undefined : validateText(field, value);
     if (fault) return `\`${path}\` ${fault}`;
   }
   return undefined;
@@ -187,16 +187,16 @@ export function isCount(value: unknown): boolean {
 }
 
 export function isTime(value: unknown): boolean {
-  return isCount(value) && (value as number) <= maxTime;
+  return isCount(value) && (value as number) <= maxTimeMs;
 }
 
-export function unfit(why: string): Refusal {
-  return new Refusal("bad-request", `the file cannot be imported: ${why}`);
+export function invalidSiteFileError(why: string): ProblemError {
+  return new ProblemError("bad-request", `the file cannot be imported: ${why}`);
 }
 
 /** Rejects a text that has the form of a time, but is not a valid time. */
 export function requireTime(field: string, values: Values): void {
   const { [field]: value = "" } = values;
   if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;
-  throw invalidRecord([{ field, detail: "must be a time" }]);
+  throw invalidRecordError([{ field, detail: "must be a time" }]);
 }

@@ -4,31 +4,31 @@
 // the process extends it. Until the import is complete, the site has no hostname and commands reject it. If the import is interrupted, the first
 // command after that time removes the site (`completeRemovals`).
 
-import { messageOf } from "../../lib/errors-for-log.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { IpNetwork } from "../../lib/networks.ts";
 import { randomText } from "../../lib/text.ts";
-import { isBeginning } from "../../model/api-key.ts";
+import { isPartialKey } from "../../model/api-key.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
-import { invalidRecord, Refusal } from "../../model/errors.ts";
+import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { readHostname } from "../../model/hostname.ts";
-import { readNewRecord, readRecord, type Values } from "../../model/record.ts";
+import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { revisionInCursor } from "../../store/database/cursor.ts";
-import { changeSystem, toCreate, toInstant, toUpdate } from "../../system/system-changes.ts";
-import { requireAllowed } from "../../webhooks/address-policy.ts";
+import { findCursorRevision } from "../../store/database/cursor.ts";
+import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
+import { resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import type { KeyRecord } from "../keys.ts";
-import { changeSites, hostnamesOf, requireFree, type SiteRecord } from "../sites.ts";
+import { updateSites, hostnamesOf, requireUnusedNames, type SiteRecord } from "../sites.ts";
 import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
-import { isCount, isTime, requireTime, type SystemRecord, unfit } from "./site-file-rows.ts";
+import { isCount, isTime, requireTime, type SystemRecord, invalidSiteFileError } from "./site-file-rows.ts";
 
 /** Milliseconds for which an import reserves its site. */
-const leaseTime = 60_000;
+const reservationMs = 60_000;
 /** Milliseconds between two renewals of the reservation. */
-const renewalInterval = 15_000;
+const renewIntervalMs = 15_000;
 
 /** The settings of a site in a file, validated. */
 interface ImportedSettings {
@@ -46,7 +46,7 @@ export interface ImportedKey {
 }
 
 /** A site that only this process may write until its import is complete. */
-export interface ClaimedSite {
+export interface ReservedSite {
   readonly id: number;
   /** The new IDs of its keys, by their IDs in the file. */
   readonly keyIds: ReadonlyMap<number, number>;
@@ -59,7 +59,7 @@ export interface ClaimedSite {
 /** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
 export function readSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
   const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
-  const read = readRecord(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
+  const read = parseRecordChanges(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
   const text = (field: string) => String(read[field]);
   requireTime("Suspended", read);
   const hostnames = text("Hostnames")
@@ -71,9 +71,9 @@ export function readSettings({ values }: SystemRecord, name: string | undefined)
 
 /** Validates a key. @throws ProblemError `invalid-record` */
 export function readKey({ id, values }: SystemRecord): ImportedKey {
-  const read = readNewRecord(keyResource, values);
+  const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
-  if (!isBeginning(String(read.Prefix))) throw invalidRecord([{ field: "Prefix", detail: "must be that of a key" }]);
+  if (!isPartialKey(String(read.Prefix))) throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key" }]);
   return { id, values: read };
 }
 
@@ -81,17 +81,17 @@ export function readKey({ id, values }: SystemRecord): ImportedKey {
  * Reserves a site: creates its record, without hostnames, and its keys and webhooks.
  * @throws ProblemError `conflict` if the name is taken, or there are too many webhooks
  */
-export async function claimSite(
+export async function reserveSite(
   engine: Engine,
   name: string,
   { keys, webhooks }: { readonly keys: readonly ImportedKey[]; readonly webhooks: readonly ImportedWebhook[] },
   now: number,
-): Promise<ClaimedSite> {
-  const values = { Name: name, Importing: toInstant(now + leaseTime) };
+): Promise<ReservedSite> {
+  const values = { Name: name, Importing: toInstant(now + reservationMs) };
   let free: ImportedKey[] = [];
   let taken: ImportedKey[] = [];
-  const bodies = await changeSystem(engine, (system) => {
-    requireFree(system.records<SiteRecord>(siteResource), undefined, values);
+  const bodies = await commitSystemChanges(engine, (system) => {
+    requireUnusedNames(system.records<SiteRecord>(siteResource), undefined, values);
     const digests = new Set<unknown>(system.records<KeyRecord>(keyResource).map(({ Digest }) => Digest));
     [free, taken] = [[], []];
     for (const key of keys) {
@@ -101,9 +101,9 @@ export async function claimSite(
     requireWebhookRoom(system, webhooks.length);
     const id = system.nextId(siteResource);
     const createAll = (resource: Resource, records: readonly { readonly values: Values }[]) =>
-      records.map((record) => toCreate(resource, { ...record.values, Site: String(id) }, now));
+      records.map((record) => toCreateIntent(resource, { ...record.values, Site: String(id) }, now));
     return [
-      toCreate(siteResource, values, now, id),
+      toCreateIntent(siteResource, values, now, id),
       ...createAll(keyResource, free),
       ...createAll(webhookResource, webhooks),
     ];
@@ -118,19 +118,19 @@ export async function claimSite(
 }
 
 /** Runs `work`, and renews the reservation of the site while it runs. @param now returns the present time in milliseconds since 1970 */
-export async function whileClaimed<T>(
+export async function runWhileReserved<T>(
   engine: Engine,
   id: number,
   now: () => number,
   work: () => Promise<T>,
 ): Promise<T> {
   const renew = () =>
-    changeSites(engine, (sites) => {
+    updateSites(engine, (sites) => {
       requireImporting(sites, id);
-      return [toUpdate(siteResource, id, { Importing: toInstant(now() + leaseTime) }, now())];
+      return [toUpdateIntent(siteResource, id, { Importing: toInstant(now() + reservationMs) }, now())];
     });
   // If a renewal fails, the next one repeats it. If the site was removed, storing its next rows fails.
-  const timer = setInterval(() => void renew().catch(() => {}), renewalInterval);
+  const timer = setInterval(() => void renew().catch(() => {}), renewIntervalMs);
   try {
     return await work();
   } finally {
@@ -142,10 +142,10 @@ export async function whileClaimed<T>(
  * Completes the site. Leaves out hostnames that another site has. The site becomes the default site only if no other site is.
  * @throws ProblemError `conflict` if the site was removed at the same time
  */
-export async function publishSite(engine: Engine, id: number, settings: ImportedSettings, now: number) {
+export async function completeSiteImport(engine: Engine, id: number, settings: ImportedSettings, now: number) {
   let takenHostnames: readonly string[] = [];
   let hasDefault = false;
-  const site = await changeSites(engine, (sites) => {
+  const site = await updateSites(engine, (sites) => {
     requireImporting(sites, id);
     const taken = new Set(sites.flatMap(hostnamesOf));
     takenHostnames = settings.hostnames.filter((host) => taken.has(host));
@@ -156,14 +156,14 @@ export async function publishSite(engine: Engine, id: number, settings: Imported
       Suspended: settings.suspended,
       Importing: "",
     };
-    return [toUpdate(siteResource, id, values, now)];
+    return [toUpdateIntent(siteResource, id, values, now)];
   });
   return { site, takenHostnames, takenDefault: settings.isDefault && hasDefault };
 }
 
 function requireImporting(sites: readonly SiteRecord[], id: number): void {
   if (sites.some((site) => site.ID === id && site.Importing !== "")) return;
-  throw new Refusal("conflict", "the site was removed while it was imported");
+  throw new ProblemError("conflict", "the site was removed while it was imported");
 }
 
 // The webhooks of a site in a file of `export-site`. They are imported paused, so that a copy of a site does not call receivers. Their URLs are
@@ -194,7 +194,7 @@ export async function readWebhooks(records: readonly SystemRecord[], allow: read
   const webhooks: ImportedWebhook[] = [];
   const omitted: OmittedWebhook[] = [];
   for (const { id, values } of records) {
-    const read = readNewRecord(webhookResource, values);
+    const read = parseNewRecord(webhookResource, values);
     for (const field of ["Created", "Paused"]) requireTime(field, read);
     const url = String(read.URL);
     const reason = await urlFault(url, allow);
@@ -208,10 +208,10 @@ export async function readWebhooks(records: readonly SystemRecord[], allow: read
 /** Returns why a URL is not allowed, or undefined. Does not resolve its name: `webhook resume` and each delivery do that. */
 async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<string | undefined> {
   try {
-    await requireAllowed(url, { allow, isLoopbackAllowed: false, lookup: async () => [] });
+    await resolveAllowedUrl(url, { allow, isLoopbackAllowed: false, lookup: async () => [] });
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return errorMessage(error);
   }
 }
 
@@ -236,8 +236,8 @@ export class WebhookRows {
 
   #addState(id: number, row: DumpedRow["row"]): void {
     const isFit =
-      revisionInCursor(String(row.cursor)) !== undefined && isEpoch(String(row.epoch)) && isCount(row.rewinds);
-    if (!isFit || this.#states.has(id)) throw unfit(`the state of webhook ${id} is damaged`);
+      findCursorRevision(String(row.cursor)) !== undefined && isEpoch(String(row.epoch)) && isCount(row.rewinds);
+    if (!isFit || this.#states.has(id)) throw invalidSiteFileError(`the state of webhook ${id} is damaged`);
     this.#states.set(id, row);
   }
 
@@ -245,7 +245,7 @@ export class WebhookRows {
     const isFit = isWebhookSecret(String(secret)) && isTime(created_at) && (until === null || isTime(until));
     const secrets = this.#secrets.get(id) ?? [];
     const isTwice = until === null && secrets.some((other) => other.until === null);
-    if (!isFit || isTwice || secrets.length === maxSecrets) throw unfit(`a secret of webhook ${id} is damaged`);
+    if (!isFit || isTwice || secrets.length === maxSecrets) throw invalidSiteFileError(`a secret of webhook ${id} is damaged`);
     const added = {
       secret: String(secret),
       createdAt: Number(created_at),
@@ -266,7 +266,7 @@ export class WebhookRows {
       const { cursor, epoch, rewinds } = state;
       // The epoch is empty if the site had no changes. An empty epoch would be valid in any epoch.
       const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
-      await engine.putWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
+      await engine.saveWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
     }
   }
 }

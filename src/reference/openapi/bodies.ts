@@ -2,7 +2,7 @@
 
 import { type Format, formats, type Problem, statusOf } from "../../formats/format.ts";
 import { documentOf } from "../../model/encoding.ts";
-import { type Code, refusals } from "../../model/errors.ts";
+import { type ErrorCode, problemTitles } from "../../model/errors.ts";
 import type { Fields } from "../../model/field.ts";
 import type { Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -48,8 +48,8 @@ export function exampleNew(resource: Resource, format: Format): unknown {
 
 /** Returns the example of a request body that changes one field of a record. */
 export function exampleChanges(resource: Resource, format: Format): unknown {
-  const leaf = resource.leaves.find(({ keys }) => keys.length === 1);
-  const changes = leaf && { [leaf.path]: `${leaf.field.example} Ltd` };
+  const textField = resource.textFields.find(({ keys }) => keys.length === 1);
+  const changes = textField && { [textField.path]: `${textField.field.example} Ltd` };
   return toExample(format, documentOf(format, resource, JSON.stringify({ ID: 1, ...changes })));
 }
 
@@ -95,10 +95,10 @@ function indented(xml: string): string {
 
 // Errors: a response per status and format, with an example of each problem type that has the status.
 
-const codes = Object.keys(refusals) as Code[];
+const codes = Object.keys(problemTitles) as ErrorCode[];
 
 /** An example of the `detail` of each problem. */
-const details: Record<Code, string> = {
+const details: Record<ErrorCode, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
   "ambiguous-id":
@@ -130,7 +130,7 @@ const faults = [
 ];
 
 /** Header fields of a problem in addition to `headersOf.problem`. */
-const extraHeaders: Partial<Record<Code, readonly string[]>> = {
+const extraHeaders: Partial<Record<ErrorCode, readonly string[]>> = {
   unauthorized: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
   conflict: ["Retry-After"],
@@ -139,7 +139,7 @@ const extraHeaders: Partial<Record<Code, readonly string[]>> = {
 };
 
 /** Problems that every operation with a key can have. */
-export const commonProblems: readonly Code[] = [
+export const commonProblems: readonly ErrorCode[] = [
   "bad-request",
   "unauthorized",
   "forbidden",
@@ -153,7 +153,7 @@ export const commonProblems: readonly Code[] = [
 ];
 
 /** Returns the `responses` of an operation in `format` that can have these problems, by status. */
-export function problemRefs(wanted: readonly Code[], format: Format): Record<number, Schema> {
+export function problemRefs(wanted: readonly ErrorCode[], format: Format): Record<number, Schema> {
   return Object.fromEntries(wanted.map((code) => [statusOf(code), ref("responses", responseName(code, format))]));
 }
 
@@ -182,7 +182,7 @@ export const problemSchemas: Record<string, Schema> = {
         description: "The problem type. It is the path of the page about it.",
         enum: codes.map((code) => `/docs/problems/${code}`),
       },
-      title: { type: "string", description: "The problem type in words.", examples: [refusals["bad-request"]] },
+      title: { type: "string", description: "The problem type in words.", examples: [problemTitles["bad-request"]] },
       status: {
         type: "integer",
         description: "The status code of the response.",
@@ -232,24 +232,24 @@ export const problemSchemas: Record<string, Schema> = {
 };
 
 /** Returns the codes with the same status as `code`. They share a response. */
-function codesLike(code: Code): readonly Code[] {
+function codesLike(code: ErrorCode): readonly ErrorCode[] {
   return codes.filter((other) => statusOf(other) === statusOf(code));
 }
 
 /** Returns the name of a response: the first code of its status. */
-function responseName(code: Code, format: Format): string {
+function responseName(code: ErrorCode, format: Format): string {
   const [first = code] = codesLike(code);
   return nameIn(format, identifierOf(first));
 }
 
-function problemResponse(code: Code, format: Format): Schema {
+function problemResponse(code: ErrorCode, format: Format): Schema {
   const same = codesLike(code);
   const examples = same.map((one) => [
     one,
-    { summary: refusals[one], value: toExample(format, format.problem(exampleProblem(one))) },
+    { summary: problemTitles[one], value: toExample(format, format.problem(exampleProblem(one))) },
   ]);
   return {
-    description: same.map((one) => `[${refusals[one]}](/docs/problems/${one}).`).join(" "),
+    description: same.map((one) => `[${problemTitles[one]}](/docs/problems/${one}).`).join(" "),
     headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),
     content: {
       [format.problemType]: { schema: ref("schemas", "Problem"), examples: Object.fromEntries(examples) },
@@ -257,10 +257,10 @@ function problemResponse(code: Code, format: Format): Schema {
   };
 }
 
-function exampleProblem(code: Code): Problem {
+function exampleProblem(code: ErrorCode): Problem {
   return {
     type: `/docs/problems/${code}`,
-    title: refusals[code],
+    title: problemTitles[code],
     status: statusOf(code),
     detail: details[code],
     instance: "k3J9aZ0q1",

@@ -14,15 +14,15 @@ export interface OpenapiOperation extends Schema {
 
 /** Returns the name of a component or operation in a format: `listBrands`, `listBrandsXml`. JSON has no suffix. */
 export function nameIn({ name: format }: Format, name: string): string {
-  return format === "json" ? name : name + capitalized(format);
+  return format === "json" ? name : name + capitalize(format);
 }
 
 /** Converts words, such as `order status` or `bad-request`, to an identifier: `OrderStatus`. */
 export function identifierOf(words: string): string {
-  return words.split(/[ -]/).map(capitalized).join("");
+  return words.split(/[ -]/).map(capitalize).join("");
 }
 
-export function capitalized(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
@@ -40,7 +40,7 @@ export type Tagged = Pick<Resource, "plural" | "description">;
 
 /** Returns the tag of the operations of a resource or of the feed in a format. */
 export function tagOf({ plural }: Tagged, { name }: Format): string {
-  return name === "json" ? capitalized(plural) : `${capitalized(plural)} in ${name.toUpperCase()}`;
+  return name === "json" ? capitalize(plural) : `${capitalize(plural)} in ${name.toUpperCase()}`;
 }
 
 /** Returns the name with its article: `a brand`, `an order status`. */
@@ -154,15 +154,15 @@ function toRef(name: string): Schema {
 
 function fieldParameters(resource: Resource): Record<string, Schema> {
   const { element, plural } = resource;
-  const leaves = ["ID", ...resource.leaves.map(({ path }) => path)];
+  const textFields = ["ID", ...resource.textFields.map(({ path }) => path)];
   return {
-    [`${element}Sort`]: sortParameter(plural, leaves),
-    [`${element}Filter`]: filterParameter(plural, leaves),
+    [`${element}Sort`]: sortParameter(plural, textFields),
+    [`${element}Filter`]: filterParameter(plural, textFields),
     [`${element}Fields`]: fieldsParameter(plural, fieldPaths(resource)),
   };
 }
 
-function sortParameter(plural: string, leaves: readonly string[]): Schema {
+function sortParameter(plural: string, textFields: readonly string[]): Schema {
   return {
     name: "sort",
     in: "query",
@@ -173,13 +173,13 @@ function sortParameter(plural: string, leaves: readonly string[]): Schema {
       type: "array",
       minItems: 1,
       maxItems: maxSortFields,
-      items: { type: "string", enum: leaves.flatMap((path) => [path, `-${path}`]) },
+      items: { type: "string", enum: textFields.flatMap((path) => [path, `-${path}`]) },
     },
     example: ["Name", "-ID"],
   };
 }
 
-function filterParameter(plural: string, leaves: readonly string[]): Schema {
+function filterParameter(plural: string, textFields: readonly string[]): Schema {
   return {
     name: "filter",
     in: "query",
@@ -189,7 +189,7 @@ function filterParameter(plural: string, leaves: readonly string[]): Schema {
     schema: {
       type: "object",
       maxProperties: maxFilters,
-      propertyNames: { enum: leaves },
+      propertyNames: { enum: textFields },
       additionalProperties: ref("schemas", "FilterValue"),
       "x-additionalPropertiesName": "field",
     },

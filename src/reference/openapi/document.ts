@@ -3,7 +3,7 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
 import type { Steps } from "../../lib/event-loop.ts";
-import { listOf, type Resource } from "../../model/resource.ts";
+import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
 import { problemResponses, problemSchemas } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, tagOf } from "./components.ts";
@@ -58,7 +58,7 @@ function* componentsOf(resources: readonly Resource[]): Steps<Schema> {
 }
 
 function contentOf(resources: readonly Resource[]): string {
-  const [first = "", ...rest] = `${listOf(resources)} of online shops`;
+  const [first = "", ...rest] = `${formatResourceList(resources)} of online shops`;
   return first.toUpperCase() + rest.join("");
 }
 

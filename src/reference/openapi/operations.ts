@@ -2,8 +2,8 @@
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import type { Change } from "../../model/change.ts";
-import type { Code } from "../../model/errors.ts";
-import { defaultFeedLimit, maxFeedWait, maxPageSize } from "../../model/limits.ts";
+import type { ErrorCode } from "../../model/errors.ts";
+import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { pageSchemaName, type Schema } from "../json-schema.ts";
 import {
@@ -21,7 +21,7 @@ import {
   toExample,
 } from "./bodies.ts";
 import {
-  capitalized,
+  capitalize,
   headerRefs,
   headersOf,
   identifierOf,
@@ -159,7 +159,7 @@ export function feedParameters(resources: readonly Resource[]): Record<string, S
       in: "query",
       description:
         "Seconds to wait for the next change when there is nothing to return. The response comes with the change. HEAD does not wait.",
-      schema: { type: "integer", minimum: 0, maximum: maxFeedWait, default: 0 },
+      schema: { type: "integer", minimum: 0, maximum: maxFeedWaitSeconds, default: 0 },
     },
     FeedResource: {
       name: "resource",
@@ -214,7 +214,7 @@ function examplePage([resource]: readonly Resource[], { feed }: Format): string 
     operation: "create",
     body,
   };
-  const page: FeedPosition = { next: "8d41f7a0c35e.19", isMore: false };
+  const page: FeedPosition = { next: "8d41f7a0c35e.19", hasMore: false };
   const created = feed.item(resource, "1f0c63d9a2be.18", change);
   const deleted = feed.item(resource, page.next, { ...change, revision: 19, operation: "delete" });
   return feed.start(page) + created + feed.separator + deleted + feed.end(page);
@@ -225,7 +225,7 @@ function examplePage([resource]: readonly Resource[], { feed }: Format): string 
 /** How a write names its record: by the path, or by the body or the query. */
 type Naming = "" | "ByBody";
 
-const writeProblems: readonly Code[] = [
+const writeProblems: readonly ErrorCode[] = [
   "invalid-record",
   "ambiguous-id",
   "not-found",
@@ -295,7 +295,7 @@ function updateOperation(
   const { singular, element } = resource;
   return {
     operationId: nameIn(format, `${verb}${element}${naming}`),
-    summary: `${capitalized(verb)} ${withArticle(singular)}${summaryEnds[naming]}`,
+    summary: `${capitalize(verb)} ${withArticle(singular)}${summaryEnds[naming]}`,
     description: `PUT and PATCH do the same: they change the fields that the body contains. ${namingTexts[naming]}`,
     tags: [tagOf(resource, format)],
     ...secondary[naming],

@@ -48,7 +48,7 @@ import upgrading from "../../../docs/upgrading.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import examples from "../../../examples/README.md" with { type: "text" };
 import type { Steps } from "../../lib/event-loop.ts";
-import type { Code } from "../../model/errors.ts";
+import type { ErrorCode } from "../../model/errors.ts";
 import { escapeHtml, type Link, type LinkGroup, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
@@ -90,7 +90,7 @@ export const manual = {
 export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
 
 /** The page of each problem type. */
-export const problems: Readonly<Record<Code, string>> = {
+export const problems: Readonly<Record<ErrorCode, string>> = {
   "bad-request": badRequestProblem,
   "invalid-record": invalidRecordProblem,
   "ambiguous-id": ambiguousIdProblem,
@@ -127,7 +127,7 @@ const chapters: readonly GuidePage[] = [...Object.entries(guide).map(toChapter),
 
 const operatorPages: readonly GuidePage[] = [...Object.entries(manual).map(toChapter), otherPage("changelog")];
 
-const problemPages: readonly GuidePage[] = (Object.keys(problems) as Code[]).map((code) => ({
+const problemPages: readonly GuidePage[] = (Object.keys(problems) as ErrorCode[]).map((code) => ({
   path: `/docs/problems/${code}`,
   text: problems[code],
   folder: "problems/",
@@ -157,7 +157,7 @@ function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet
   const place = chapters.findIndex((page) => page.path === path);
   return toPage({
     title: titleOf(text),
-    content: html + (place === -1 ? "" : turns(chapters[place - 1], chapters[place + 1])),
+    content: html + (place === -1 ? "" : pageLinks(chapters[place - 1], chapters[place + 1])),
     path,
     section,
     side: section === "/docs/problems" ? problemLists : guideLists,
@@ -166,7 +166,7 @@ function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet
 }
 
 /** Returns links to the previous and the next page. */
-function turns(previous: GuidePage | undefined, next: GuidePage | undefined): string {
+function pageLinks(previous: GuidePage | undefined, next: GuidePage | undefined): string {
   const links = [
     previous && `<a href="${previous.path}" rel="prev"><small>Previous</small>${toLink(previous).title}</a>`,
     next && `<a href="${next.path}" rel="next"><small>Next</small>${toLink(next).title}</a>`,

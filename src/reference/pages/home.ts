@@ -1,4 +1,4 @@
-import { listOf, type Resource, servedOf } from "../../model/resource.ts";
+import { formatResourceList, type Resource, publicResources } from "../../model/resource.ts";
 import { escapeHtml, toPage } from "./layout.ts";
 import { codeBlock } from "./markdown.ts";
 
@@ -11,14 +11,14 @@ const cards = [
 
 /** Returns the page at `/`. @param address the URL of the server, such as `https://shop.example` */
 export function homePage(resources: readonly Resource[], address: string): string {
-  const served = servedOf(resources);
+  const served = publicResources(resources);
   const first = served[0]?.path;
   const items = served.map(
     ({ path, description }) =>
       `<li><b>/restapi/${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
   );
   const content = `<h1>Storefront</h1>
-<p class="lead">This is a Storefront server: ${listOf(served)} of online shops, in JSON and XML, with an API key per website.</p>
+<p class="lead">This is a Storefront server: ${formatResourceList(served)} of online shops, in JSON and XML, with an API key per website.</p>
 <ul class="cards">${cards.map(([path, title, text]) => `<li><a href="${path}"><strong>${title}</strong>${text}</a></li>`).join("")}</ul>
 <h2>Make a call</h2>
 <p>Send your API key with every request:</p>

@@ -215,7 +215,7 @@ function parameterList(parameters: readonly DocumentedParameter[]): string {
 /** Returns a parameter as a person writes it: its name; for a parameter with members its example, `filter[Name][contains]=acm`. */
 function typedForm({ name, style, example }: DocumentedParameter): string {
   if (style !== "deepObject") return name;
-  const [path, value] = firstLeaf(example);
+  const [path, value] = firstTextField(example);
   return `${name}${path.map((key) => `[${key}]`).join("")}=${value}`;
 }
 
@@ -284,10 +284,10 @@ function rangeOf(minimum: number, maximum: number): string {
   return Number.isNaN(minimum) ? "" : `, from ${minimum}`;
 }
 
-function firstLeaf(value: unknown, path: readonly string[] = []): [readonly string[], string] {
+function firstTextField(value: unknown, path: readonly string[] = []): [readonly string[], string] {
   if (typeof value !== "object" || value === null) return [path, String(value ?? "")];
   const [[key, inner] = ["", ""]] = Object.entries(value);
-  return firstLeaf(inner, [...path, key]);
+  return firstTextField(inner, [...path, key]);
 }
 
 // The form of an operation. `assets/try.js` makes the request from the form. If scripts are disabled, the form is not shown.

@@ -3,17 +3,17 @@
 // A cursor has a revision and the digest of the entry with that revision (store/database/cursor.ts). The entry is read in the same query as the
 // entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
 
-import { nextTurn } from "../../lib/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { OtherHistory } from "../../model/errors.ts";
-import { bareCursor, firstCursor, gone, parseCursor, requireCursor, toCursor } from "../database/cursor.ts";
-import { requireReached } from "../database/site-state.ts";
+import { EpochChangedError } from "../../model/errors.ts";
+import { cursorWithoutEntry, firstCursor, cursorGoneError, parseCursor, requireCursorInJournal, toCursor } from "../database/cursor.ts";
+import { requireHeadAtLeast } from "../database/site-state.ts";
 
 /** Maximum entries that one page scans. */
-const maxLooked = 10_000;
+const maxScannedEntries = 10_000;
 /** Maximum entries in one read. It takes 2 ms if all of them are updates of the longest records. */
-const maxPortion = 250;
+const maxEntriesPerFeedRead = 250;
 
 export interface FeedQuery {
   /** The cursor after which the page begins; undefined for the first change. */
@@ -27,7 +27,7 @@ export interface FeedQuery {
   /** The last revision to scan; by default the last revision of the site. */
   readonly until?: number;
   /** The last head of the site that the caller knows. */
-  readonly minHead?: Head;
+  readonly requiredHead?: Head;
 }
 
 interface FeedChange {
@@ -42,12 +42,12 @@ export interface FeedPage {
   /** The cursor after the last entry that the page has scanned. */
   readonly next: string;
   /** Whether the site has changes after `next`. */
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
   /** The head of the site when the last entries of the page were read. */
   readonly head: Head;
 }
 
-export type JournalReads = Pick<Engine, "journal">;
+export type JournalReads = Pick<Engine, "readJournalPage">;
 
 /**
  * Reads a page. It scans at most 10,000 entries, so a page may be empty although there are more changes. Yields to the event loop after every 250
@@ -55,31 +55,31 @@ export type JournalReads = Pick<Engine, "journal">;
  * @throws ProblemError `gone` if the reader has to start again, `bad-request` if `since` is not a cursor, `unavailable` if the database is behind
  *   the last head that the caller knows
  */
-export async function readFeed(engine: JournalReads, site: number, query: FeedQuery): Promise<FeedPage> {
-  const { since, minHead } = query;
+export async function readFeedPage(engine: JournalReads, site: number, query: FeedQuery): Promise<FeedPage> {
+  const { since, requiredHead } = query;
   const cursor = parseCursor(since);
   // Read the cursor's own entry in the same query as the entries after it, so that a prune or restore cannot happen in between.
   const own = cursor.revision === 0 ? 0 : 1;
-  let page = await engine.journal(site, cursor.revision - own, Math.min(query.limit, maxPortion) + own);
-  requireReached(page.head, minHead);
-  requireCursor(page, cursor);
+  let page = await engine.readJournalPage(site, cursor.revision - own, Math.min(query.limit, maxEntriesPerFeedRead) + own);
+  requireHeadAtLeast(page.head, requiredHead);
+  requireCursorInJournal(page, cursor);
   const { epoch, timeline } = page.head;
-  const gathered = new GatheredChanges(query, epoch, since ?? firstCursor, cursor.revision);
+  const gathered = new FeedPageBuilder(query, epoch, since ?? firstCursor, cursor.revision);
   let head = page.head;
   while (gathered.add(page)) {
-    await nextTurn();
-    page = await engine.journal(site, gathered.revision, Math.min(maxPortion, gathered.left));
+    await yieldToEventLoop();
+    page = await engine.readJournalPage(site, gathered.revision, Math.min(maxEntriesPerFeedRead, gathered.left));
     // A prune, restore or failover happened while the page was read. Return the entries that were read so far; the next request gets `gone`.
     if (page.head.epoch !== epoch || page.head.timeline !== timeline || page.floor > gathered.revision) break;
     head = page.head;
   }
-  return { changes: gathered.changes, next: gathered.next, isMore: gathered.revision < head.revision, head };
+  return { changes: gathered.changes, next: gathered.next, hasMore: gathered.revision < head.revision, head };
 }
 
 /** Returns the cursor after the last change of a site. @throws ProblemError as `readCursorAt` does */
-export async function headCursor(engine: Pick<Engine, "heads" | "journal">, site: number): Promise<string> {
-  const [head] = await engine.heads([site]);
-  return cursorAt(engine, site, head as Head);
+export async function headCursor(engine: Pick<Engine, "readHeads" | "readJournalPage">, site: number): Promise<string> {
+  const [head] = await engine.readHeads([site]);
+  return readCursorAt(engine, site, head as Head);
 }
 
 /**
@@ -87,25 +87,25 @@ export async function headCursor(engine: Pick<Engine, "heads" | "journal">, site
  * @throws ProblemError `gone` if changes after `revision` were pruned, `unavailable` if the site is behind `revision`
  * @throws EpochChangedError if the site has another epoch
  */
-export async function cursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
+export async function readCursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
   if (revision === 0) return firstCursor;
-  const { head, floor, entries } = await engine.journal(site, revision - 1, 1);
-  if (head.epoch !== epoch) throw new OtherHistory();
-  requireReached(head, { revision, epoch });
+  const { head, floor, entries } = await engine.readJournalPage(site, revision - 1, 1);
+  if (head.epoch !== epoch) throw new EpochChangedError();
+  requireHeadAtLeast(head, { revision, epoch });
   const [entry] = entries;
   if (entry?.revision === revision) return toCursor(epoch, entry);
-  if (floor === revision) return bareCursor({ revision, epoch });
-  throw gone(`change ${revision} is no longer kept`);
+  if (floor === revision) return cursorWithoutEntry({ revision, epoch });
+  throw cursorGoneError(`change ${revision} is no longer kept`);
 }
 
 /** Whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss. */
 export async function isMissing(engine: JournalReads, site: number, text: string, epoch: string): Promise<boolean> {
   const cursor = parseCursor(text);
   if (cursor.revision === 0) return false;
-  const page = await engine.journal(site, cursor.revision - 1, 1);
+  const page = await engine.readJournalPage(site, cursor.revision - 1, 1);
   if (page.head.epoch !== epoch || cursor.revision <= page.floor) return false;
   try {
-    requireCursor(page, cursor);
+    requireCursorInJournal(page, cursor);
     return false;
   } catch {
     return true;
@@ -113,7 +113,7 @@ export async function isMissing(engine: JournalReads, site: number, text: string
 }
 
 /** Builds a page: scans entries, and collects the changes to return. */
-class GatheredChanges {
+class FeedPageBuilder {
   readonly #query: FeedQuery;
   readonly #epoch: string;
   readonly #found: FeedChange[] = [];
@@ -136,7 +136,7 @@ class GatheredChanges {
 
   /** Number of entries that the page may still scan. */
   get left(): number {
-    return maxLooked - this.#looked;
+    return maxScannedEntries - this.#looked;
   }
 
   get next(): string {
@@ -144,7 +144,7 @@ class GatheredChanges {
   }
 
   get changes(): FeedChange[] {
-    return this.#query.isCollapsed ? collapsed(this.#found) : this.#found;
+    return this.#query.isCollapsed ? latestPerRecord(this.#found) : this.#found;
   }
 
   /** Scans the entries of one read. Returns whether the page needs another read. @throws Error if an entry is missing */
@@ -168,7 +168,7 @@ class GatheredChanges {
 }
 
 /** Returns the last change to each record, in the order of these changes. */
-function collapsed(changes: readonly FeedChange[]): FeedChange[] {
+function latestPerRecord(changes: readonly FeedChange[]): FeedChange[] {
   const last = new Map<string, FeedChange>();
   for (const one of changes) {
     const record = `${one.change.resource} ${one.change.id}`;

@@ -5,26 +5,26 @@
 // - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
-import { type Background, randomized, startBackground } from "../../lib/background.ts";
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { nextTurn } from "../../lib/event-loop.ts";
+import { type Background, withJitter, startBackground } from "../../lib/background.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import type { Engine } from "../../model/engine.ts";
-import { idempotencyLifetime, siteResourceName, systemSite } from "../../model/limits.ts";
-import { revisionInCursor } from "../database/cursor.ts";
-import { lastPrunable, loadSite } from "../database/site-state.ts";
+import { idempotencyLifetimeMs, siteResourceName, systemSite } from "../../model/limits.ts";
+import { findCursorRevision } from "../database/cursor.ts";
+import { lastPrunable, readAllRows } from "../database/site-state.ts";
 
 /** Maximum entries that one transaction deletes. It takes a few milliseconds. */
-const portion = 500;
+const entriesPerTransaction = 500;
 /** The pause after a transaction: the minimum in milliseconds, and a multiple of the duration of the transaction. */
 const minPauseMs = 10;
 const pausePerWork = 2;
 
-type JournalEngine = Pick<Engine, "journal" | "prune">;
-type AgeEngine = Pick<Engine, "journal" | "heads" | "readSite">;
+type JournalEngine = Pick<Engine, "readJournalPage" | "pruneJournal">;
+type AgeEngine = Pick<Engine, "readJournalPage" | "readHeads" | "readSite">;
 
 /** A range of entries to prune: the entries of a site up to the revision `through`. The range has at least one entry. */
-interface OldEntries {
+interface PrunableRange {
   readonly site: number;
   readonly through: number;
 }
@@ -34,13 +34,13 @@ interface OldEntries {
  * reads. It relies on times that never decrease from entry to entry.
  * @param at the time, in milliseconds since 1970
  */
-export async function revisionBefore(engine: JournalEngine, site: number, at: number): Promise<number> {
-  const { head, floor, entries } = await engine.journal(site, 0, 1);
+export async function findRevisionBefore(engine: JournalEngine, site: number, at: number): Promise<number> {
+  const { head, floor, entries } = await engine.readJournalPage(site, 0, 1);
   let [low, high] = [floor, head.revision];
   if (!entries[0] || entries[0].at >= at) return floor;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const [entry] = (await engine.journal(site, middle - 1, 1)).entries;
+    const [entry] = (await engine.readJournalPage(site, middle - 1, 1)).entries;
     if (entry && entry.at < at) low = middle;
     else high = middle - 1;
   }
@@ -48,23 +48,23 @@ export async function revisionBefore(engine: JournalEngine, site: number, at: nu
 }
 
 /** Prunes a chunk in one transaction. Returns whether there is more to prune, and the pause that should follow, in milliseconds. */
-export async function prunePortion(engine: JournalEngine, { site, through }: OldEntries) {
+export async function pruneChunk(engine: JournalEngine, { site, through }: PrunableRange) {
   const started = performance.now();
-  const isMore = await engine.prune(site, through, portion);
-  return { isMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
+  const hasMore = await engine.pruneJournal(site, through, entriesPerTransaction);
+  return { hasMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
 }
 
 /** Returns the IDs of the webhooks of a site with a cursor up to `floor`. After pruning through `floor`, they deliver `storefront.gone`. */
-export async function webhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
+export async function findWebhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
   const states = await engine.webhookStates();
   return states
-    .filter((state) => state.site === site && (revisionInCursor(state.cursor) ?? 0) <= floor)
+    .filter((state) => state.site === site && (findCursorRevision(state.cursor) ?? 0) <= floor)
     .map(({ webhook }) => webhook);
 }
 
 /** Returns the IDs of the sites that are not removed, without the system site. */
-async function siteNumbers(engine: Pick<Engine, "readSite">): Promise<number[]> {
-  const { rows } = await loadSite(engine, systemSite);
+async function listSiteIds(engine: Pick<Engine, "readSite">): Promise<number[]> {
+  const { rows } = await readAllRows(engine, systemSite);
   return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
 }
 
@@ -73,16 +73,16 @@ const maxHeads = 1000;
 
 /** Returns the time of the newest entry of all journals, in milliseconds since 1970; undefined if none exists. */
 async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
-  const sites = [systemSite, ...(await siteNumbers(engine))];
+  const sites = [systemSite, ...(await listSiteIds(engine))];
   let newest: number | undefined;
   for (let start = 0; start < sites.length; start += maxHeads) {
     const some = sites.slice(start, start + maxHeads);
-    const heads = await engine.heads(some);
+    const heads = await engine.readHeads(some);
     for (const [n, { revision }] of heads.entries()) {
       if (revision === 0) continue;
-      const [entry] = (await engine.journal(some[n] as number, revision - 1, 1)).entries;
+      const [entry] = (await engine.readJournalPage(some[n] as number, revision - 1, 1)).entries;
       if (entry) newest = Math.max(newest ?? entry.at, entry.at);
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
   return newest;
@@ -101,19 +101,19 @@ export async function timeBefore(engine: AgeEngine, age: number, now: number): P
 // must not delay writes. So each transaction deletes a small chunk, and the pauses take most of the time.
 
 /** Maximum responses that one transaction deletes. It takes a few milliseconds. */
-const maxPortion = 250;
+const maxDeletedResponses = 250;
 /** The pause after a transaction: the minimum in milliseconds, and a multiple of its duration. So the work takes at most a fifth of the time. */
 const minExpiryPauseMs = 50;
 const expiryPausePerWork = 4;
 /** The pause after all expired responses are deleted, in milliseconds. */
-const betweenRounds = 60 * 60_000;
+const roundIntervalMs = 60 * 60_000;
 
 interface ExpiryOptions {
   readonly log: Pick<Logger, "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Maximum responses that one transaction deletes. */
-  readonly portion?: number;
+  readonly rowsPerTransaction?: number;
   /** Milliseconds before the first transaction. */
   readonly firstPause?: number;
 }
@@ -123,18 +123,18 @@ export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
 ): Background {
-  const { log, now, portion = maxPortion, firstPause } = options;
+  const { log, now, rowsPerTransaction = maxDeletedResponses, firstPause: firstPauseMs } = options;
   /** Deletes a chunk. Returns the pause after it, in milliseconds. */
   async function work(): Promise<number> {
     const started = performance.now();
-    const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
-    if (!isMore) return randomized(betweenRounds);
+    const hasMore = await engine.deleteExpiredResponses(now() - idempotencyLifetimeMs, rowsPerTransaction);
+    if (!hasMore) return withJitter(roundIntervalMs);
     return Math.max(minExpiryPauseMs, expiryPausePerWork * (performance.now() - started));
   }
 
   const onError = (error: unknown) =>
-    log.warn({ reason: messageOf(error) }, "could not delete the expired responses of idempotency keys");
-  return startBackground(work, { onError, firstPause });
+    log.warn({ reason: errorMessage(error) }, "could not delete the expired responses of idempotency keys");
+  return startBackground(work, { onError, firstPauseMs });
 }
 
 // `--journal-days`: prunes the old entries of all journals once a day.
@@ -181,8 +181,8 @@ export function startRetention(engine: Engine, { days, ...options }: RetentionOp
 }
 
 function startRounds(engine: Engine, options: RetentionOptions & { readonly days: number }): Retention {
-  const { days, log, now, firstPause, pause: roundPause = day } = options;
-  let due: readonly OldEntries[] = [];
+  const { days, log, now, firstPause: firstPauseMs, pause: roundPause = day } = options;
+  let due: readonly PrunableRange[] = [];
   let stopped: Stops = new Map();
 
   /** Prunes a chunk; if there is nothing to prune, finds prunable entries. Returns the pause after that, in milliseconds. */
@@ -190,25 +190,25 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
     const [next] = due;
     if (!next) {
       const before = await timeBefore(engine, days * day, now());
-      ({ due, stopped } = await findOld(engine, before, { stopped, minStop: roundPause / 2 }, isStopped));
+      ({ due, stopped } = await findPrunableRanges(engine, before, { stopped, minStop: roundPause / 2 }, isStopped));
       if (stopped.size > 0)
         log.warn(toStopped(stopped, days), "most entries of these journals are old: is the clock right?");
-      return due.length > 0 ? minPauseMs : randomized(roundPause);
+      return due.length > 0 ? minPauseMs : withJitter(roundPause);
     }
-    const { isMore, pause } = await prunePortion(engine, next);
-    if (isMore) return pause;
+    const { hasMore, pause } = await pruneChunk(engine, next);
+    if (hasMore) return pause;
     due = due.slice(1);
     log.info(next, "deleted the old entries of a journal");
-    const webhooks = await webhooksBehind(engine, next.site, next.through);
+    const webhooks = await findWebhooksBehind(engine, next.site, next.through);
     if (webhooks.length > 0) log.warn({ ...next, webhooks }, "deleted changes that webhooks had not delivered");
-    return due.length > 0 ? pause : randomized(roundPause);
+    return due.length > 0 ? pause : withJitter(roundPause);
   }
 
   const onError = (error: unknown) => {
-    log.warn({ reason: messageOf(error) }, "could not delete the old entries of the journal");
+    log.warn({ reason: errorMessage(error) }, "could not delete the old entries of the journal");
     due = [];
   };
-  return { ...startBackground(work, { onError, firstPause }), families: () => [stoppedFamily(stopped.size)] };
+  return { ...startBackground(work, { onError, firstPauseMs }), families: () => [stoppedFamily(stopped.size)] };
 }
 
 /**
@@ -217,18 +217,18 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
  * @param last the stopped journals of the last round. Half of a journal is pruned only if it was stopped at least `minStop` milliseconds ago,
  *   because a round that fails is soon repeated
  */
-async function findOld(
+async function findPrunableRanges(
   engine: Engine,
   before: number,
   last: { readonly stopped: Stops; readonly minStop: number },
   isStopped: () => boolean,
-): Promise<{ due: readonly OldEntries[]; stopped: Stops }> {
-  const due: OldEntries[] = [];
+): Promise<{ due: readonly PrunableRange[]; stopped: Stops }> {
+  const due: PrunableRange[] = [];
   const stopped = new Map<number, Stop>();
-  for (const site of await siteNumbers(engine)) {
+  for (const site of await listSiteIds(engine)) {
     if (isStopped()) return { due: [], stopped: last.stopped };
-    const { head, floor } = await engine.journal(site, 0, 1);
-    const through = lastPrunable(await revisionBefore(engine, site, before), head.revision);
+    const { head, floor } = await engine.readJournalPage(site, 0, 1);
+    const through = lastPrunable(await findRevisionBefore(engine, site, before), head.revision);
     const half = floor + Math.floor((head.revision - floor) / 2);
     if (through <= half) {
       if (through > floor) due.push({ site, through });
@@ -240,7 +240,7 @@ async function findOld(
       if (performance.now() - stop.since >= last.minStop) due.push({ site, through: half });
     }
     // Yield, because reads of SQLite do not let the event loop run.
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return { due, stopped };
 }

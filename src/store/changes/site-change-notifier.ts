@@ -10,27 +10,27 @@
 // - Without subscribers, nothing runs.
 
 import { sleep } from "../../lib/background.ts";
-import { FairQueue, type FairWork, nextTurn } from "../../lib/event-loop.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
-import type { CommitWatch, Engine, Head } from "../../model/engine.ts";
+import { FairQueue, type FairTask, yieldToEventLoop } from "../../lib/event-loop.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import type { CommitSubscription, Engine, Head } from "../../model/engine.ts";
 import { isSameHead } from "../database/site-state.ts";
 
 /** Maximum heads in one read. SQLite reads them in less than a millisecond. */
-const portion = 200;
+const headsPerRead = 200;
 /** Milliseconds between two checks of all sites, if hints may be missing; and the pause after a failure of the database. */
-const lookInterval = 250;
+const checkIntervalMs = 250;
 /**
  * Pause per check, as a multiple of its duration. `here`: the engine reads in this process. `elsewhere`: a database server reads, so this process
  * can do other work. The maximum pause is in milliseconds.
  */
-const pauseFactor = { here: 10, elsewhere: 1 };
-const maxPause = 1000;
+const pausePerCheck = { here: 10, elsewhere: 1 };
+const maxPauseMs = 1000;
 /** How long the engine subscription stays open after the last subscriber leaves, in milliseconds. Most clients poll again at once. */
-const lingerTime = 5000;
+const lingerMs = 5000;
 
-export class SiteWatch {
-  readonly #engine: Pick<Engine, "heads" | "watchCommits">;
-  readonly #sites = new Map<number, WatchedSite>();
+export class SiteChangeNotifier {
+  readonly #engine: Pick<Engine, "readHeads" | "subscribeToCommits">;
+  readonly #sites = new Map<number, SubscribedSite>();
   readonly #queue = new FairQueue<number>();
   readonly #stopped = Promise.withResolvers<void>();
   /** The sites to check next, by ID. */
@@ -38,12 +38,12 @@ export class SiteWatch {
   /** Whether to check all sites next. */
   #isAllDue = false;
   #isLooking = false;
-  #commits: CommitWatch | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
+  #commits: CommitSubscription | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #lingerTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(engine: Pick<Engine, "heads" | "watchCommits">) {
+  constructor(engine: Pick<Engine, "readHeads" | "subscribeToCommits">) {
     this.#engine = engine;
   }
 
@@ -58,71 +58,71 @@ export class SiteWatch {
    * @param head the last head that the caller knows
    * @returns a function that unsubscribes; it may be called more than once
    */
-  watch(site: number, head: Head, onChange: OnChange): () => void {
+  subscribe(site: number, head: Head, onChange: OnChange): () => void {
     if (this.#isStopped) return () => {};
-    const watched = this.#watched(site);
-    const watcher = new SiteWatcher(watched, head, onChange, this.#queue);
-    watched.watchers.add(watcher);
-    this.#open();
+    const subscribed = this.#getOrAddSite(site);
+    const subscriber = new SiteSubscriber(subscribed, head, onChange, this.#queue);
+    subscribed.subscribers.add(subscriber);
+    this.#startListening();
     // A hint for a commit before this call may have arrived earlier, so check the head now.
-    if (!watcher.isUpToDate) this.#note([site]);
-    return () => this.#remove(watched, watcher);
+    if (!subscriber.isUpToDate) this.#markDue([site]);
+    return () => this.#unsubscribe(subscribed, subscriber);
   }
 
   /** Ends all subscriptions. No callback is called after that. */
   stop(): void {
     this.#isStopped = true;
-    for (const { watchers } of this.#sites.values()) for (const watcher of watchers) watcher.stop();
+    for (const { subscribers } of this.#sites.values()) for (const subscriber of subscribers) subscriber.stop();
     this.#sites.clear();
     this.#stopped.resolve();
-    this.#close();
+    this.#stopListening();
   }
 
-  #watched(id: number): WatchedSite {
-    let watched = this.#sites.get(id);
-    if (!watched) {
-      watched = { id, head: undefined, watchers: new Set() };
-      this.#sites.set(id, watched);
+  #getOrAddSite(id: number): SubscribedSite {
+    let subscribed = this.#sites.get(id);
+    if (!subscribed) {
+      subscribed = { id, head: undefined, subscribers: new Set() };
+      this.#sites.set(id, subscribed);
     }
-    return watched;
+    return subscribed;
   }
 
-  #remove(watched: WatchedSite, watcher: SiteWatcher): void {
-    watcher.stop();
-    if (!watched.watchers.delete(watcher) || watched.watchers.size > 0) return;
-    this.#sites.delete(watched.id);
+  #unsubscribe(subscribed: SubscribedSite, subscriber: SiteSubscriber): void {
+    subscriber.stop();
+    if (!subscribed.subscribers.delete(subscriber) || subscribed.subscribers.size > 0) return;
+    this.#sites.delete(subscribed.id);
     if (this.#sites.size > 0 || this.#isStopped) return;
-    this.#lingerTimer = setTimeout(() => this.#close(), lingerTime);
+    this.#lingerTimer = setTimeout(() => this.#stopListening(), lingerMs);
     this.#lingerTimer.unref();
   }
 
-  #open(): void {
+  #startListening(): void {
     clearTimeout(this.#lingerTimer);
     if (this.#commits) return;
-    this.#commits = this.#engine.watchCommits((sites) => this.#note(sites));
-    if (!this.#commits.mayMiss) return;
-    this.#lookTimer = setInterval(() => this.#note(undefined), lookInterval);
-    this.#lookTimer.unref();
+    this.#commits = this.#engine.subscribeToCommits((sites) => this.#markDue(sites));
+    if (!this.#commits.mayMissCommits) return;
+    this.#checkTimer = setInterval(() => this.#markDue(undefined), checkIntervalMs);
+    this.#checkTimer.unref();
   }
 
-  #close(): void {
+  #stopListening(): void {
     clearTimeout(this.#lingerTimer);
-    clearInterval(this.#lookTimer);
+    clearInterval(this.#checkTimer);
     this.#commits?.stop();
     this.#commits = undefined;
   }
 
   /** Marks sites as due, and starts a check unless one is running. @param sites that may have changed; undefined for all sites */
-  #note(sites: readonly number[] | undefined): void {
+  #markDue(sites: readonly number[] | undefined): void {
     if (!sites) this.#isAllDue = true;
     for (const site of sites ?? []) if (this.#sites.has(site)) this.#due.add(site);
-    if (!this.#isLooking) void this.#lookAtAll();
+    if (!this.#isLooking) void this.#checkDueSites();
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #checkDueSites(): Promise<void> {
     this.#isLooking = true;
     for (let due = this.#takeDue(); due.length > 0; due = this.#takeDue()) {
-      await sleep(await this.#look(due), this.#stopped.promise);
+      await sleep(await this.#checkInChunks(due), this.#stopped.promise);
     }
     this.#isLooking = false;
   }
@@ -135,32 +135,32 @@ export class SiteWatch {
   }
 
   /** Checks the heads of `due` in chunks. Returns the pause after that, in milliseconds. */
-  async #look(due: readonly number[]): Promise<number> {
+  async #checkInChunks(due: readonly number[]): Promise<number> {
     let pause = 0;
-    for (let at = 0; at < due.length && !this.#isStopped; at += portion) {
-      if (at > 0) await nextTurn();
+    for (let at = 0; at < due.length && !this.#isStopped; at += headsPerRead) {
+      if (at > 0) await yieldToEventLoop();
       try {
-        pause += await this.#lookAt(due.slice(at, at + portion));
+        pause += await this.#checkHeads(due.slice(at, at + headsPerRead));
       } catch {
         // The database does not respond. Requests report that. A later check finds the same changes.
-        this.#note(due.slice(at));
-        return lookInterval;
+        this.#markDue(due.slice(at));
+        return checkIntervalMs;
       }
     }
-    return Math.min(maxPause, pause);
+    return Math.min(maxPauseMs, pause);
   }
 
-  async #lookAt(sites: readonly number[]): Promise<number> {
+  async #checkHeads(sites: readonly number[]): Promise<number> {
     const started = performance.now();
-    const found = this.#engine.heads(sites);
+    const found = this.#engine.readHeads(sites);
     const heads = found instanceof Promise ? await found : found;
     sites.forEach((site, index) => {
-      const watched = this.#sites.get(site);
-      if (!watched) return;
-      watched.head = heads[index] as Head;
-      for (const watcher of watched.watchers) watcher.callIfChanged();
+      const subscribed = this.#sites.get(site);
+      if (!subscribed) return;
+      subscribed.head = heads[index] as Head;
+      for (const subscriber of subscribed.subscribers) subscriber.scheduleIfChanged();
     });
-    const factor = found instanceof Promise ? pauseFactor.elsewhere : pauseFactor.here;
+    const factor = found instanceof Promise ? pausePerCheck.elsewhere : pausePerCheck.here;
     return factor * (performance.now() - started);
   }
 }
@@ -168,28 +168,28 @@ export class SiteWatch {
 /** Called after a site has changed, with the head that was read. Must not throw or reject. */
 type OnChange = (head: Head) => MaybePromise<void>;
 
-interface WatchedSite {
+interface SubscribedSite {
   readonly id: number;
-  readonly watchers: Set<SiteWatcher>;
+  readonly subscribers: Set<SiteSubscriber>;
   /** The last head that was read; undefined before the first read. */
   head: Head | undefined;
 }
 
 /** A subscriber of one site. Its calls run as tasks of the fair queue. */
-class SiteWatcher implements FairWork {
-  readonly #site: WatchedSite;
+class SiteSubscriber implements FairTask {
+  readonly #site: SubscribedSite;
   readonly #onChange: OnChange;
   readonly #queue: FairQueue<number>;
   /** The last head that the subscriber was notified of. */
-  #known: Head;
+  #lastNotifiedHead: Head;
   /** Whether a call is in the queue or in flight. */
   #isBusy = false;
   #isStopped = false;
 
   /** @param queue the calls of all subscribers, grouped by site */
-  constructor(site: WatchedSite, known: Head, onChange: OnChange, queue: FairQueue<number>) {
+  constructor(site: SubscribedSite, known: Head, onChange: OnChange, queue: FairQueue<number>) {
     this.#site = site;
-    this.#known = known;
+    this.#lastNotifiedHead = known;
     this.#onChange = onChange;
     this.#queue = queue;
   }
@@ -197,7 +197,7 @@ class SiteWatcher implements FairWork {
   /** Whether the last head that was read is the head that the subscriber knows. */
   get isUpToDate(): boolean {
     const { head } = this.#site;
-    return head !== undefined && isSameHead(head, this.#known);
+    return head !== undefined && isSameHead(head, this.#lastNotifiedHead);
   }
 
   stop(): void {
@@ -205,7 +205,7 @@ class SiteWatcher implements FairWork {
   }
 
   /** Puts a call into the queue, if the site has changed. Called after the head of the site was read. */
-  callIfChanged(): void {
+  scheduleIfChanged(): void {
     if (this.#isBusy || this.#isStopped || this.isUpToDate) return;
     this.#isBusy = true;
     this.#queue.add(this.#site.id, this);
@@ -213,11 +213,11 @@ class SiteWatcher implements FairWork {
 
   run(): MaybePromise<void> {
     if (this.#isStopped) return;
-    if (this.#site.head) this.#known = this.#site.head;
-    return after(this.#onChange(this.#known), () => {
+    if (this.#site.head) this.#lastNotifiedHead = this.#site.head;
+    return whenResolved(this.#onChange(this.#lastNotifiedHead), () => {
       this.#isBusy = false;
       // A commit during the call may have been missed: check again.
-      this.callIfChanged();
+      this.scheduleIfChanged();
     });
   }
 }

@@ -49,8 +49,8 @@ export function toKeyChanges(rows: readonly Row[]): readonly KeyChange[] {
 
 /** Asserts that no intent of an amendment was rejected. The intents were decided from rows that nobody else can change. */
 export function requireAmended(outcomes: readonly Outcome[]): void {
-  const refused = outcomes.find((outcome) => outcome.kind === "refused");
-  if (refused) throw new Error(`an amendment was refused: ${refused.why}`);
+  const rejected = outcomes.find((outcome) => outcome.kind === "rejected");
+  if (rejected) throw new Error(`an amendment was refused: ${rejected.rejectionReason}`);
 }
 
 function toStoredRecord({ resource, id, revision, body, deleted_body, at, run }: Row): StoredSystemRecord {

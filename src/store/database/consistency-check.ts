@@ -1,34 +1,34 @@
 // Checks stored rows for inconsistencies: in `storefront check`, of a database or a backup, and in `import-site`, of the rows in the file.
 
-import { reasonOf } from "../../lib/errors-for-log.ts";
+import { errorMessageWithoutPath } from "../../lib/errors-for-log.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/limits.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
-import { revisionInCursor } from "./cursor.ts";
-import { hasHistory, isFillingEpoch, readCounts } from "./site-state.ts";
+import { findCursorRevision } from "./cursor.ts";
+import { isLiveEpoch, isImportingEpoch, parseCounts } from "./site-state.ts";
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
  * example, a record that differs from the journal, a gap in a journal, a last ID that is lower than the ID of a record.
  */
-export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
-  using checker = new Checker();
+export function findRowInconsistencies(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
+  using checker = new ConsistencyChecker();
   for (const row of rows) {
     checker.add(row);
     onRow();
   }
-  return checker.end();
+  return checker.finish();
 }
 
 /** Maximum inconsistencies that are listed. In a badly damaged database, each record may have some. */
-export const maxListedFaults = 1000;
+export const maxListedInconsistencies = 1000;
 
 /** Does the same for rows that are added one by one, in the order of a dump. */
-export class Checker {
-  readonly #faults: string[] = [];
-  #moreFaults = 0;
+export class ConsistencyChecker {
+  readonly #inconsistencies: string[] = [];
+  #unlistedCount = 0;
   readonly #sites = new Map<number, CheckedSite>();
   readonly #records = new CheckedRecords();
   readonly #webhooks = new WebhookChecker();
@@ -41,22 +41,22 @@ export class Checker {
     else if (table === "webhook_secrets") this.#addWebhook(row, () => this.#webhooks.addSecret(row));
   }
 
-  #fault(fault: string): void {
-    if (this.#faults.length < maxListedFaults) this.#faults.push(fault);
-    else this.#moreFaults++;
+  #addInconsistency(fault: string): void {
+    if (this.#inconsistencies.length < maxListedInconsistencies) this.#inconsistencies.push(fault);
+    else this.#unlistedCount++;
   }
 
   /** The first inconsistency so far; undefined if none exists. */
-  get firstFault(): string | undefined {
-    return this.#faults[0];
+  get firstInconsistency(): string | undefined {
+    return this.#inconsistencies[0];
   }
 
   /** Returns the inconsistencies, after the last row: at most 1,000 sentences. If there are more, a last sentence has the number of the others. */
-  end(): string[] {
+  finish(): string[] {
     this.#checkSites();
     this.#checkEnds();
-    for (const fault of this.#webhooks.end()) this.#fault(fault);
-    return this.#moreFaults === 0 ? this.#faults : [...this.#faults, `and ${this.#moreFaults} more`];
+    for (const fault of this.#webhooks.finish()) this.#addInconsistency(fault);
+    return this.#unlistedCount === 0 ? this.#inconsistencies : [...this.#inconsistencies, `and ${this.#unlistedCount} more`];
   }
 
   [Symbol.dispose](): void {
@@ -64,14 +64,14 @@ export class Checker {
   }
 
   #checkSites(): void {
-    for (const [id, { isFilling, isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
-      if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#fault(fault);
+    for (const [id, { isFilling, isRemoved, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
+      if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isFilling)
-        this.#fault(`site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`);
-      else if (isRemoved && rowsLeft > 0) this.#fault(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
-      if (journalEnd < revision) this.#fault(gap(id, journalEnd + 1, revision));
-      else if (journalEnd > revision)
-        this.#fault(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
+        this.#addInconsistency(`site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`);
+      else if (isRemoved && rowsLeft > 0) this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+      if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
+      else if (lastEntryRevision > revision)
+        this.#addInconsistency(`site ${id} is at revision ${revision} and its journal ends at ${lastEntryRevision}`);
     }
   }
 
@@ -80,24 +80,24 @@ export class Checker {
     for (const record of this.#records.different()) {
       const { site_id, revision, journal_end } = record;
       const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
-      if (!isPruned) this.#fault(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
+      if (!isPruned) this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
     }
   }
 
   #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
     const counters = parse(row.counters);
-    if (!counters) this.#fault(`site ${id} is damaged: its counters are not valid JSON`);
+    if (!counters) this.#addInconsistency(`site ${id} is damaged: its counters are not valid JSON`);
     const isDamaged = live !== null && !parse(live);
-    if (isDamaged) this.#fault(`site ${id} is damaged: its counts are not valid JSON`);
+    if (isDamaged) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
-      isFilling: isFillingEpoch(epoch),
-      isRemoved: !hasHistory(epoch),
+      isFilling: isImportingEpoch(epoch),
+      isRemoved: !isLiveEpoch(epoch),
       revision,
       counters: counters ?? {},
-      counts: isDamaged ? undefined : readCounts({ revision, live, live_revision }),
+      counts: isDamaged ? undefined : parseCounts({ revision, live, live_revision }),
       found: {},
       floor: floor ?? undefined,
-      journalEnd: floor ?? 0,
+      lastEntryRevision: floor ?? 0,
       rowsLeft: 0,
     });
   }
@@ -105,13 +105,13 @@ export class Checker {
   #addRecord(row: Cells): void {
     const name = nameOf(row);
     const site = this.#sites.get(row.site_id);
-    if (!site) return void this.#fault(`${name} belongs to no site`);
+    if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
-    if (row.id > Number(site.counters[row.resource] ?? 0)) this.#fault(`${name} is beyond the last ID that was given`);
+    if (row.id > Number(site.counters[row.resource] ?? 0)) this.#addInconsistency(`${name} is beyond the last ID that was given`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
-      this.#fault(`${name} is damaged: its text is not that record's`);
+      this.#addInconsistency(`${name} is damaged: its text is not that record's`);
     const { site_id, resource, id } = row;
     this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
@@ -131,19 +131,19 @@ export class Checker {
   #addChange(row: Cells): void {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
-    if (!site) return void this.#fault(`site ${site_id}: its journal belongs to no site`);
+    if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
     // Older program versions do not store `floor`: it follows from the first entry.
-    if (site.floor === undefined) site.floor = site.journalEnd = revision - 1;
+    if (site.floor === undefined) site.floor = site.lastEntryRevision = revision - 1;
     if (revision <= site.floor)
-      return void this.#fault(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
-    if (revision !== site.journalEnd + 1) this.#fault(gap(site_id, site.journalEnd + 1, revision - 1));
-    site.journalEnd = revision;
+      return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
+    if (revision !== site.lastEntryRevision + 1) this.#addInconsistency(gap(site_id, site.lastEntryRevision + 1, revision - 1));
+    site.lastEntryRevision = revision;
     const name = nameOf(row);
     const record = this.#records.addEntry({ site_id, resource, id, revision });
-    if (!record) return void this.#fault(`${name} is in the journal and nowhere else`);
+    if (!record) return void this.#addInconsistency(`${name} is in the journal and nowhere else`);
     if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
-      this.#fault(`${name} differs from its entry ${revision} in the journal`);
+      this.#addInconsistency(`${name} differs from its entry ${revision} in the journal`);
   }
 }
 
@@ -160,7 +160,7 @@ interface CheckedSite {
   /** The revision before the first entry of the journal; undefined if it is not stored, and no entry was added yet. */
   floor: number | undefined;
   /** The revision of the last journal entry so far. */
-  journalEnd: number;
+  lastEntryRevision: number;
   /** The number of rows of a removed site so far. */
   rowsLeft: number;
 }
@@ -226,7 +226,7 @@ class WebhookChecker {
   addState({ webhook_id, site_id, cursor }: Row): void {
     const webhook = this.#of(webhook_id);
     webhook.stateSite = Number(site_id);
-    webhook.hasCursor = revisionInCursor(String(cursor)) !== undefined;
+    webhook.hasCursor = findCursorRevision(String(cursor)) !== undefined;
   }
 
   addSecret({ webhook_id, secret, until }: Row): void {
@@ -236,8 +236,8 @@ class WebhookChecker {
   }
 
   /** Returns the inconsistencies, after the last row. */
-  end(): string[] {
-    return [...this.#webhooks].flatMap(([id, webhook]) => faultOf(webhook)?.replace(/^/, `webhook ${id} `) ?? []);
+  finish(): string[] {
+    return [...this.#webhooks].flatMap(([id, webhook]) => describeRowError(webhook)?.replace(/^/, `webhook ${id} `) ?? []);
   }
 
   #of(id: unknown): CheckedWebhook {
@@ -247,7 +247,7 @@ class WebhookChecker {
   }
 }
 
-function faultOf({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
+function describeRowError({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
   if (site === undefined) return "has no record: an older program restored the database; remove it";
   if (stateSite === undefined)
     return "is incomplete: `webhook add` is under way or was interrupted, or an older program restored it; remove it";
@@ -337,6 +337,6 @@ function noting<T>(access: () => T): T {
     return access();
   } catch (error) {
     const what = "the check cannot use its temporary file (set TMPDIR for another folder)";
-    throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `${what}: ${errorMessageWithoutPath(error)}`, { cause: error });
   }
 }

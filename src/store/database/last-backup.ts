@@ -1,7 +1,7 @@
 // The time of the last backup, in a separate table. The first backup creates the table. Backup, restore and copy leave the table out, and older
 // program versions do not touch it.
 
-import { after } from "../../lib/maybe-promise.ts";
+import { whenResolved } from "../../lib/maybe-promise.ts";
 import type { Engine } from "../../model/engine.ts";
 
 /** The name of the table in every engine. The table has at most one row. */
@@ -20,7 +20,7 @@ export function putLastBackup(at: number, now = Date.now()): string {
 }
 
 /** Milliseconds after which the time is read again. */
-const interval = 10_000;
+const refreshIntervalMs = 10_000;
 
 /** The time of the last backup of a database. */
 export interface BackupTime {
@@ -32,26 +32,26 @@ export interface BackupTime {
 
 /** Caches the time of the last backup for some seconds, so that no caller waits for the database. */
 export class LastBackup {
-  readonly #engine: Pick<Engine, "lastBackup" | "databaseIdentity">;
+  readonly #engine: Pick<Engine, "readLastBackupTime" | "readDatabaseId">;
   #latest: BackupTime | undefined;
   #due = 0;
 
-  constructor(engine: Pick<Engine, "lastBackup" | "databaseIdentity">) {
+  constructor(engine: Pick<Engine, "readLastBackupTime" | "readDatabaseId">) {
     this.#engine = engine;
   }
 
   /** The time that was read last; undefined before the first read. Starts another read if that was too long ago. */
   get latest(): BackupTime | undefined {
-    if (performance.now() >= this.#due) this.#ask();
+    if (performance.now() >= this.#due) this.#refresh();
     return this.#latest;
   }
 
   /** Reads the time in the background. If that fails, the earlier time stays. */
-  #ask(): void {
-    this.#due = performance.now() + interval;
+  #refresh(): void {
+    this.#due = performance.now() + refreshIntervalMs;
     try {
-      const asked = after(this.#engine.lastBackup(), (at = 0) =>
-        after(this.#engine.databaseIdentity(), (database) => {
+      const asked = whenResolved(this.#engine.readLastBackupTime(), (at = 0) =>
+        whenResolved(this.#engine.readDatabaseId(), (database) => {
           this.#latest = { database, at };
         }),
       );

@@ -8,12 +8,12 @@
 //
 // Older program versions do not write `floor`, `last_at` and `live`. So `last_at` and `live` are valid only if `live_revision` equals `revision`.
 
-import { createPace } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { randomText } from "../../lib/text.ts";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { siteResourceName, systemSite } from "../../model/limits.ts";
 import { primaryKeyOf, tableNames } from "./tables.ts";
 
@@ -76,13 +76,13 @@ export interface StoredCounts {
 }
 
 /** Returns the counts of a site's records; undefined if they are unknown. */
-export function readCounts({ revision, live, live_revision }: StoredCounts): RecordCounts | undefined {
+export function parseCounts({ revision, live, live_revision }: StoredCounts): RecordCounts | undefined {
   if (revision === 0) return {};
   return live !== null && live_revision === revision ? JSON.parse(live) : undefined;
 }
 
 /** Returns the columns of a site's row for the counts at `revision`. @param counts undefined if they are unknown */
-export function writeCounts(revision: number, counts: RecordCounts | undefined): Omit<StoredCounts, "revision"> {
+export function toCountColumns(revision: number, counts: RecordCounts | undefined): Omit<StoredCounts, "revision"> {
   return { live: counts ? JSON.stringify(counts) : null, live_revision: revision };
 }
 
@@ -91,7 +91,7 @@ export function writeCounts(revision: number, counts: RecordCounts | undefined):
  * @param counts undefined if they are unknown; then the result is undefined, too
  * @param change `difference` is 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
  */
-export function withChange(
+export function countsAfterChange(
   counts: RecordCounts | undefined,
   {
     resource,
@@ -121,7 +121,7 @@ export function selectDeleted(site: string): string {
 const leftovers = siteTables.map((table) => `exists (select 1 from ${table} as l where l.site_id = gone.id)`);
 
 /** A statement for every engine that reads the IDs of sites with a deleted record that still have rows. */
-export const selectUndropped = `select gone.id from records as gone
+export const selectSitesToDrop = `select gone.id from records as gone
 where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and gone.body is null and (
   exists (select 1 from sites where sites.id = gone.id and sites.epoch <> '${removedEpoch}')
   or ${leftovers.join("\n  or ")}
@@ -134,42 +134,42 @@ where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and
 const fillingMark = "filling ";
 
 /** Returns an epoch for a site that is being imported. It is random, so that another process cannot continue the import by mistake. */
-export function newFillingEpoch(): string {
+export function newImportingEpoch(): string {
   return fillingMark + randomText(8);
 }
 
-export function isFillingEpoch(epoch: string): boolean {
+export function isImportingEpoch(epoch: string): boolean {
   return epoch.startsWith(fillingMark);
 }
 
 /** Whether a site with this epoch is live: it was not removed, and is not being imported. */
-export function hasHistory(epoch: string): boolean {
-  return epoch !== removedEpoch && !isFillingEpoch(epoch);
+export function isLiveEpoch(epoch: string): boolean {
+  return epoch !== removedEpoch && !isImportingEpoch(epoch);
 }
 
 /** Whether a site may be imported: it was never written to. @param row of `sites`; undefined for a new site of an older program version */
 export function mayFill(row: Head | undefined): boolean {
-  return row === undefined || (row.revision === 0 && hasHistory(row.epoch));
+  return row === undefined || (row.revision === 0 && isLiveEpoch(row.epoch));
 }
 
 /** Returns the error for an import into a site that was written to before, or that no longer has the importing epoch of this process. */
-export function notFilling(): Refusal {
-  return new Refusal(
+export function siteNotImportingError(): ProblemError {
+  return new ProblemError(
     "conflict",
     "the site was written to or removed while it was imported, or the database was restored",
   );
 }
 
 /** Returns the error for a row that its table does not accept. */
-export function unfitRow(cause: unknown): Refusal {
-  return new Refusal("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
+export function invalidRowError(cause: unknown): ProblemError {
+  return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
 }
 
 /**
  * Returns the result of `Engine.readChangesSince`: `changes`, if no entry is missing between `revision` and the first change, and the epoch and
  * timeline are the requested ones; otherwise undefined. The changes must have been read together with `head`.
  */
-export function following(
+export function contiguousChanges(
   changes: readonly Change[],
   head: Head,
   revision: number,
@@ -182,17 +182,17 @@ export function following(
 }
 
 /** The code in the cause of the error that `requireHeadAtLeast` throws. */
-export const outdated = "OUTDATED";
+export const storeBehindCode = "OUTDATED";
 
 /**
  * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different
  * epochs cannot be compared, so they pass.
  * @throws ProblemError `unavailable`
  */
-export function requireReached(found: Head, least: Head | undefined): void {
+export function requireHeadAtLeast(found: Head, least: Head | undefined): void {
   if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
   const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${least.revision} before; try again`;
-  throw new Refusal("unavailable", detail, { retryAfter: 1, cause: { code: outdated } });
+  throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause: { code: storeBehindCode } });
 }
 
 /** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
@@ -201,22 +201,22 @@ export function isSameHead(one: Head, other: Head): boolean {
 }
 
 /** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
-export interface LoadedSite {
+export interface SiteRows {
   readonly head: Head;
   readonly rows: readonly RecordRow[];
 }
 
 /** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
-export function loadSite(engine: Pick<Engine, "readSite">, site: number, minHead?: Head): MaybePromise<LoadedSite> {
-  return engine.readSite(site, async ({ head, portions }) => ({ head, rows: await gather(portions) }), minHead);
+export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): MaybePromise<SiteRows> {
+  return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
 }
 
-async function gather(portions: SiteContents["portions"]): Promise<RecordRow[]> {
+async function gather(rowChunks: SiteContents["rowChunks"]): Promise<RecordRow[]> {
   const rows: RecordRow[] = [];
-  const pace = createPace();
-  for await (const portion of portions) {
-    rows.push(...portion);
-    await pace();
+  const yieldIfDue = createYielder();
+  for await (const chunk of rowChunks) {
+    rows.push(...chunk);
+    await yieldIfDue();
   }
   return rows;
 }
@@ -225,7 +225,7 @@ async function gather(portions: SiteContents["portions"]): Promise<RecordRow[]> 
 export interface SiteState {
   epoch: string;
   revision: number;
-  counters: Record<string, number>;
+  lastIds: Record<string, number>;
   counts: RecordCounts | undefined;
   /** The revision before the first entry of the journal; null if an older program version has not stored it. */
   readonly floor: number | null;
@@ -237,6 +237,6 @@ export interface SiteState {
  * Returns the state of a site that was never written to. It has an epoch already, so that a restore to a time before the first change is noticed:
  * the epoch is another one then.
  */
-export function newSite(): SiteState {
-  return { epoch: randomText(8), revision: 0, counters: {}, counts: {}, floor: 0, last_at: 0 };
+export function newSiteState(): SiteState {
+  return { epoch: randomText(8), revision: 0, lastIds: {}, counts: {}, floor: 0, last_at: 0 };
 }

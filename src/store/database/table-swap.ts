@@ -9,8 +9,8 @@
 import { randomBytes } from "node:crypto";
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
-import { hasHistory } from "./site-state.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { isLiveEpoch } from "./site-state.ts";
 import { type TableName, tableNames } from "./tables.ts";
 
 /** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
@@ -48,7 +48,7 @@ export function tablesInSet(set: TableSet, names: readonly string[]): TableName[
 }
 
 /** Returns sentences about the sets that exist, for `check`. @param names of all tables of the database */
-export function leftovers(names: readonly string[]): string[] {
+export function describeLeftoverTables(names: readonly string[]): string[] {
   const isUnused = tableSetsIn(names, "unused").length > 0;
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
   const cause = "a `restore` is under way or was interrupted:";
@@ -61,25 +61,25 @@ export function leftovers(names: readonly string[]): string[] {
 }
 
 /** Rows of one table, few enough for one short transaction. */
-export interface Portion {
+export interface RowChunk {
   readonly table: TableName;
   readonly rows: readonly DumpedRow["row"][];
 }
 
 /** Splits `rows` into chunks, and gives every site a new epoch, so that versions and cursors from before the restore are not accepted. */
-export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerator<Portion> {
+export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): AsyncGenerator<RowChunk> {
   let table: string | undefined;
-  let portion: DumpedRow["row"][] = [];
+  let chunk: DumpedRow["row"][] = [];
   let text = 0;
   for await (const next of rows) {
-    if (next.table !== table || portion.length === maxRows || text > maxTextLength) {
-      if (table !== undefined) yield { table: table as TableName, rows: portion };
-      [table, portion, text] = [next.table, [], 0];
+    if (next.table !== table || chunk.length === maxRows || text > maxTextLength) {
+      if (table !== undefined) yield { table: table as TableName, rows: chunk };
+      [table, chunk, text] = [next.table, [], 0];
     }
-    portion.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
+    chunk.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }
-  if (table !== undefined) yield { table: table as TableName, rows: portion };
+  if (table !== undefined) yield { table: table as TableName, rows: chunk };
 }
 
 /**
@@ -87,17 +87,17 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
  * a new epoch, such a webhook would accept every epoch of its site.
  */
 function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
-  return (table === "sites" && hasHistory(String(epoch))) || (table === "webhook_state" && epoch === "");
+  return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
 /** Returns the error of a restore for which another restore has dropped the tables. */
-export function replacedByAnother(cause: unknown): Refusal {
-  return new Refusal("conflict", "another restore was started in the meantime; this one has changed nothing", {
+export function supersededError(cause: unknown): ProblemError {
+  return new ProblemError("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });
 }
 
 /** Returns the error of a restore during which another program version has changed the tables. */
-export function upgradedMeanwhile(): Refusal {
-  return new Refusal("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
+export function upgradedDuringRestoreError(): ProblemError {
+  return new ProblemError("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
 }

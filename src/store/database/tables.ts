@@ -14,7 +14,7 @@
 // No backup, restore or copy has webhook_attempts, credentials, or two tables that are not declared here: this_database (the random name of this database)
 // and last_backup (the time of the last backup; the first backup creates it).
 
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /**
@@ -212,7 +212,7 @@ export interface View {
  * @param present the dotted paths of the columns that the view has in the database
  */
 export function viewOf(resource: Resource, present: readonly string[]): View {
-  const paths = new Set([...present, ...resource.leaves.map(({ path }) => path)]);
+  const paths = new Set([...present, ...resource.textFields.map(({ path }) => path)]);
   const columns = [...paths].map((path) => ({ name: snakeCase(path), keys: path.split(".") }));
   return { name: viewNameOf(resource), columns };
 }
@@ -260,8 +260,8 @@ export function additionsOf(sqls: Readonly<Record<keyof typeof lastAdded, string
 }
 
 /** Returns the error for a database with schema version `found`, if `known` is the latest schema version that this program knows. */
-export function madeByNewer(found: number, known: number): Refusal {
-  return new Refusal(
+export function schemaTooNewError(found: number, known: number): ProblemError {
+  return new ProblemError(
     "unavailable",
     `the database was made by a newer program (schema ${found}, this one knows ${known}): upgrade this program`,
   );

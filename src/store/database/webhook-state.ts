@@ -3,10 +3,10 @@
 
 import type { DumpedRow } from "../../model/engine.ts";
 import type {
-  ExpectedWebhook,
-  WebhookAttempt,
+  WebhookExpectation,
+  DeliveryAttempt,
   WebhookChanges,
-  WebhookKey,
+  WebhookRef,
   WebhookSecret,
   WebhookState,
 } from "../../model/webhooks.ts";
@@ -51,11 +51,11 @@ export function fromStateRow(row: Row): WebhookState {
   return { ...state, resumes: state.resumes ?? 0 };
 }
 
-export function toKeyRow({ site, webhook }: WebhookKey): { site_id: number; webhook_id: number } {
+export function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id: number } {
   return { site_id: site, webhook_id: webhook };
 }
 
-export function toSecretRow(key: WebhookKey, { secret, createdAt, until }: WebhookSecret): Row {
+export function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): Row {
   return { ...toKeyRow(key), created_at: createdAt, secret, until };
 }
 
@@ -66,7 +66,7 @@ export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   );
 }
 
-export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAttempt): Row {
+export function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): Row {
   return { ...toKeyRow(key), number, ...attempt };
 }
 
@@ -76,7 +76,7 @@ export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAt
  * @param milliseconds the lease time
  * @param now on the clock of the database, in milliseconds since 1970
  */
-export function claimed(
+export function withLease(
   state: WebhookState,
   holder: string,
   milliseconds: number,
@@ -88,15 +88,15 @@ export function claimed(
 }
 
 /** Returns the state after the changes; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
-export function updated(
+export function withChangesIfExpected(
   state: WebhookState,
-  { holder, cursor, rewinds, resumes }: ExpectedWebhook,
+  { holder, cursor, rewinds, resumes }: WebhookExpectation,
   changes: WebhookChanges,
   now: number,
 ): WebhookState | undefined {
-  const isHeld = holder === undefined || (state.holder === holder && state.leaseUntil > now);
+  const isOwnLease = holder === undefined || (state.holder === holder && state.leaseUntil > now);
   const isSame = state.cursor === cursor && state.rewinds === rewinds && state.resumes === resumes;
-  return isHeld && isSame ? { ...state, ...changes } : undefined;
+  return isOwnLease && isSame ? { ...state, ...changes } : undefined;
 }
 
 /**
@@ -104,7 +104,7 @@ export function updated(
  * are in milliseconds since 1970.
  * @param secrets the latest first
  */
-export function withSecret(
+export function withRotatedSecret(
   [present]: readonly WebhookSecret[],
   secret: string,
   now: number,

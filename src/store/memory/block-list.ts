@@ -6,7 +6,7 @@ import { Block, type BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
 /** Maximum records of a block. Two neighbouring blocks together have more than half of that. */
-export const mostRecords = 128;
+export const maxBlockRecords = 128;
 
 /** Records after changes, by ID; undefined for a deleted record. */
 export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
@@ -44,8 +44,8 @@ function* appendRecords(
   records: readonly MemoryRecord[],
   isEnd: boolean,
 ): Steps<void> {
-  const count = Math.ceil(records.length / mostRecords);
-  const size = isEnd ? mostRecords : Math.ceil(records.length / count);
+  const count = Math.ceil(records.length / maxBlockRecords);
+  const size = isEnd ? maxBlockRecords : Math.ceil(records.length / count);
   for (let from = 0; from < records.length; from += size) {
     appendBlock(resource, to, new Block(resource, records.slice(from, from + size)));
     yield;
@@ -55,7 +55,7 @@ function* appendRecords(
 /** Appends `block`. If it is small, and the block before it too, joins both. */
 function appendBlock(resource: Resource, to: Block[], block: Block): void {
   const last = to.at(-1);
-  if (last && last.size + block.size <= mostRecords / 2) {
+  if (last && last.size + block.size <= maxBlockRecords / 2) {
     to[to.length - 1] = new Block(resource, [...last.records(), ...block.records()]);
   } else to.push(block);
 }

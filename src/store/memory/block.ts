@@ -2,7 +2,7 @@ import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Facet } from "./order.ts";
+import type { TextSource } from "./order.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
 /** Maximum columns that a block caches. A column has the text of one `TextSource` for each record of the block. */
@@ -105,7 +105,7 @@ export class Block {
   }
 
   /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
-  columns(facets: readonly Facet[]): readonly (readonly string[])[] {
+  columns(facets: readonly TextSource[]): readonly (readonly string[])[] {
     const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
     const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
     if (facets.length <= maxColumns)
@@ -114,7 +114,7 @@ export class Block {
   }
 
   /** Returns the texts of one record, one for each text source. */
-  texts(index: number, facets: readonly Facet[]): readonly string[] {
+  texts(index: number, facets: readonly TextSource[]): readonly string[] {
     let record: StorefrontRecord | undefined;
     return facets.map((facet) => {
       const kept = this.#columns.get(facet.name)?.[index];
@@ -132,7 +132,7 @@ export class Block {
   }
 
   /** Makes columns in one pass over the records. Returns them by the names of the text sources. */
-  #gather(facets: readonly Facet[]): ReadonlyMap<string, readonly string[]> {
+  #gather(facets: readonly TextSource[]): ReadonlyMap<string, readonly string[]> {
     const columns = new Map(facets.map((facet) => [facet.name, { facet, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
       const record = JSON.parse(this.text(index)) as StorefrontRecord;

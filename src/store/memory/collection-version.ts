@@ -1,7 +1,7 @@
 import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
-import { shared } from "../../lib/concurrency.ts";
-import { inSlices, type Steps } from "../../lib/event-loop.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { getOrCreate } from "../../lib/concurrency.ts";
+import { runInSlices, type Steps } from "../../lib/event-loop.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -27,7 +27,7 @@ const builders: ByteBuilder[] = [];
 const maxBuilders = 4;
 
 /** The records of a collection as of one moment, and the lists and pages that were made from them. */
-export class Version {
+export class CollectionVersion {
   readonly blocks: readonly Block[];
   /** The revision of the last change to any record of the resource. */
   readonly revision: number;
@@ -52,7 +52,7 @@ export class Version {
 
   /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
   list(encoding: Encoding): MaybePromise<EncodedList> {
-    return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
+    return getOrCreate(this.#lists, encoding.name, () => runInSlices(this.#makeList(encoding)));
   }
 
   /**
@@ -85,7 +85,7 @@ export class Version {
   /** Returns the cached page `name`. If none exists, makes the page and caches it, because clients request the same pages repeatedly. */
   page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
-    return known ?? after(make(), (page) => this.#keepPage(name, page));
+    return known ?? whenResolved(make(), (page) => this.#keepPage(name, page));
   }
 
   /** Estimates its memory, in bytes. */
@@ -147,7 +147,7 @@ export class EncodedList {
 
   /** Returns the whole list in a content coding. `make` makes it on the first call; concurrent calls share the work. */
   compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
-    return shared(this.#compressed, coding, make);
+    return getOrCreate(this.#compressed, coding, make);
   }
 
   /** Estimates its memory without its parts, in bytes. */

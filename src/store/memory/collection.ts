@@ -1,18 +1,18 @@
-import { inSlices, type Steps } from "../../lib/event-loop.ts";
+import { runInSlices, type Steps } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { RecordRow } from "../../model/engine.ts";
-import { toDeclared } from "../../model/record.ts";
+import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
 import { type Changed, withChanges } from "./block-list.ts";
-import { Version } from "./collection-version.ts";
+import { CollectionVersion } from "./collection-version.ts";
 import { Selections } from "./selections.ts";
 import type { MemoryRecord } from "./snapshot.ts";
 
 /** Maximum pending changes: this number, or this share of the records if that is more. With more, new blocks are made without a request. */
-const mostWaiting = 1024;
-const waitingShare = 1 / 4;
+const maxPendingChanges = 1024;
+const pendingShare = 1 / 4;
 
 /** The records of one resource of one site. */
 export class Collection {
@@ -21,33 +21,33 @@ export class Collection {
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
   /** The blocks, without the changes in `#applying` and `#pendingChanges`. */
-  #version: Version;
+  #version: CollectionVersion;
   /** The changes after `#version` that are being put into blocks, by ID; undefined for a deleted record. */
   #applying: Changed = new Map();
   /** The changes after those in `#applying`, by ID; undefined for a deleted record. */
-  #waiting = new Map<number, MemoryRecord | undefined>();
+  #pendingChanges = new Map<number, MemoryRecord | undefined>();
   #waitingBytes = 0;
   /** The next version, while it is being made in slices. */
-  #next: Promise<Version> | undefined;
+  #next: Promise<CollectionVersion> | undefined;
   #revision: number;
 
   /** @param revision the revision of the last change to any record of the resource */
   constructor(resource: Resource, blocks: readonly Block[] = [], revision = 0) {
     this.resource = resource;
-    this.#version = new Version(blocks, revision, 0);
+    this.#version = new CollectionVersion(blocks, revision, 0);
     this.#revision = revision;
   }
 
   /** Returns the record with this ID after all changes so far; undefined if none exists. */
   get(id: number): MemoryRecord | undefined {
-    if (this.#waiting.has(id)) return this.#waiting.get(id);
+    if (this.#pendingChanges.has(id)) return this.#pendingChanges.get(id);
     if (this.#applying.has(id)) return this.#applying.get(id);
     return this.#version.get(id);
   }
 
   /** Yields all records after all changes so far, in no particular order. */
   *[Symbol.iterator](): Generator<MemoryRecord> {
-    const changed = new Map([...this.#applying, ...this.#waiting]);
+    const changed = new Map([...this.#applying, ...this.#pendingChanges]);
     for (const block of this.#version.blocks) {
       for (const record of block.records()) if (!changed.has(record.id)) yield record;
     }
@@ -57,12 +57,12 @@ export class Collection {
   /** Adds a change, as the row of the record after it. Any program version may have written the row. */
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
-    if (this.#waiting.size > Math.max(mostWaiting, this.#version.size * waitingShare)) this.#catchUp();
+    if (this.#pendingChanges.size > Math.max(maxPendingChanges, this.#version.size * pendingShare)) this.#catchUp();
   }
 
   /** Returns the records with all changes so far. If many changes are pending, applies them in slices. */
-  version(): MaybePromise<Version> {
-    if (this.#waiting.size === 0) return this.#next ?? this.#version;
+  version(): MaybePromise<CollectionVersion> {
+    if (this.#pendingChanges.size === 0) return this.#next ?? this.#version;
     // The version in progress may lack the latest changes: ask again after it.
     return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
   }
@@ -70,7 +70,7 @@ export class Collection {
   /** Returns an independent collection with the same records. It shares the blocks; changes that are not in blocks yet are copied. */
   copy(): Collection {
     const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
-    copy.#waiting = new Map([...this.#applying, ...this.#waiting]);
+    copy.#pendingChanges = new Map([...this.#applying, ...this.#pendingChanges]);
     copy.#waitingBytes = this.#waitingBytes;
     copy.#revision = this.#revision;
     return copy;
@@ -82,8 +82,8 @@ export class Collection {
   }
 
   #put(id: number, revision: number, stored: string | null): void {
-    const json = stored === null ? null : toDeclared(this.resource, stored);
-    this.#waiting.set(id, json === null ? undefined : { id, revision, json });
+    const json = stored === null ? null : toDeclaredJson(this.resource, stored);
+    this.#pendingChanges.set(id, json === null ? undefined : { id, revision, json });
     this.#waitingBytes += 150 + (json?.length ?? 0);
     this.#revision = Math.max(this.#revision, revision);
   }
@@ -96,30 +96,30 @@ export class Collection {
     } catch {}
   }
 
-  #applyAll(): MaybePromise<Version> {
-    const made = inSlices(this.#apply());
+  #applyAll(): MaybePromise<CollectionVersion> {
+    const made = runInSlices(this.#apply());
     if (!(made instanceof Promise)) return made;
     this.#next = made.finally(() => (this.#next = undefined));
     return this.#next;
   }
 
-  *#apply(): Steps<Version> {
-    const changed = this.#waiting;
+  *#apply(): Steps<CollectionVersion> {
+    const changed = this.#pendingChanges;
     const [revision, bytes] = [this.#revision, this.#waitingBytes];
     this.#applying = changed;
-    this.#waiting = new Map();
+    this.#pendingChanges = new Map();
     let blocks: readonly Block[];
     try {
       blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
     } catch (error) {
       // For example, memory is exhausted. The changes become pending again, so that the next request tries again.
-      this.#waiting = new Map([...changed, ...this.#waiting]);
+      this.#pendingChanges = new Map([...changed, ...this.#pendingChanges]);
       this.#applying = new Map();
       throw error;
     }
     const { number } = this.#version;
-    this.selections.noteChanged(number, new Set(changed.keys()));
-    this.#version = new Version(blocks, revision, number + 1);
+    this.selections.markChanged(number, new Set(changed.keys()));
+    this.#version = new CollectionVersion(blocks, revision, number + 1);
     this.#applying = new Map();
     this.#waitingBytes -= bytes;
     return this.#version;

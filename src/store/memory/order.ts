@@ -3,11 +3,11 @@
 import type { Steps } from "../../lib/event-loop.ts";
 import { foldCase } from "../../lib/text.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
-import type { Leaf } from "../../model/resource.ts";
+import type { TextFieldPath } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
 
 /** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
-export interface Facet {
+export interface TextSource {
   /** Unique among the text sources of a resource. */
   readonly name: string;
   of(record: StorefrontRecord): string;
@@ -20,18 +20,18 @@ export const anyField = "any";
  * Returns the text source for a field, for all fields (`anyField`), or for the ID if `leaf` is undefined.
  * @param folded whether texts that differ only in upper and lower case become equal
  */
-function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false): Facet {
+function toFacet(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
   const of = (record: StorefrontRecord) => {
-    if (leaf === anyField) return allTexts(record);
-    return leaf ? valueAt(record, leaf) : String(record.ID);
+    if (textField === anyField) return allTexts(record);
+    return textField ? valueAt(record, textField) : String(record.ID);
   };
-  const name = facetName(leaf);
+  const name = textSourceName(textField);
   return folded ? { name: `${name}~`, of: (record) => foldCase(of(record)) } : { name, of };
 }
 
 export interface Order {
   /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
+  readonly textField: TextFieldPath | undefined;
   readonly descending: boolean;
 }
 
@@ -46,15 +46,15 @@ export interface SortKey {
 }
 
 /** Returns the text sources of an order: its fields, without the ID. */
-export function facetsOf(sort: readonly Order[]): readonly Facet[] {
-  return sort.flatMap(({ leaf }) => (leaf ? [toFacet(leaf)] : []));
+export function facetsOf(sort: readonly Order[]): readonly TextSource[] {
+  return sort.flatMap(({ textField }) => (textField ? [toFacet(textField)] : []));
 }
 
 /** Returns a number below 0 if `a` comes before `b`, and above 0 if it comes after `b`. Only the same record gives 0. */
 export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): number {
   let field = 0;
-  for (const { leaf, descending } of sort) {
-    const order = leaf ? compareTexts(a.texts[field] as string, b.texts[field++] as string) : a.id - b.id;
+  for (const { textField, descending } of sort) {
+    const order = textField ? compareTexts(a.texts[field] as string, b.texts[field++] as string) : a.id - b.id;
     if (order !== 0) return descending ? -order : order;
   }
   return a.id - b.id;
@@ -78,13 +78,13 @@ export function placeFor(
 }
 
 /** Returns a name that is unique among the orders of a resource. */
-export function nameOfOrder({ leaf, descending }: Order): string {
-  return `${descending ? "-" : ""}${facetName(leaf)}`;
+export function nameOfOrder({ textField, descending }: Order): string {
+  return `${descending ? "-" : ""}${textSourceName(textField)}`;
 }
 
 /** Returns a name for the text of a field, of all fields, or of the ID. */
-export function facetName(leaf: Leaf | typeof anyField | undefined): string {
-  return leaf === anyField ? "*" : (leaf?.path ?? "ID");
+export function textSourceName(textField: TextFieldPath | typeof anyField | undefined): string {
+  return textField === anyField ? "*" : (textField?.path ?? "ID");
 }
 
 function allTexts(values: StorefrontRecord | Values): string {
@@ -100,7 +100,7 @@ function compareTexts(a: string, b: string): number {
 
 export interface RecordFilter {
   /** `any` for all fields and the ID together, only with `contains`; undefined for the ID. */
-  readonly leaf: Leaf | typeof anyField | undefined;
+  readonly textField: TextFieldPath | typeof anyField | undefined;
   readonly operator: "equals" | "contains" | "in";
   /** One text; for `in`, any number of texts. */
   readonly values: readonly string[];
@@ -108,8 +108,8 @@ export interface RecordFilter {
 
 /** Returns the IDs of the records that pass every filter, in ID order. One pass over the records. */
 export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
-  const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
-  const byField = filters.filter(({ leaf }) => leaf).map(toTest);
+  const byId = filters.filter(({ textField }) => !textField).map(toTest);
+  const byField = filters.filter(({ textField }) => textField).map(toTest);
   const facets = byField.map(({ facet }) => facet);
   const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
   const picked: number[] = [];
@@ -137,24 +137,24 @@ export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRec
 
 /** A filter, as a test of a text. */
 interface Test {
-  readonly facet: Facet;
+  readonly facet: TextSource;
   passes(text: string): boolean;
 }
 
-function toTest({ leaf, operator, values }: RecordFilter): Test {
+function toTest({ textField, operator, values }: RecordFilter): Test {
   if (operator === "contains") {
     const folded = values.map(foldCase);
-    return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
+    return { facet: toFacet(textField, true), passes: (text) => folded.some((value) => text.includes(value)) };
   }
   const wanted = new Set(values);
-  return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
+  return { facet: toFacet(textField), passes: (text) => wanted.has(text) };
 }
 
 /** Items that are sorted or merged between two yields. */
 const itemsPerSortStep = 512;
 
 /** Sorts `items` into a new array, with a stable merge sort in steps. */
-export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += itemsPerSortStep) {
     runs.push(items.slice(from, from + itemsPerSortStep).sort(compare));
@@ -186,7 +186,7 @@ function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: 
 const itemsPerFilterStep = 4096;
 
 /** Returns the items that pass, in their order. */
-export function* filtered<T>(items: readonly T[], passes: (item: T) => boolean): Steps<T[]> {
+export function* filterInSteps<T>(items: readonly T[], passes: (item: T) => boolean): Steps<T[]> {
   const passing: T[] = [];
   for (let from = 0; from < items.length; from += itemsPerFilterStep) {
     const end = Math.min(items.length, from + itemsPerFilterStep);

@@ -2,22 +2,22 @@
 // changes, a selection is patched: only the changed records are moved.
 
 import type { Steps } from "../../lib/event-loop.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Block, BlockRecord } from "./block.ts";
-import type { Version } from "./collection-version.ts";
+import type { CollectionVersion } from "./collection-version.ts";
 import {
   compareKeys,
-  facetName,
+  textSourceName,
   facetsOf,
-  filtered,
+  filterInSteps,
   nameOfOrder,
   type Order,
   pick,
   placeFor,
   type RecordFilter,
   type SortKey,
-  sorted,
+  sortInSteps,
   toPredicate,
 } from "./order.ts";
 
@@ -38,7 +38,7 @@ const idsPerStep = 4096;
 
 export class Selections {
   /** By name, the least recently used first. */
-  readonly #kept = new Map<string, Selection>();
+  readonly #cached = new Map<string, Selection>();
   readonly #limiter: WorkLimiter;
   #bytes = 0;
   /** For each of the latest collection versions, the IDs of the records that changed between this version and the next. */
@@ -54,22 +54,22 @@ export class Selections {
    * @throws AbandonedWorkError if no client waits for the selection any more
    */
   select(
-    version: Version,
+    version: CollectionVersion,
     filters: readonly RecordFilter[],
     sort: readonly Order[],
     isWanted: () => boolean,
   ): MaybePromise<readonly number[]> {
     const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
-    const before = this.#kept.get(name);
+    const before = this.#cached.get(name);
     if (before?.version === version.number) return this.#keep(name, before);
-    const make = () => this.#make(version, filters, sort, this.#kept.get(name));
-    return after(this.#limiter.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
+    const make = () => this.#make(version, filters, sort, this.#cached.get(name));
+    return whenResolved(this.#limiter.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
       this.#keep(name, { ids, version: version.number }),
     );
   }
 
   /** Remembers the IDs of the records that changed between `version` and the next version. */
-  noteChanged(version: number, ids: ReadonlySet<number>): void {
+  markChanged(version: number, ids: ReadonlySet<number>): void {
     if (ids.size > maxRecent) this.#recent = [];
     else this.#recent.push({ version, ids: [...ids] });
     let count = this.#recent.reduce((sum, change) => sum + change.ids.length, 0);
@@ -82,26 +82,26 @@ export class Selections {
   }
 
   *#make(
-    version: Version,
+    version: CollectionVersion,
     filters: readonly RecordFilter[],
     sort: readonly Order[],
     before: Selection | undefined,
   ): Steps<readonly number[]> {
     const changed = before && this.#changedBetween(before.version, version.number);
-    if (before && changed) return yield* patched(before.ids, changed, version, filters, sort);
+    if (before && changed) return yield* patchSelection(before.ids, changed, version, filters, sort);
     if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
     const ids = yield* pick(version.blocks, filters);
     if (sort.length === 0) return ids;
     // Sort all records and cache this order, because it serves every filter.
     const ordered = yield* this.#ordered(version, sort);
     const passing = yield* setOf(ids);
-    return yield* filtered(ordered, (id) => passing.has(id));
+    return yield* filterInSteps(ordered, (id) => passing.has(id));
   }
 
   /** Returns the IDs of all records in the order of `sort`. */
-  *#ordered(version: Version, sort: readonly Order[]): Steps<readonly number[]> {
+  *#ordered(version: CollectionVersion, sort: readonly Order[]): Steps<readonly number[]> {
     const name = JSON.stringify([[], sort.map(nameOfOrder)]);
-    const kept = this.#kept.get(name);
+    const kept = this.#cached.get(name);
     const ids = kept?.version === version.number ? kept.ids : yield* this.#make(version, [], sort, kept);
     return this.#keep(name, { ids, version: version.number });
   }
@@ -113,20 +113,20 @@ export class Selections {
   }
 
   #keep(name: string, selection: Selection): readonly number[] {
-    this.#forget(name);
-    this.#kept.set(name, selection);
+    this.#evict(name);
+    this.#cached.set(name, selection);
     this.#bytes += bytesOf(name, selection);
-    for (const oldest of this.#kept.keys()) {
-      if (oldest === name || (this.#kept.size <= maxSelections && this.#bytes <= maxBytes)) break;
-      this.#forget(oldest);
+    for (const oldest of this.#cached.keys()) {
+      if (oldest === name || (this.#cached.size <= maxSelections && this.#bytes <= maxBytes)) break;
+      this.#evict(oldest);
     }
     return selection.ids;
   }
 
-  #forget(name: string): void {
-    const selection = this.#kept.get(name);
+  #evict(name: string): void {
+    const selection = this.#cached.get(name);
     if (!selection) return;
-    this.#kept.delete(name);
+    this.#cached.delete(name);
     this.#bytes -= bytesOf(name, selection);
   }
 }
@@ -140,7 +140,7 @@ function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<numbe
     const columns = block.columns(facets);
     block.ids.forEach((id, index) => void keys.push({ id, texts: columns.map((texts) => texts[index] as string) }));
   }
-  const all = yield* sorted(keys, (a, b) => compareKeys(a, b, sort));
+  const all = yield* sortInSteps(keys, (a, b) => compareKeys(a, b, sort));
   const ids: number[] = [];
   for (const { id } of all) {
     ids.push(id);
@@ -168,8 +168,8 @@ function* idsOf(blocks: readonly Block[]): Steps<number[]> {
   return ids;
 }
 
-function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string[] {
-  return [facetName(leaf), operator, ...values];
+function nameOfFilter({ textField, operator, values }: RecordFilter): readonly string[] {
+  return [textSourceName(textField), operator, ...values];
 }
 
 /** Estimates the memory of a selection, in bytes. */
@@ -183,10 +183,10 @@ const placesPerStep = 16;
 const mergeSize = 4096;
 
 /** Removes the `changed` records from the selection `before`. Inserts each changed record that passes the filters in `version` at its new index. */
-function* patched(
+function* patchSelection(
   before: readonly number[],
   changed: ReadonlySet<number>,
-  version: Version,
+  version: CollectionVersion,
   filters: readonly RecordFilter[],
   sort: readonly Order[],
 ): Steps<readonly number[]> {
@@ -196,7 +196,7 @@ function* patched(
     return { id, texts: block.texts(index, facets) };
   };
   const passes = toPredicate(filters);
-  const still = yield* filtered(before, (id) => !changed.has(id));
+  const still = yield* filterInSteps(before, (id) => !changed.has(id));
   const places: { readonly key: SortKey; readonly at: number }[] = [];
   let steps = 0;
   for (const id of changed) {

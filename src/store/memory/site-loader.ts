@@ -1,36 +1,36 @@
-import { inSlices, type Steps } from "../../lib/event-loop.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { runInSlices, type Steps } from "../../lib/event-loop.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
-import { toDeclared } from "../../model/record.ts";
+import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block } from "./block.ts";
-import { mostRecords } from "./block-list.ts";
+import { maxBlockRecords } from "./block-list.ts";
 import { Collection } from "./collection.ts";
 import { type MemoryRecord, Snapshot } from "./snapshot.ts";
 
 /** Builds the snapshot of a site from the rows in the database, in slices. Returns it with the number of records of each resource. */
-export function makeSnapshot(
+export function buildSnapshot(
   site: number,
-  { head, last, portions }: SiteContents,
+  { head, last, rowChunks }: SiteContents,
   resources: readonly Resource[],
 ): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
   const loader = new SiteLoader(resources);
-  const taken = Symbol.asyncIterator in portions ? takeAsync(loader, portions) : inSlices(takeAll(loader, portions));
-  return after(taken, () => ({
+  const taken = Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : runInSlices(addAllRows(loader, rowChunks));
+  return whenResolved(taken, () => ({
     snapshot: new Snapshot(site, head, resources, loader.collections(), last),
     counts: loader.counts(),
   }));
 }
 
-function* takeAll(loader: SiteLoader, portions: Iterable<readonly RecordRow[]>): Steps<void> {
-  for (const portion of portions) {
-    yield* loader.take(portion);
+function* addAllRows(loader: SiteLoader, rowChunks: Iterable<readonly RecordRow[]>): Steps<void> {
+  for (const chunk of rowChunks) {
+    yield* loader.take(chunk);
     yield;
   }
 }
 
-async function takeAsync(loader: SiteLoader, portions: AsyncIterable<readonly RecordRow[]>): Promise<void> {
-  for await (const portion of portions) await inSlices(loader.take(portion));
+async function addAllRowsAsync(loader: SiteLoader, rowChunks: AsyncIterable<readonly RecordRow[]>): Promise<void> {
+  for await (const chunk of rowChunks) await runInSlices(loader.take(chunk));
 }
 
 /** The rows of a resource that were added so far. */
@@ -61,8 +61,8 @@ class SiteLoader {
       if (body === null) continue;
       loading.count++;
       if (!loading.resource) continue;
-      loading.records.push({ id, revision, json: toDeclared(loading.resource, body) });
-      if (loading.records.length < mostRecords) continue;
+      loading.records.push({ id, revision, json: toDeclaredJson(loading.resource, body) });
+      if (loading.records.length < maxBlockRecords) continue;
       closeBlock(loading);
       yield;
     }

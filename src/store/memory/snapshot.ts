@@ -84,7 +84,7 @@ export class Snapshot {
   }
 
   /** Estimates its memory, in bytes. */
-  memoryUse(): number {
+  estimateBytes(): number {
     let use = 1500 + (this.#last?.body.length ?? 0);
     for (const collection of this.#collections.values()) use += collection.memoryUse();
     return use;

@@ -1,9 +1,9 @@
 // The address of a PostgreSQL database: its hosts, and the settings of the connection.
 
 import { readFileSync } from "node:fs";
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { nearest } from "../../lib/text.ts";
-import { Refusal } from "../../model/errors.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { findNearest } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
 
 export interface Host {
   readonly host: string;
@@ -99,7 +99,7 @@ function readCertificate(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw bad(`sslrootcert cannot be read: ${messageOf(error)}`);
+    throw bad(`sslrootcert cannot be read: ${errorMessage(error)}`);
   }
 }
 
@@ -126,13 +126,13 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function unknownParameter(name: string): Refusal {
-  const meant = nearest(name, parameters);
+function unknownParameter(name: string): ProblemError {
+  const meant = findNearest(name, parameters);
   return bad(
     `unknown parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `the parameters are ${parameters.join(", ")}`}`,
   );
 }
 
-function bad(detail: string): Refusal {
-  return new Refusal("bad-request", `invalid database address: ${detail}`);
+function bad(detail: string): ProblemError {
+  return new ProblemError("bad-request", `invalid database address: ${detail}`);
 }

@@ -3,8 +3,8 @@
 // A notification is sent after the commit of the change, not in its transaction, because PostgreSQL commits transactions with notifications one at a
 // time, in the whole database. So a notification can be lost. Subscribers must also check for changes from time to time (`mayMissCommits`).
 
-import { randomized, sleep, startBackground } from "../../lib/background.ts";
-import type { CommitWatch, OnCommit } from "../../model/engine.ts";
+import { withJitter, sleep, startBackground } from "../../lib/background.ts";
+import type { CommitSubscription, OnCommit } from "../../model/engine.ts";
 import { isUnsupported } from "./errors.ts";
 import { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
@@ -19,9 +19,9 @@ const pauseWithoutNotify = 60_000;
 /** Maximum sites that one notification names. PostgreSQL allows less than 8000 bytes. */
 const maxSites = 400;
 /** Maximum milliseconds that `close` waits for the last notification. The checks of subscribers find the change after about the same time. */
-const closeTime = 250;
+const closeTimeoutMs = 250;
 
-export class CommitNotices {
+export class CommitNotifier {
   readonly #pool: Pool;
   readonly #followers = new Set<OnCommit>();
   /** The sites that have changed since the last notification; undefined if any site may have changed. */
@@ -41,7 +41,7 @@ export class CommitNotices {
   }
 
   /** Call this after each commit. @param sites the sites that the commit has changed; undefined if it may have changed any site */
-  note(sites: readonly number[] | undefined): void {
+  queueSites(sites: readonly number[] | undefined): void {
     for (const follower of this.#followers) follower(sites);
     if (!sites) this.#changed = undefined;
     for (const site of sites ?? []) this.#changed?.add(site);
@@ -52,14 +52,14 @@ export class CommitNotices {
   /** Waits for `work`, and then notifies that any site may have changed. */
   async noting<T>(work: Promise<T>): Promise<T> {
     const result = await work;
-    this.note(undefined);
+    this.queueSites(undefined);
     return result;
   }
 
   /** Waits a short time until the last notification is sent, and closes the connection. */
   async close(): Promise<void> {
     this.#closed.resolve();
-    if (this.#sending) await sleep(closeTime, this.#sending);
+    if (this.#sending) await sleep(closeTimeoutMs, this.#sending);
     await this.#pool.close();
   }
 
@@ -96,33 +96,33 @@ const pauseAfterLoss = 500;
 const pauseWithoutListen = 60_000;
 
 /** Implements `Engine.subscribeToCommits`. */
-export class CommitWatches {
+export class CommitListener {
   readonly #primary: Primary;
-  readonly #notices: CommitNotices;
-  readonly #watches = new Set<CommitWatch>();
+  readonly #notices: CommitNotifier;
+  readonly #subscriptions = new Set<CommitSubscription>();
 
-  constructor(primary: Primary, notices: CommitNotices) {
+  constructor(primary: Primary, notices: CommitNotifier) {
     this.#primary = primary;
     this.#notices = notices;
   }
 
-  start(onCommit: OnCommit): CommitWatch {
+  start(onCommit: OnCommit): CommitSubscription {
     const unfollow = this.#notices.follow(onCommit);
     const unlisten = this.#listen(onCommit);
-    const watch = {
-      mayMiss: true,
+    const subscription = {
+      mayMissCommits: true,
       stop: () => {
         unfollow();
         unlisten();
-        this.#watches.delete(watch);
+        this.#subscriptions.delete(subscription);
       },
     };
-    this.#watches.add(watch);
-    return watch;
+    this.#subscriptions.add(subscription);
+    return subscription;
   }
 
   close(): void {
-    for (const watch of this.#watches) watch.stop();
+    for (const subscription of this.#subscriptions) subscription.stop();
   }
 
   /** Starts to listen in the background. Returns a function that stops this. */
@@ -136,10 +136,10 @@ export class CommitWatches {
           await listenUntil(stopped, isStopped, this.#primary, onCommit);
           return 0;
         } catch (error) {
-          return randomized(isUnsupported(error) ? pauseWithoutListen : pauseAfterLoss);
+          return withJitter(isUnsupported(error) ? pauseWithoutListen : pauseAfterLoss);
         }
       },
-      { firstPause: 0, onError: () => {} },
+      { firstPauseMs: 0, onError: () => {} },
     );
     return () => {
       void listening.stop();

@@ -6,30 +6,30 @@ import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/limits.ts";
 import {
   lastAt,
-  newSite,
-  readCounts,
+  newSiteState,
+  parseCounts,
   type SiteState,
   type StoredCounts,
   type StoredTime,
-  writeCounts,
+  toCountColumns,
 } from "../database/site-state.ts";
 import {
-  admittingRows,
+  authorizationRows,
   type BatchRow,
   BatchRows,
   decideBatch,
-  isStopped,
+  isBatchAborted,
   responseKey,
-  type Stored,
+  type BatchInput,
   type StoredResponse,
-  type Written,
+  type BatchResult,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { commitTransaction, together } from "./transaction-end.ts";
+import { commitTransaction, awaitAll } from "./transaction-end.ts";
 
 /** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
 const maxAttempts = 5;
@@ -62,7 +62,7 @@ export function commitTogether(
     await connection.script(sql.beginByKeys(timeout));
     for (const intents of batches) {
       const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
-      if (isStopped(outcomes, intents)) return void (await connection.script("rollback"));
+      if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
       lease.more();
     }
     await commitTransaction(connection, lease);
@@ -82,7 +82,7 @@ export async function decideAndWrite(
   const stored = await fetch(connection, intents, found);
   const written = decideBatch(intents, stored, true);
   await onOutcomes?.(written.outcomes);
-  await together(rowsOf(connection, stored, written));
+  await awaitAll(rowsOf(connection, stored, written));
   return written.outcomes;
 }
 
@@ -105,8 +105,8 @@ async function transact(
   // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. That write may be on this host only, if
   // the wait of its commit for the standby was cancelled. The commit of a transaction that holds a lock waits for all earlier commits.
   const { outcomes } = written;
-  const isRefused = outcomes.every(({ kind }) => kind === "refused") || (atomic && isStopped(outcomes, intents));
-  if (isRefused) await connection.script("rollback");
+  const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
+  if (isRejected) await connection.script("rollback");
   else await commitTransaction(connection, lease, "", rowsOf(connection, stored, written));
   return outcomes;
 }
@@ -117,7 +117,7 @@ async function fetch(
   intents: readonly Intent[],
   found: FoundRecords,
   begin = "",
-): Promise<Stored> {
+): Promise<BatchInput> {
   const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
   const named = intents.flatMap(({ site, resource, id }) =>
     id === undefined ? [] : [{ site_id: site, resource, id }],
@@ -126,10 +126,10 @@ async function fetch(
     idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
   );
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
-  const admitting = admittingRows(intents);
-  const fetchAdmitting = admitting.length === 0 ? "" : `; ${sql.fetchRevisions(admitting)}`;
-  const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${fetchAdmitting}`),
+  const authorizing = authorizationRows(intents);
+  const fetchAuthorizing = authorizing.length === 0 ? "" : `; ${sql.fetchRevisions(authorizing)}`;
+  const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
+    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${fetchAuthorizing}`),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
@@ -181,16 +181,16 @@ async function addEntries(
 /** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */
 async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
-  const rows = missing.map((id) => toSiteRow(id, newSite()));
+  const rows = missing.map((id) => toSiteRow(id, newSiteState()));
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   return [...(await toStates(connection, locked))];
 }
 
 /** Sends the statements that store the rows of a batch. Returns their promises. */
-function rowsOf(connection: PostgresConnection, stored: Stored, written: Written) {
+function rowsOf(connection: PostgresConnection, stored: BatchInput, written: BatchResult) {
   const { changes, rows, responses, newSites, sites } = written;
-  const added = newSites.map((id) => toSiteRow(id, newSite()));
+  const added = newSites.map((id) => toSiteRow(id, newSiteState()));
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   return [
     ...(added.length === 0 ? [] : [connection.query(sql.addSites, added)]),
@@ -228,10 +228,10 @@ interface StoredSite extends StoredCounts, StoredTime {
 function toState(row: StoredSite, lastEntryAt: number): SiteState {
   const { epoch, revision, counters, floor } = row;
   const last_at = lastAt(row) ?? lastEntryAt;
-  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
+  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
 }
 
 /** Converts a state to a row of `sites`. */
-export function toSiteRow(id: number, { counters, counts, ...state }: SiteState): object {
-  return { id, ...state, counters: JSON.stringify(counters), ...writeCounts(state.revision, counts) };
+export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState): object {
+  return { id, ...state, counters: JSON.stringify(lastIds), ...toCountColumns(state.revision, counts) };
 }

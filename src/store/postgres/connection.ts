@@ -1,7 +1,7 @@
 // One connection to a database server, which never reconnects. Also the time limit of a call.
 
 import postgres from "postgres";
-import { outdated } from "../database/site-state.ts";
+import { storeBehindCode } from "../database/site-state.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { codeOf, unavailable } from "./errors.ts";
 
@@ -9,7 +9,7 @@ import { codeOf, unavailable } from "./errors.ts";
 export type ResultRow = Record<string, any>;
 
 /** Maximum milliseconds until a host accepts a connection. A command may allow more time for a call, but waiting longer for a host does not help. */
-const maxConnectTime = 10_000;
+const maxConnectMs = 10_000;
 
 interface ConnectionOptions {
   /** Whether the host may be a standby. */
@@ -28,7 +28,7 @@ export async function connect(
   options: ConnectionOptions = {},
 ): Promise<PostgresConnection> {
   const connection = new PostgresConnection(host, address, options);
-  await connection.begin(Math.min(address.timeout, maxConnectTime));
+  await connection.begin(Math.min(address.timeout, maxConnectMs));
   return connection;
 }
 
@@ -181,7 +181,7 @@ export class PostgresConnection {
   }
 
   #lostError(): Error {
-    if (this.#isReplaced) return unavailable(`${this.host} is no longer the primary`, { code: outdated });
+    if (this.#isReplaced) return unavailable(`${this.host} is no longer the primary`, { code: storeBehindCode });
     return unavailable(`the connection to the database at ${this.host} was lost`, { code: "CONNECTION_CLOSED" });
   }
 }
@@ -196,7 +196,7 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
     max: 1,
     prepare,
     fetch_types: false,
-    connect_timeout: Math.min(timeout, maxConnectTime) / 1000,
+    connect_timeout: Math.min(timeout, maxConnectMs) / 1000,
     // This closes only a connection that was never reserved: for postgres.js, a reserved connection is not idle.
     idle_timeout: 60,
     max_lifetime: null,

@@ -19,9 +19,9 @@ export function createCredentialStore(pool: Pool, timeout: number): CredentialSt
       commitTransaction(connection, lease, [sql.begin(timeout), ...statements].join("; ")),
     );
   return {
-    credential: (digest) =>
+    findCredential: (digest) =>
       pool.read(async (connection) => first((await connection.script(selectCredential(digest)))[0])),
-    takeCredential: (digest) => change(takeCredential(digest)).then(([rows]) => first(rows)),
+    consumeCredential: (digest) => change(takeCredential(digest)).then(([rows]) => first(rows)),
     deleteCredentials: async (operator) => void (await change(deleteCredentials(operator))),
     putCredential: async (credential, now) => void (await change(...putCredential(credential, now))),
   };

@@ -2,16 +2,16 @@
 
 import type { Engine, EngineMaintenance, Head, RecordCounts } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Checker } from "../database/consistency-check.ts";
-import { leftovers } from "../database/table-swap.ts";
+import { ConsistencyChecker } from "../database/consistency-check.ts";
+import { describeLeftoverTables } from "../database/table-swap.ts";
 import { readAddress } from "./address.ts";
 import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
-import { CommitNotices, CommitWatches } from "./commit-listener.ts";
+import { CommitNotifier, CommitListener } from "./commit-listener.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { createCredentialStore } from "./credentials.ts";
 import { dropSite } from "./drop-site.ts";
-import { createExpirySweep } from "./expired-responses.ts";
+import { createExpiredResponseDeletion } from "./expired-responses.ts";
 import { createBackupTimes } from "./last-backup.ts";
 import { dumpRows } from "./long-connections.ts";
 import { migrate } from "./migrate.ts";
@@ -22,7 +22,7 @@ import { createJournalReads, createSiteReads, toHead } from "./reads.ts";
 import { renewHistories, renewSite } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { sql } from "./statements.ts";
-import { readTableNames, refillTables } from "./table-sets.ts";
+import { readTableNames, fillAndSwapTables } from "./table-sets.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 import { createWebhookStore } from "./webhooks.ts";
 
@@ -38,10 +38,10 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const address = { ...given, timeout };
   const primary = createPrimary(address);
   const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
-  const notices = new CommitNotices(new Pool(primary, 1));
-  const watches = new CommitWatches(primary, notices);
+  const notices = new CommitNotifier(new Pool(primary, 1));
+  const subscriptions = new CommitListener(primary, notices);
   const close = async () => {
-    watches.close();
+    subscriptions.close();
     primary.close();
     await Promise.all([notices, ...used, trials].map((one) => one.close()));
   };
@@ -51,18 +51,18 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   });
   return {
     isNew,
-    openForRequests: () => openFirst(used),
-    heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
+    openConnections: () => openFirst(used),
+    readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),
     ...createJournalReads(pool, pagePool),
     ...createCommits(pool, timeout, notices),
-    watchCommits: (onCommit) => watches.start(onCommit),
+    subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     renewSite: (site, epoch) => renewSite(pool, timeout, site, epoch),
-    tryWrite: () => tryCommit(trials, timeout),
+    probeWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) =>
       pool.use((connection) => writeSiteCounts(connection, timeout, site, head, counts)),
-    prune: (site, through, most) => prune(pool, timeout, site, through, most),
-    deleteExpiredResponses: createExpirySweep(pool, timeout),
+    pruneJournal: (site, through, most) => prune(pool, timeout, site, through, most),
+    deleteExpiredResponses: createExpiredResponseDeletion(pool, timeout),
     ...createBackupTimes(pool, timeout),
     ...createWebhookStore(pool, timeout),
     ...createCredentialStore(pool, timeout),
@@ -74,7 +74,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 }
 
 /** Maximum sites that are loaded at once: `--memory` counts the memory of a site only after its load. */
-const mostLoads = 4;
+const maxConcurrentLoads = 4;
 
 /** Creates the pools. The pools in `used` share the `pool_size` of the address; `trials` has one more connection. */
 function createPools(primary: Primary) {
@@ -89,7 +89,7 @@ function createPools(primary: Primary) {
   // Commits of `probeWrite` may wait for a standby that is down, and must not use the connections that reads and writes need.
   const trials = new Pool(primary, 1);
   // A load uses its connection for seconds. Two connections are left for look-ups and writes, if the pool has at least three.
-  const maxLoads = Math.max(1, Math.min(mostLoads, connections - 2));
+  const maxLoads = Math.max(1, Math.min(maxConcurrentLoads, connections - 2));
   return { headsPool, pool, pagePool, maxLoads, trials, used: [...new Set([headsPool, pool, pagePool])] };
 }
 
@@ -104,26 +104,26 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
 }
 
 /** Creates the commits of requests and commands. After each, other processes are notified. */
-function createCommits(pool: Pool, timeout: number, notices: CommitNotices): Pick<Engine, "commit" | "commitTogether"> {
+function createCommits(pool: Pool, timeout: number, notices: CommitNotifier): Pick<Engine, "commit" | "commitAtomically"> {
   return {
     async commit(intents, atomic) {
       const outcomes = await commitBatch(pool, timeout, intents, atomic);
-      if (outcomes.some(({ kind }) => kind === "done")) notices.note([...new Set(intents.map(({ site }) => site))]);
+      if (outcomes.some(({ kind }) => kind === "done")) notices.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
-    commitTogether: (batches, onOutcomes) => notices.noting(commitTogether(pool, timeout, batches, onOutcomes)),
+    commitAtomically: (batches, onOutcomes) => notices.noting(commitTogether(pool, timeout, batches, onOutcomes)),
   };
 }
 
-function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotices): EngineMaintenance {
+function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotifier): EngineMaintenance {
   return {
     dropSite: (site) => notices.noting(dropSite(primary, site)),
-    undroppedSites: () => pool.read(readUndroppedSites),
+    readSitesToDrop: () => pool.read(readUndroppedSites),
     dump: (site) => dumpRows(primary, { site }),
-    fillSite: (site, rows) => notices.noting(fillSite(primary, site, rows)),
-    renew: () => notices.noting(renewHistories(primary)),
-    refill: (rows, save, amend) => notices.noting(refillTables(primary, rows, save, amend)),
-    check: async (onRow) => [...(await checkRowsOf(primary, onRow)), ...leftovers(await pool.read(readTableNames))],
+    importSiteRows: (site, rows) => notices.noting(fillSite(primary, site, rows)),
+    renewEpochs: () => notices.noting(renewHistories(primary)),
+    replaceAllData: (rows, save, amend) => notices.noting(fillAndSwapTables(primary, rows, save, amend)),
+    findInconsistencies: async (onRow) => [...(await checkRowsOf(primary, onRow)), ...describeLeftoverTables(await pool.read(readTableNames))],
   };
 }
 
@@ -145,10 +145,10 @@ async function writeSiteCounts(
   await commitWithoutWait(connection);
 }
 
-function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "noteKeyUse" | "keyUses"> {
+function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "saveKeyUses" | "readLastKeyUses"> {
   return {
-    noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
-    keyUses: () => pool.read(readKeyUses),
+    saveKeyUses: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
+    readLastKeyUses: () => pool.read(readKeyUses),
   };
 }
 
@@ -159,7 +159,7 @@ async function writeKeyUses(
 ): Promise<void> {
   await connection.script(sql.begin(timeout));
   await connection.query(
-    sql.noteUses,
+    sql.upsertKeyUses,
     [...uses].map(([key_id, at]) => ({ key_id, at })),
   );
   await commitWithoutWait(connection);
@@ -176,10 +176,10 @@ async function readUndroppedSites(connection: PostgresConnection): Promise<reado
 }
 
 async function checkRowsOf(primary: Primary, onRow: () => void = () => {}): Promise<readonly string[]> {
-  using checker = new Checker();
+  using checker = new ConsistencyChecker();
   for await (const row of dumpRows(primary)) {
     checker.add(row);
     onRow();
   }
-  return checker.end();
+  return checker.finish();
 }

@@ -1,7 +1,7 @@
 // Converts errors of PostgreSQL, and of the connection to it, to ProblemErrors.
 
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { Refusal } from "../../model/errors.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { ProblemError } from "../../model/errors.ts";
 
 /** Returns the SQLSTATE of a database error, or the code that the kernel or postgres.js gives a broken connection; empty for any other error. */
 export function codeOf(error: unknown): string {
@@ -11,13 +11,13 @@ export function codeOf(error: unknown): string {
 
 /** Whether the database itself returned the error. Then the database is running, and it has rolled back the transaction. */
 export function isDatabaseError(error: unknown): boolean {
-  const code = codeOf((error instanceof Refusal && error.cause) || error);
+  const code = codeOf((error instanceof ProblemError && error.cause) || error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
 }
 
 /** Whether the database ended a statement that waited for a lock, or took too long. */
 export function isTimeout(error: unknown): boolean {
-  return ["55P03", "57014"].includes(codeOf((error instanceof Refusal && error.cause) || error));
+  return ["55P03", "57014"].includes(codeOf((error instanceof ProblemError && error.cause) || error));
 }
 
 /** Whether the transaction conflicted with other transactions. It may succeed if it is repeated. */
@@ -35,21 +35,21 @@ export function isUnsupported(error: unknown): boolean {
  * because it is a bug of this program.
  */
 export function fromPostgres(error: unknown): unknown {
-  if (error instanceof Refusal) return error;
+  if (error instanceof ProblemError) return error;
   const code = codeOf(error);
   const known = explanations[code];
-  if (known) return unavailable(`${known}: ${messageOf(error)}`, error);
-  if (outside.test(code)) return unavailable(`the database cannot be used: ${messageOf(error)}`, error);
+  if (known) return unavailable(`${known}: ${errorMessage(error)}`, error);
+  if (outside.test(code)) return unavailable(`the database cannot be used: ${errorMessage(error)}`, error);
   return error;
 }
 
-export function unavailable(detail: string, cause?: unknown): Refusal {
-  return new Refusal("unavailable", detail, { retryAfter: 1, cause });
+export function unavailable(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 
 /** Returns the ProblemError for a write with an unknown outcome. */
-export function unknownOutcome(error: unknown): Refusal {
-  return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
+export function unknownOutcome(error: unknown): ProblemError {
+  return unavailable(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
 }
 
 const explanations: Record<string, string> = {

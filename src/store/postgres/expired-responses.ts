@@ -4,14 +4,14 @@ import { commitWithoutWait } from "./transaction-end.ts";
 
 /** Maximum sites that one statement searches. And maximum sites in one transaction that deletes responses. */
 const maxSitesPerSearch = 1000;
-const maxSitesPerPortion = 50;
+const maxSitesPerRound = 50;
 
 /**
  * Creates `Engine.deleteExpiredResponses`. It searches all sites in rounds, a limited number with each call, because every index begins with the site
  * and cannot find the oldest responses of all sites.
  * @param timeout the time limit of the pool, in milliseconds
  */
-export function createExpirySweep(pool: Pool, timeout: number) {
+export function createExpiredResponseDeletion(pool: Pool, timeout: number) {
   /** ID of the last site that this round has searched, -1 before the first; and the IDs of sites with expired responses to delete. */
   let last = -1;
   let due: number[] = [];
@@ -25,17 +25,17 @@ export function createExpirySweep(pool: Pool, timeout: number) {
     );
     due = sites.filter(({ oldest }) => oldest !== null && oldest <= before).map(({ id }) => id);
     last = sites.at(-1)?.id ?? -1;
-    const isMore = last >= 0 || !isClean;
+    const hasMore = last >= 0 || !isClean;
     isClean = due.length === 0 && (last < 0 || isClean);
-    return isMore;
+    return hasMore;
   }
 
   return async (before: number, most: number): Promise<boolean> => {
     if (due.length === 0) {
-      const isMore = await search(before);
-      if (due.length === 0) return isMore;
+      const hasMore = await search(before);
+      if (due.length === 0) return hasMore;
     }
-    const sites = due.slice(0, Math.min(maxSitesPerPortion, most));
+    const sites = due.slice(0, Math.min(maxSitesPerRound, most));
     const share = Math.floor(most / sites.length);
     const deleted = await pool.use(async (connection) => {
       await connection.script(sql.begin(timeout));

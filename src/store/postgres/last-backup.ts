@@ -8,14 +8,14 @@ import { sql } from "./statements.ts";
 import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 
 /** Creates the calls that save and read the time of the last backup. @param timeout the time limit of the pool, in milliseconds */
-export function createBackupTimes(pool: Pool, timeout: number): Pick<Engine, "noteBackup" | "lastBackup"> {
+export function createBackupTimes(pool: Pool, timeout: number): Pick<Engine, "saveBackupTime" | "readLastBackupTime"> {
   return {
-    noteBackup: (at) =>
+    saveBackupTime: (at) =>
       pool.commit(async (connection, lease) => {
         if (!(await hasTable(connection))) await createTable(connection);
         await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${putLastBackup(at)}`);
       }),
-    lastBackup: () => pool.read(readLastBackup),
+    readLastBackupTime: () => pool.read(readLastBackup),
   };
 }
 

@@ -2,7 +2,7 @@
 // process migrates the database, and the other processes wait.
 
 import type { Resource } from "../../model/resource.ts";
-import { type Addition, additionsOf, madeByNewer, type View, viewNameOf, viewOf } from "../database/tables.ts";
+import { type Addition, additionsOf, schemaTooNewError, type View, viewNameOf, viewOf } from "../database/tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
@@ -60,7 +60,7 @@ const lockSchema = "select id from storefront_schema where id = 1 for update";
  * A change of a table waits for transactions that read it, such as a backup, and blocks all later transactions meanwhile. So an attempt waits at most
  * `lockTimeoutMs` milliseconds, and the next attempt follows `pause` milliseconds later.
  */
-const lockTimeout = 500;
+const lockTimeoutMs = 500;
 const pause = 1500;
 
 /**
@@ -110,13 +110,13 @@ function toSchema(row: ResultRow, additions: readonly Addition[]): Schema {
 }
 
 function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
-  if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
+  if (schema && schema.version > migrations.length) throw schemaTooNewError(schema.version, migrations.length);
   if (schema?.version !== migrations.length || schema.missing.length > 0) return false;
   return areViewsCurrent(schema.views, resources);
 }
 
 async function upgradeBetweenOthers(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
-  for (const end = performance.now() + timeout - lockTimeout - pause; ; ) {
+  for (const end = performance.now() + timeout - lockTimeoutMs - pause; ; ) {
     try {
       return await upgrade(connection, lease, latest);
     } catch (error) {
@@ -138,7 +138,7 @@ async function upgrade(connection: PostgresConnection, lease: Lease, latest: Lat
   const schema = toSchema(rows?.[0] as ResultRow, latest.additions);
   if (!isCurrent(schema, latest)) {
     for (const text of migrations.slice(schema.version)) await connection.script(text);
-    if (schema.missing.length > 0) await connection.script(`set local lock_timeout = ${lockTimeout}`);
+    if (schema.missing.length > 0) await connection.script(`set local lock_timeout = ${lockTimeoutMs}`);
     for (const { sql } of schema.missing) await connection.script(sql);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,

@@ -10,7 +10,7 @@
 // Repeated reads: work that only reads is repeated if its connection was lost or its host is outdated. It is not repeated if the database is slow,
 // cannot be reached or returns another error.
 
-import { outdated } from "../database/site-state.ts";
+import { storeBehindCode } from "../database/site-state.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailable, unknownOutcome } from "./errors.ts";
@@ -130,7 +130,7 @@ export class Pool {
 
   #requireNewest(connection: PostgresConnection): void {
     if (this.#primary.isNewest(connection)) return;
-    throw unavailable(`${connection.host} is no longer the primary`, { code: outdated });
+    throw unavailable(`${connection.host} is no longer the primary`, { code: storeBehindCode });
   }
 
   /** Ends a loan that has failed, and closes its connection. Returns the error to throw. */
@@ -154,5 +154,5 @@ export class Pool {
 /** Whether to repeat a read after `error`: its connection was lost, or its host is outdated. */
 function isWorthAnother(error: unknown): boolean {
   const code = codeOf((error as Error).cause ?? {});
-  return code === outdated || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);
+  return code === storeBehindCode || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);
 }

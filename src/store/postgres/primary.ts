@@ -6,11 +6,11 @@
 // Trust: a connection is trusted if its host is the newest primary that this process has seen. After any connection to a host has failed, older
 // connections to this host are not trusted any more, because the host may hang or have been replaced.
 
-import { messageOf } from "../../lib/errors-for-log.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
-import { Timelines, TimelineWatch } from "./timelines.ts";
+import { Timelines, TimelineMonitor } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */
 const grace = 200;
@@ -41,12 +41,12 @@ export interface Primary {
 export function createPrimary(address: DatabaseAddress): Primary {
   let current: string | undefined;
   const timelines = new Timelines();
-  const watch = new TimelineWatch(address, timelines, () => current);
+  const monitor = new TimelineMonitor(address, timelines, () => current);
   /** A time for each host (`performance.now()`): connections to the host are trusted if they were opened after it. */
   const trustedSince = new Map<string, number>();
 
   async function tryHost(host: Host): Promise<PostgresConnection> {
-    const connection = await connect(host, address, { onUse: () => watch.noteUse() });
+    const connection = await connect(host, address, { onUse: () => monitor.markUsed() });
     timelines.add(connection);
     return connection;
   }
@@ -59,15 +59,15 @@ export function createPrimary(address: DatabaseAddress): Primary {
     async connect(hosts = address.hosts) {
       const chosen = await searchAll(hosts, tryHost);
       current = chosen.host;
-      if (hosts.length === address.hosts.length) watch.noteCompared();
+      if (hosts.length === address.hosts.length) monitor.markCompared();
       return chosen;
     },
     isNewest: (connection) => timelines.isNewest(connection),
     trusts: (connection) =>
       timelines.isNewest(connection) && connection.openedAt > (trustedSince.get(connection.host) ?? -1),
     distrust: ({ host }) => void trustedSince.set(host, performance.now()),
-    compare: () => watch.compare(),
-    close: () => watch.close(),
+    compare: () => monitor.compare(),
+    close: () => monitor.close(),
   };
 }
 
@@ -86,7 +86,7 @@ async function searchAll(hosts: readonly Host[], tryHost: TryHost): Promise<Post
   try {
     await Promise.any(searches);
   } catch (error) {
-    throw mostUseful((error as AggregateError).errors, hosts);
+    throw mostUsefulError((error as AggregateError).errors, hosts);
   }
   isFound = true;
   return choose(searches);
@@ -129,9 +129,9 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
 }
 
 /** Returns the error to throw if no host can be used: the error of a database, because the operator can act on it, or the errors of all hosts. */
-function mostUseful(errors: readonly unknown[], hosts: readonly Host[]): unknown {
+function mostUsefulError(errors: readonly unknown[], hosts: readonly Host[]): unknown {
   const returned = errors.find(isDatabaseError);
   if (returned || errors.length === 1) return returned ?? errors[0];
-  const reasons = errors.map((error, i) => `${nameOf(hosts[i] as Host)}: ${messageOf(error)}`);
+  const reasons = errors.map((error, i) => `${nameOf(hosts[i] as Host)}: ${errorMessage(error)}`);
   return unavailable(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);
 }

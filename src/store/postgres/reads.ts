@@ -1,11 +1,11 @@
 // Reads of one site: one record, a page of records, or all rows. And reads of its journal.
 
-import { Slots } from "../../lib/concurrency.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
-import { following, readCounts, requireReached } from "../database/site-state.ts";
+import { contiguousChanges, parseCounts, requireHeadAtLeast } from "../database/site-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { Lease, Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
@@ -13,53 +13,53 @@ import { lookUp, sql } from "./statements.ts";
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 
 /** Rows per chunk. Processing a chunk blocks other requests for about a millisecond. */
-const portionSize = 500;
+const rowsPerChunk = 500;
 
 /**
  * @param pagePool the pool for pages, so that other reads and writes do not wait for pages
  * @param maxLoads maximum sites that are read as a whole at once: fewer than the connections of `pool`, because a load uses a connection for seconds
  */
 export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
-  const slots = new Slots(maxLoads);
+  const loadSemaphore = new Semaphore(maxLoads);
 
-  function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): Promise<T> {
+  function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, requiredHead?: Head): Promise<T> {
     return pool.read(async (connection, lease) => {
       const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
       const [sites, entries] = await connection.script(texts.join("; "));
       const last = entries?.[0] as Change | undefined;
-      const portions = portionsOf(connection, lease, site);
-      const result = await use({ ...toState(connection, sites?.[0], minHead), last, portions });
+      const rowChunks = readChunks(connection, lease, site);
+      const result = await use({ ...toState(connection, sites?.[0], requiredHead), last, rowChunks });
       await connection.script(sql.endRead);
       return result;
     });
   }
 
   return {
-    readRecord: (site, resource, id, minHead) =>
+    readRecord: (site, resource, id, requiredHead) =>
       pool.read(async (connection) => {
         const [row] = await lookUp(connection, sql.record, site, resource, id);
         const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch }, connection);
-        return { ...toState(connection, row, minHead), row: toRecord(row), system };
+        return { ...toState(connection, row, requiredHead), row: toRecord(row), system };
       }),
-    readPage: (site, resource, { limit, offset }, minHead) =>
+    readPage: (site, resource, { limit, offset }, requiredHead) =>
       pagePool.read(async (connection) => {
         const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
-        return { ...toState(connection, rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+        return { ...toState(connection, rows[0], requiredHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
-    readSite: (site, use, minHead) => {
-      const read = () => readSite(site, use, minHead);
+    readSite: (site, use, requiredHead) => {
+      const read = () => readSite(site, use, requiredHead);
       // The system site does not wait, because all requests need it.
-      return site === systemSite ? read() : slots.run(read);
+      return site === systemSite ? read() : loadSemaphore.run(read);
     },
   };
 }
 
-async function* portionsOf(
+async function* readChunks(
   connection: PostgresConnection,
   lease: Lease,
   site: number,
 ): AsyncGenerator<readonly RecordRow[]> {
-  for await (const rows of connection.pages(sql.rows(site), portionSize)) {
+  for await (const rows of connection.pages(sql.rows(site), rowsPerChunk)) {
     yield rows as RecordRow[];
     lease.more();
   }
@@ -79,17 +79,17 @@ function toRecord(row: ResultRow | undefined): RecordRow | undefined {
 function toState(
   connection: PostgresConnection,
   row: ResultRow | undefined,
-  minHead: Head | undefined,
+  requiredHead: Head | undefined,
 ): { head: Head; counts: RecordCounts | undefined } {
   const { live = null, live_revision = null } = row ?? {};
   const head = toHead(row, connection);
-  requireReached(head, minHead);
-  return { head, counts: readCounts({ revision: head.revision, live, live_revision }) };
+  requireHeadAtLeast(head, requiredHead);
+  return { head, counts: parseCounts({ revision: head.revision, live, live_revision }) };
 }
 
 // Reads of the journal of one site.
 
-type JournalReads = Pick<Engine, "since" | "journal">;
+type JournalReads = Pick<Engine, "readChangesSince" | "readJournalPage">;
 
 /** The limit for reading all changes: more than any journal has. */
 const maxChanges = 1_000_000_000;
@@ -97,9 +97,9 @@ const maxChanges = 1_000_000_000;
 /** @param pagePool the pool for pages of a journal, which many clients may read at once */
 export function createJournalReads(pool: Pool, pagePool: Pool): JournalReads {
   return {
-    since: (site, revision, options = {}) =>
+    readChangesSince: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
-    journal: (site, revision, limit) => pagePool.read((connection) => readJournal(connection, site, revision, limit)),
+    readJournalPage: (site, revision, limit) => pagePool.read((connection) => readJournal(connection, site, revision, limit)),
   };
 }
 
@@ -112,8 +112,8 @@ async function readChanges(
   const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.endRead];
   const [heads, rows = []] = await connection.script(texts.join("; "));
   const head = toHead(heads?.[0], connection);
-  requireReached(head, options.minHead);
-  return following(rows as Change[], head, revision, options);
+  requireHeadAtLeast(head, options.requiredHead);
+  return contiguousChanges(rows as Change[], head, revision, options);
 }
 
 async function readJournal(

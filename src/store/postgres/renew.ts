@@ -1,7 +1,7 @@
 import { randomText } from "../../lib/text.ts";
 import type { Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
-import { hasHistory } from "../database/site-state.ts";
+import { isLiveEpoch } from "../database/site-state.ts";
 import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
@@ -14,7 +14,7 @@ export async function renewHistories(primary: Primary): Promise<number> {
   const connection = await openConnection(primary);
   try {
     const [sites = []] = await step(connection, connection.script(`begin; ${sql.lockAllSites}`));
-    const renewed = sites.filter(({ epoch }) => hasHistory(epoch));
+    const renewed = sites.filter(({ epoch }) => isLiveEpoch(epoch));
     for (const { id } of renewed) await step(connection, connection.query(sql.putEpoch, id, randomText(8)));
     await commitStep(connection);
     return renewed.filter(({ id }) => id !== systemSite).length;

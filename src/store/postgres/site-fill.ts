@@ -1,8 +1,8 @@
 // Imports the rows of a new site in chunks; store/database/site-state.ts explains how.
 
 import type { DumpedRow, Head } from "../../model/engine.ts";
-import { mayFill, newFillingEpoch, newSite, notFilling, unfitRow } from "../database/site-state.ts";
-import { inPortions, type Portion } from "../database/table-swap.ts";
+import { mayFill, newImportingEpoch, newSiteState, siteNotImportingError, invalidRowError } from "../database/site-state.ts";
+import { toChunksWithNewEpochs, type RowChunk } from "../database/table-swap.ts";
 import { toSiteRow } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
@@ -12,15 +12,15 @@ import { sql } from "./statements.ts";
 
 /** Implements `Engine.importSiteRows`. */
 export async function fillSite(primary: Primary, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
-  const epoch = newFillingEpoch();
-  const first: Portion = { table: "sites", rows: [toSiteRow(site, { ...newSite(), epoch }) as DumpedRow["row"]] };
+  const epoch = newImportingEpoch();
+  const first: RowChunk = { table: "sites", rows: [toSiteRow(site, { ...newSiteState(), epoch }) as DumpedRow["row"]] };
   const connection = await openConnection(primary);
   try {
     await store(connection, site, mayFill, first);
     const isOwn = (found?: Head) => found?.epoch === epoch;
-    for await (const portion of inPortions(rows)) await store(connection, site, isOwn, portion);
+    for await (const chunk of toChunksWithNewEpochs(rows)) await store(connection, site, isOwn, chunk);
   } catch (error) {
-    throw /^2[23]/.test(codeOf(error)) ? unfitRow(error) : error;
+    throw /^2[23]/.test(codeOf(error)) ? invalidRowError(error) : error;
   } finally {
     await connection.close();
   }
@@ -31,11 +31,11 @@ async function store(
   connection: PostgresConnection,
   site: number,
   isFit: (found: Head | undefined) => boolean,
-  { table, rows }: Portion,
+  { table, rows }: RowChunk,
 ): Promise<void> {
   // The lock prevents that a restore replaces the tables, or that `dropSite` deletes rows, before the commit.
   const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
-  if (!isFit(found as Head | undefined)) throw notFilling();
+  if (!isFit(found as Head | undefined)) throw siteNotImportingError();
   await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));
   await commitStep(connection);
 }

@@ -23,14 +23,14 @@ import {
   operationColumn,
   putCounts,
   selectDeleted,
-  selectUndropped,
+  selectSitesToDrop,
 } from "../database/site-state.ts";
 import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRow } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
 /** Minimum milliseconds after which the database ends an idle transaction: its process may not respond any more, and its locks block others. */
-const minIdleTimeout = 10_000;
+const minIdleTimeoutMs = 10_000;
 
 /** The channel of the notifications of commits. Channels belong to a database. */
 const channel = "storefront_commits";
@@ -111,7 +111,7 @@ fetch ${list([limit])} from pages; close pages`,
    * @param timeout the time limit of the pool, in milliseconds
    */
   begin: (timeout: number) =>
-    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeout, timeout)])}`,
+    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeoutMs, timeout)])}`,
 
   /** Begins a transaction that looks rows up by keys. @param timeout as for `begin` */
   beginByKeys: (timeout: number) => `${sql.begin(timeout)}; ${byKeys}`,
@@ -176,7 +176,7 @@ delete from journal where site_id = -1`,
 
   nothing: "select 1",
 
-  noteUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
+  upsertKeyUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
 
   uses: "select key_id, at from key_uses",
 
@@ -186,7 +186,7 @@ delete from journal where site_id = -1`,
   dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
 
   /** Selects the sites to drop. Without `byKeys`, while the statistics have only one site, PostgreSQL would search all rows for each removed site. */
-  undroppedSites: `begin; ${byKeys}; ${selectUndropped}; commit`,
+  undroppedSites: `begin; ${byKeys}; ${selectSitesToDrop}; commit`,
 } as const;
 
 /**

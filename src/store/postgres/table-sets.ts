@@ -1,20 +1,20 @@
 // Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
 
 import type { Amend, StoredSystem } from "../../model/amend.ts";
-import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
 import {
-  inPortions,
+  toChunksWithNewEpochs,
   newTableSetId,
-  type Portion,
-  replacedByAnother,
+  type RowChunk,
+  supersededError,
   type TableSet,
   type TableSetKind,
   tableNameIn,
   tableSetsIn,
   tablesInSet,
-  upgradedMeanwhile,
+  upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
 import { decideAndWrite } from "./commit.ts";
@@ -23,21 +23,21 @@ import { codeOf, isCollision, unavailable } from "./errors.ts";
 import { commitStep, dumpRows, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
-import { commitWithoutWait, together } from "./transaction-end.ts";
+import { commitWithoutWait, awaitAll } from "./transaction-end.ts";
 import { setWebhookSecrets } from "./webhooks.ts";
 
 /** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */
-const lockTimeout = 500;
+const lockTimeoutMs = 500;
 const pause = 1500;
 
 /** Maximum attempts to rename the tables. They take about an hour, so that a backup in progress can end first. */
 const maxAttempts = 1800;
 
 /** Implements `Engine.replaceAllData`. */
-export async function refillTables(
+export async function fillAndSwapTables(
   primary: Primary,
   rows: AsyncIterable<DumpedRow>,
-  save?: SaveReplaced,
+  save?: SaveReplacedRows,
   amend?: Amend,
 ): Promise<ReadonlyMap<number, Head>> {
   const connection = await openConnection(primary);
@@ -74,7 +74,7 @@ async function replace(
   const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
   await step(connection, commitWithoutWait(connection, ["begin", ...creates].join("; ")));
   try {
-    for await (const portion of inPortions(rows)) await step(connection, insert(connection, filling, portion));
+    for await (const chunk of toChunksWithNewEpochs(rows)) await step(connection, insert(connection, filling, chunk));
     await run(connection, `analyze ${names.join(", ")}`);
     await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
     return replaced;
@@ -83,7 +83,7 @@ async function replace(
     if (!connection.isOpen) throw error;
     await run(connection, "rollback");
     const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
-    if (!isThere) throw replacedByAnother(error);
+    if (!isThere) throw supersededError(error);
     // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
     await dropTables(connection, filling).catch(() => {});
     throw error;
@@ -91,8 +91,8 @@ async function replace(
 }
 
 /** Inserts a chunk. Does not wait until it is durable, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
-function insert(connection: PostgresConnection, set: TableSet, { table, rows }: Portion): Promise<unknown> {
-  return together([
+function insert(connection: PostgresConnection, set: TableSet, { table, rows }: RowChunk): Promise<unknown> {
+  return awaitAll([
     connection.script("begin"),
     connection.query(sql.insert(table, tableNameIn(set, table)), rows),
     commitWithoutWait(connection),
@@ -127,8 +127,8 @@ async function swap(
   version: number,
   amend?: Amend,
 ): Promise<void> {
-  await run(connection, `begin; set local lock_timeout = ${lockTimeout}`);
-  if ((await versionOf(connection, "for share")) !== version) throw upgradedMeanwhile();
+  await run(connection, `begin; set local lock_timeout = ${lockTimeoutMs}`);
+  if ((await versionOf(connection, "for share")) !== version) throw upgradedDuringRestoreError();
   const dependents = await readDependents(connection);
   const renames = tableNames.flatMap((table) => [
     `alter table ${table} rename to ${tableNameIn(to, table)}`,
@@ -197,7 +197,7 @@ from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <
 async function requireOwnViews(connection: PostgresConnection): Promise<void> {
   const other = (await rowsOf(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
   if (!other) return;
-  throw new Refusal(
+  throw new ProblemError(
     "conflict",
     `the view ${other.name} belongs to another user and reads the tables directly; drop it first, and make it again over the views \`brand\`, \`location\` and so on`,
   );

@@ -30,7 +30,7 @@ export class Timelines {
   add(connection: PostgresConnection): void {
     for (const one of this.#connections) if (!one.isOpen) this.#connections.delete(one);
     const { timeline } = connection;
-    this.note(timeline);
+    this.advanceTo(timeline);
     if (this.isNewest(connection)) return void this.#connections.add(connection);
     void connection.close();
     throw unavailable(
@@ -39,7 +39,7 @@ export class Timelines {
   }
 
   /** Records the timeline of a primary. Closes all connections to hosts that this primary has replaced, even while a commit waits on them. */
-  note(timeline: number): void {
+  advanceTo(timeline: number): void {
     if (timeline <= this.#newest) return;
     this.#newest = timeline;
     for (const connection of this.#connections) if (!this.isNewest(connection)) connection.leave();
@@ -52,9 +52,9 @@ export class Timelines {
 /** Milliseconds between two comparisons. Together with the comparison itself, this is usually less than a second. */
 const interval = 750;
 /** Pause in milliseconds before a host is asked again after it has responded with an error, for example because it rejects this user. */
-const pauseAfterRefusal = 10_000;
+const pauseAfterFailureMs = 10_000;
 
-export class TimelineWatch {
+export class TimelineMonitor {
   readonly #timelines: Timelines;
   readonly #probes: readonly TimelineProbe[];
   readonly #current: () => string | undefined;
@@ -72,21 +72,21 @@ export class TimelineWatch {
   }
 
   /** Call this when the database is used. Starts the periodic comparison. */
-  noteUse(): void {
+  markUsed(): void {
     this.#wasUsed = true;
     if (this.#timer || this.#isClosed || this.#probes.length === 1 || !this.#timelines.areKnown) return;
     this.#plan(Math.max(0, this.#comparedAt + interval - performance.now()));
   }
 
   /** Call this after the timelines of all hosts were read elsewhere. The next comparison follows after the interval. */
-  noteCompared(): void {
+  markCompared(): void {
     this.#comparedAt = performance.now();
   }
 
   /** Compares now. Call this after an error that can mean that the primary was replaced. */
   compare(): void {
     if (this.#isClosed || !this.#timelines.areKnown) return;
-    this.noteCompared();
+    this.markCompared();
     const others = this.#probes.filter(({ host }) => host !== this.#current());
     // A single host name may lead to another machine by now. Only a new connection reaches that machine.
     const isSingle = others.length === 0;
@@ -110,10 +110,10 @@ export class TimelineWatch {
     this.#timer.unref();
   }
 
-  async #ask(probe: TimelineProbe, isAnew: boolean): Promise<void> {
-    const timeline = await probe.read(isAnew);
+  async #ask(probe: TimelineProbe, isFirst: boolean): Promise<void> {
+    const timeline = await probe.read(isFirst);
     if (this.#isClosed) probe.close();
-    else if (timeline !== undefined) this.#timelines.note(timeline);
+    else if (timeline !== undefined) this.#timelines.advanceTo(timeline);
   }
 }
 
@@ -135,22 +135,22 @@ class TimelineProbe {
   /**
    * Returns the timeline of the host; 0 for a standby. Returns undefined if the host does not respond in time, if another read is in flight, or
    * during the pause after an error.
-   * @param isAnew whether to open a new connection for this read, and to close it after that
+   * @param isFirst whether to open a new connection for this read, and to close it after that
    */
-  async read(isAnew: boolean): Promise<number | undefined> {
+  async read(isFirst: boolean): Promise<number | undefined> {
     if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;
     this.#isReading = true;
-    if (isAnew) this.close();
+    if (isFirst) this.close();
     const limit = createTimeLimit(this.#address.timeout);
     try {
       return await Promise.race([this.#read(), limit.passed]);
     } catch (error) {
-      if (isDatabaseError(error)) this.#pausedUntil = performance.now() + pauseAfterRefusal;
+      if (isDatabaseError(error)) this.#pausedUntil = performance.now() + pauseAfterFailureMs;
       this.close();
       return undefined;
     } finally {
       limit.stop();
-      if (isAnew) this.close();
+      if (isFirst) this.close();
       this.#isReading = false;
     }
   }

@@ -20,7 +20,7 @@ export async function commitTransaction(
   connection.takeWarning();
   lease.committing();
   const results = connection.script(last === "" ? sql.commit : `${last}; ${sql.commit}`);
-  await together([...sent, results]);
+  await awaitAll([...sent, results]);
   // When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning.
   const warning = connection.takeWarning();
   if (warning) throw new Error(warning);
@@ -33,7 +33,7 @@ export function commitWithoutWait(connection: PostgresConnection, last = ""): Pr
 }
 
 /** Waits for all promises, even if one rejects. Then throws the error of the first rejected promise in the list. */
-export async function together<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
+export async function awaitAll<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
   const settled = await Promise.allSettled(all);
   for (const result of settled) if (result.status === "rejected") throw result.reason;
   return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;

@@ -3,14 +3,14 @@
 
 import {
   maxWebhookAttempts,
-  type WebhookAttempt,
-  type WebhookKey,
+  type DeliveryAttempt,
+  type WebhookRef,
   type WebhookSecret,
   type WebhookState,
   type WebhookStore,
 } from "../../model/webhooks.ts";
 import {
-  claimed,
+  withLease,
   fromSecretRows,
   fromStateRow,
   selectThisDatabase,
@@ -18,8 +18,8 @@ import {
   toKeyRow,
   toSecretRow,
   toStateRow,
-  updated,
-  withSecret,
+  withChangesIfExpected,
+  withRotatedSecret,
 } from "../database/webhook-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
@@ -43,39 +43,39 @@ export function createWebhookStore(pool: Pool, timeout: number): WebhookStore {
   return { ...createReads(pool), ...createWrites((key, work) => changeWebhook(pool, timeout, key, work)) };
 }
 
-type ReadNames = "webhookStates" | "webhookSecrets" | "webhookAttempts" | "databaseIdentity";
+type ReadNames = "webhookStates" | "webhookSecrets" | "webhookAttempts" | "readDatabaseId";
 
 function createReads(pool: Pool): Pick<WebhookStore, ReadNames> {
   const rows = (text: string) => pool.read(async (connection) => (await connection.script(text))[0] ?? []);
   return {
     webhookStates: async (keys) => (await (keys ? readStates(pool, keys) : rows(webhookSql.states))).map(fromStateRow),
     webhookSecrets: async (key) => fromSecretRows(await rows(webhookSql.secrets(key))),
-    webhookAttempts: async (key) => (await rows(webhookSql.attempts(key))) as WebhookAttempt[],
-    databaseIdentity: async () => (await rows(selectThisDatabase))[0]?.name,
+    webhookAttempts: async (key) => (await rows(webhookSql.attempts(key))) as DeliveryAttempt[],
+    readDatabaseId: async () => (await rows(selectThisDatabase))[0]?.name,
   };
 }
 
 function createWrites(
-  change: <T>(key: WebhookKey, work: (locked: Locked) => Promise<T>) => Promise<T>,
+  change: <T>(key: WebhookRef, work: (locked: Locked) => Promise<T>) => Promise<T>,
 ): Omit<WebhookStore, ReadNames> {
   return {
-    claimWebhook: (key, holder, milliseconds) =>
-      change(key, (locked) => putChanged(locked, (state) => claimed(state, holder, milliseconds, locked.now))),
-    updateWebhook: async (key, expected, changes) => {
-      const update = (locked: Locked) => putChanged(locked, (state) => updated(state, expected, changes, locked.now));
+    acquireWebhookLease: (key, holder, milliseconds) =>
+      change(key, (locked) => putChanged(locked, (state) => withLease(state, holder, milliseconds, locked.now))),
+    compareAndSetWebhook: async (key, expected, changes) => {
+      const update = (locked: Locked) => putChanged(locked, (state) => withChangesIfExpected(state, expected, changes, locked.now));
       return (await change(key, update)) !== undefined;
     },
-    putWebhook: (state, secrets) =>
+    saveWebhook: (state, secrets) =>
       change(state, async ({ connection }) => {
         await connection.query(webhookSql.putState, [toStateRow(state)]);
         await connection.script(webhookSql.removeAttempts(state));
         await putSecrets(connection, state, secrets);
       }),
-    addWebhookSecret: (key, ...added) =>
+    rotateWebhookSecret: (key, ...added) =>
       change(key, async ({ connection, state }) => {
         if (!state) return false;
         const [rows = []] = await connection.script(webhookSql.secrets(key));
-        await putSecrets(connection, key, withSecret(fromSecretRows(rows), ...added));
+        await putSecrets(connection, key, withRotatedSecret(fromSecretRows(rows), ...added));
         return true;
       }),
     removeWebhook: (key) => change(key, ({ connection }) => setWebhookSecrets(connection, key, [])),
@@ -89,7 +89,7 @@ function createWrites(
 /** Replaces the secrets of a webhook, in a transaction that the caller has begun. If `secrets` is empty, deletes all rows of the webhook. */
 export async function setWebhookSecrets(
   connection: PostgresConnection,
-  key: WebhookKey,
+  key: WebhookRef,
   secrets: readonly WebhookSecret[],
 ): Promise<void> {
   if (secrets.length > 0) return putSecrets(connection, key, secrets);
@@ -99,7 +99,7 @@ export async function setWebhookSecrets(
 
 async function putSecrets(
   connection: PostgresConnection,
-  key: WebhookKey,
+  key: WebhookRef,
   secrets: readonly WebhookSecret[],
 ): Promise<void> {
   await connection.script(webhookSql.removeSecrets(key));
@@ -107,14 +107,14 @@ async function putSecrets(
   await connection.query(sql.insert("webhook_secrets"), rows);
 }
 
-async function addAttempt(connection: PostgresConnection, key: WebhookKey, attempt: WebhookAttempt): Promise<void> {
+async function addAttempt(connection: PostgresConnection, key: WebhookRef, attempt: DeliveryAttempt): Promise<void> {
   const [[last] = []] = await connection.script(webhookSql.lastAttempt(key));
   const number = last?.number + 1;
   await connection.query(sql.insert("webhook_attempts"), [toAttemptRow(key, number, attempt)]);
   await connection.script(webhookSql.removeAttempts(key, number - maxWebhookAttempts));
 }
 
-function readStates(pool: Pool, keys: readonly WebhookKey[]): Promise<ResultRow[]> {
+function readStates(pool: Pool, keys: readonly WebhookRef[]): Promise<ResultRow[]> {
   return pool.read((connection) => lookUp(connection, webhookSql.statesOf, keys.map(toKeyRow)));
 }
 
@@ -122,7 +122,7 @@ function readStates(pool: Pool, keys: readonly WebhookKey[]): Promise<ResultRow[
 async function changeWebhook<T>(
   pool: Pool,
   timeout: number,
-  key: WebhookKey,
+  key: WebhookRef,
   work: (locked: Locked) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -6,23 +6,23 @@
 // Invariant: a request gets only results of queries that were sent after it arrived. If a query fails, the requests that wait for the next
 // one fail too, because they have already waited as long as a query may take.
 
-import { eventLoopTurn } from "../../lib/event-loop.ts";
+import { nextImmediate } from "../../lib/event-loop.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 
 /** One query for the heads of sites, shared by all requests that wait for its result. */
 interface Query {
   readonly sites: Set<number>;
-  readonly result: PromiseWithResolvers<QueriedHeads>;
+  readonly result: PromiseWithResolvers<HeadQueryResult>;
 }
 
 /** The result of one head query, and the catch-up that its requests share, by site. */
-export interface QueriedHeads {
+export interface HeadQueryResult {
   readonly heads: ReadonlyMap<number, Head>;
-  readonly shared: Map<number, Promise<unknown>>;
+  readonly catchUpsBySite: Map<number, Promise<unknown>>;
 }
 
-export class SharedHeads {
+export class HeadQueries {
   readonly #engine: Engine;
   #next: Query | undefined;
   #isRunning = false;
@@ -32,36 +32,36 @@ export class SharedHeads {
   }
 
   /** Returns the heads of `sites`, and perhaps of other sites, as of this call or later. @throws ProblemError `unavailable` */
-  headsOf(sites: readonly number[]): Promise<QueriedHeads> {
+  queryHeads(sites: readonly number[]): Promise<HeadQueryResult> {
     this.#next ??= { sites: new Set(), result: Promise.withResolvers() };
     for (const site of sites) this.#next.sites.add(site);
     const { promise } = this.#next.result;
-    if (!this.#isRunning) void this.#queryAll();
+    if (!this.#isRunning) void this.#runQueries();
     return promise;
   }
 
-  async #queryAll(): Promise<void> {
+  async #runQueries(): Promise<void> {
     this.#isRunning = true;
-    for (let query = this.#take(); query; query = this.#take()) {
+    for (let query = this.#takeNextQuery(); query; query = this.#takeNextQuery()) {
       try {
         const sites = [...query.sites];
-        const heads = await this.#engine.heads(sites);
+        const heads = await this.#engine.readHeads(sites);
         query.result.resolve({
           heads: new Map(sites.map((site, i) => [site, heads[i] as Head])),
-          shared: new Map(),
+          catchUpsBySite: new Map(),
         });
       } catch (error) {
         query.result.reject(error);
         // Reject the next query too, because its requests have already waited as long as a query may take.
-        if (error instanceof Refusal) this.#take()?.result.reject(error);
+        if (error instanceof ProblemError) this.#takeNextQuery()?.result.reject(error);
       }
       // Yield, so that requests that arrive while these are answered can join the next query. Otherwise they would need another query.
-      await eventLoopTurn();
+      await nextImmediate();
     }
     this.#isRunning = false;
   }
 
-  #take(): Query | undefined {
+  #takeNextQuery(): Query | undefined {
     const taken = this.#next;
     this.#next = undefined;
     return taken;

@@ -4,15 +4,15 @@ import { systemSite } from "../../model/limits.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
 /** After a measurement, uses of snapshots start no other one for this time, in milliseconds. */
-const interval = 100;
+const measureIntervalMs = 100;
 /** A snapshot that was not used for this time, in milliseconds, is idle: it may be evicted for a site that is read again and again. */
-const idleTime = 10_000;
+const idleAfterMs = 10_000;
 /** Maximum share of the budget that the snapshots take after an eviction, so that evictions are rare. */
-const goal = 0.9;
+const targetShare = 0.9;
 
 const none: readonly Snapshot[] = [];
 
-export interface MemorySize {
+export interface CacheUsage {
   /** Number of cached sites. */
   readonly sites: number;
   /** Their estimated memory, in bytes. */
@@ -22,7 +22,7 @@ export interface MemorySize {
   readonly evictions: number;
 }
 
-interface Weight {
+interface Measurement {
   /** Estimated memory. */
   readonly bytes: number;
   /** When the snapshot was measured after its last use: milliseconds of `performance.now()`. */
@@ -32,11 +32,11 @@ interface Weight {
 export class MemoryBudget {
   readonly #budget: number;
   /** The last measurement of each snapshot, the least recently used first. */
-  readonly #weights = new Map<Snapshot, Weight>();
+  readonly #weights = new Map<Snapshot, Measurement>();
   /** Snapshots that were used since the last measurement. They may have grown: changes add records, and requests add derived data. */
   #used = new Set<Snapshot>();
   /** Whether the next use measures. A timer sets it, because reading the clock at each use would take longer than all the rest. */
-  #isDue = true;
+  #isMeasurementDue = true;
   #use = 0;
 
   /** @param budget maximum memory of all snapshots together, in bytes */
@@ -45,8 +45,8 @@ export class MemoryBudget {
   }
 
   /** Measures, and returns the estimated memory of all snapshots in bytes. */
-  get use(): number {
-    this.#weigh();
+  get usedBytes(): number {
+    this.#measure();
     return this.#use;
   }
 
@@ -54,58 +54,58 @@ export class MemoryBudget {
    * Marks `snapshot` as used now. Returns the snapshots to evict: never `snapshot` itself or that of the system site; and if `snapshot` is that of
    * the system site, only idle ones.
    */
-  noteUse(snapshot: Snapshot): readonly Snapshot[] {
+  touch(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
-    if (!isNew && !this.#isDue) return none;
-    if (this.#isDue) this.#awaitNext();
-    this.#weigh();
-    return this.#use > this.#budget ? this.#excess(snapshot) : none;
+    if (!isNew && !this.#isMeasurementDue) return none;
+    if (this.#isMeasurementDue) this.#scheduleMeasurement();
+    this.#measure();
+    return this.#use > this.#budget ? this.#selectEvictions(snapshot) : none;
   }
 
   /** Whether the budget has room for `bytes`, in addition to the snapshots that are not idle. */
   hasRoomFor(bytes: number): boolean {
-    this.#weigh();
-    const recent = performance.now() - idleTime;
-    let left = this.#budget * goal - bytes;
+    this.#measure();
+    const recent = performance.now() - idleAfterMs;
+    let left = this.#budget * targetShare - bytes;
     for (const [{ site }, weight] of this.#weights) {
       if (site === systemSite || weight.usedAt > recent) left -= weight.bytes;
     }
     return left >= 0;
   }
 
-  forget(snapshot: Snapshot): void {
+  remove(snapshot: Snapshot): void {
     this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
     this.#weights.delete(snapshot);
     this.#used.delete(snapshot);
   }
 
-  #awaitNext(): void {
-    this.#isDue = false;
-    setTimeout(() => (this.#isDue = true), interval).unref();
+  #scheduleMeasurement(): void {
+    this.#isMeasurementDue = false;
+    setTimeout(() => (this.#isMeasurementDue = true), measureIntervalMs).unref();
   }
 
   /** Measures the snapshots that were used, in the order of use. */
-  #weigh(): void {
+  #measure(): void {
     const usedAt = performance.now();
     for (const snapshot of this.#used) {
       this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
       this.#weights.delete(snapshot);
-      const bytes = snapshot.memoryUse();
+      const bytes = snapshot.estimateBytes();
       this.#weights.set(snapshot, { bytes, usedAt });
       this.#use += bytes;
     }
     this.#used = new Set();
   }
 
-  #excess(spared: Snapshot): readonly Snapshot[] {
+  #selectEvictions(spared: Snapshot): readonly Snapshot[] {
     const dropped: Snapshot[] = [];
     // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
     // budget.
-    const usedBefore = spared.site === systemSite ? performance.now() - idleTime : Number.POSITIVE_INFINITY;
+    const usedBefore = spared.site === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
     let left = this.#use;
     for (const [snapshot, { bytes, usedAt }] of this.#weights) {
-      if (left <= this.#budget * goal) break;
+      if (left <= this.#budget * targetShare) break;
       if (snapshot === spared || snapshot.site === systemSite || usedAt > usedBefore) continue;
       dropped.push(snapshot);
       left -= bytes;

@@ -14,55 +14,55 @@
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
 
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { OtherHistory, Refusal } from "../../model/errors.ts";
+import { EpochChangedError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Snapshot } from "../memory/snapshot.ts";
-import { type QueriedHeads, SharedHeads } from "./head-queries.ts";
-import type { MemorySize } from "./memory-budget.ts";
-import { type Follower, LoadedSites, type OnLostCommits } from "./snapshot-cache.ts";
-import { type ColdRead, ColdReads, ColdSite, type ColdSiteOptions } from "./uncached-site.ts";
+import { type HeadQueryResult, HeadQueries } from "./head-queries.ts";
+import type { CacheUsage } from "./memory-budget.ts";
+import { type SystemSiteListener, SnapshotCache, type OnLostCommits } from "./snapshot-cache.ts";
+import { type UncachedRead, SiteLoadPolicy, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
 /** Maximum head queries per request. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
-const maxAttempts = 3;
+const maxHeadQueries = 3;
 
 /** Maximum number of uncached sites in `#checkedUncachedSites`. */
-const maxColdSites = 1000;
+const maxCheckedUncachedSites = 1000;
 
 /** An up-to-date view of a site: its snapshot if it is cached, otherwise an `UncachedSite`. */
-export type FreshSite = Snapshot | ColdSite;
+export type SiteView = Snapshot | UncachedSite;
 
-export class Snapshots {
+export class SiteViews {
   readonly #engine: Engine;
-  readonly #loaded: LoadedSites;
+  readonly #loaded: SnapshotCache;
   /** Defined only for an engine without `isUnchanged`. */
-  readonly #sharedHeads: SharedHeads | undefined;
-  readonly #coldReads = new ColdReads();
-  readonly #coldOptions: ColdSiteOptions;
+  readonly #sharedHeads: HeadQueries | undefined;
+  readonly #loadPolicy = new SiteLoadPolicy();
+  readonly #uncachedSiteOptions: UncachedSiteOptions;
   /** The timeline of the heads that were read last. */
   #timeline: number | undefined;
   /** Number of times that a request found new commits. `Snapshot.checked` is its value when the snapshot was last found up to date. */
-  #generation = 0;
+  #commitGeneration = 0;
   /** Uncached sites that were found up to date in the current commit generation, by ID. */
-  readonly #coldSites = new Map<number, ColdSite>();
+  readonly #checkedUncachedSites = new Map<number, UncachedSite>();
 
   /** @param budget maximum memory of all snapshots together, in bytes */
   constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
-    this.#loaded = new LoadedSites(engine, resources, budget, onLost);
-    this.#sharedHeads = engine.unchanged ? undefined : new SharedHeads(engine);
-    this.#coldOptions = {
+    this.#loaded = new SnapshotCache(engine, resources, budget, onLost);
+    this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries(engine);
+    this.#uncachedSiteOptions = {
       engine,
-      bringUpSystem: (head) => after(this.#at(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
-      load: (site, head) => this.#load(site, head),
-      noteRead: (read) => this.#noteColdRead(read),
+      catchUpSystemSite: (head) => whenResolved(this.#viewAtLeast(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
+      loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
+      onStoreRead: (read) => this.#countUncachedRead(read),
     };
   }
 
-  follow(follower: Follower): void {
+  addSystemListener(follower: SystemSiteListener): void {
     this.#loaded.follow(follower);
   }
 
@@ -70,16 +70,16 @@ export class Snapshots {
    * Returns a view of `site` that is up to date as of this call. The snapshot of the system site is then cached and up to date, too.
    * @throws ProblemError `unavailable` if the database does not respond, or the site is restored again and again
    */
-  fresh(site: number): MaybePromise<FreshSite> {
-    if (this.#sharedHeads) return this.#freshRemote(this.#sharedHeads, site);
-    if (!this.#engine.unchanged?.()) {
-      this.#generation++;
-      this.#coldSites.clear();
+  getUpToDate(site: number): MaybePromise<SiteView> {
+    if (this.#sharedHeads) return this.#getUpToDateRemote(this.#sharedHeads, site);
+    if (!this.#engine.isUnchanged?.()) {
+      this.#commitGeneration++;
+      this.#checkedUncachedSites.clear();
     }
-    const wanted = this.#loaded.get(site) ?? this.#coldSites.get(site);
-    const isChecked = wanted instanceof ColdSite || wanted?.checked === this.#generation;
-    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#generation) return this.#use(wanted);
-    return this.#freshNow(site);
+    const wanted = this.#loaded.get(site) ?? this.#checkedUncachedSites.get(site);
+    const isChecked = wanted instanceof UncachedSite || wanted?.checked === this.#commitGeneration;
+    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#commitGeneration) return this.#touch(wanted);
+    return this.#readHeadsAndCatchUp(site);
   }
 
   /**
@@ -87,42 +87,42 @@ export class Snapshots {
    * change, another process has restored the site since: then this does nothing.
    * @param timeline the timeline on which the change was committed; a snapshot of another timeline is not changed
    */
-  apply(site: number, change: RecordChange, epoch: string, timeline?: number): void {
+  applyOwnCommit(site: number, change: RecordChange, epoch: string, timeline?: number): void {
     const snapshot = this.#loaded.get(site);
-    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.fold(snapshot, change);
+    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.applyEntry(snapshot, change);
   }
 
   /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. `getUpToDate` brings it up to date. */
-  get system(): Head {
+  get systemHead(): Head {
     const { revision = 0, epoch = "", timeline } = this.#loaded.get(systemSite) ?? {};
     return { revision, epoch, timeline };
   }
 
-  get size(): MemorySize {
+  get usage(): CacheUsage {
     return this.#loaded.size;
   }
 
-  #freshNow(site: number): MaybePromise<FreshSite> {
+  #readHeadsAndCatchUp(site: number): MaybePromise<SiteView> {
     const sites = site === systemSite ? [systemSite] : [systemSite, site];
-    const generation = this.#generation;
-    return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
+    const generation = this.#commitGeneration;
+    return whenResolved(this.#engine.readHeads(sites), (heads) => this.#catchUpInOrder(sites, heads, generation));
   }
 
-  async #freshRemote(sharedHeads: SharedHeads, site: number): Promise<FreshSite> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+  async #getUpToDateRemote(sharedHeads: HeadQueries, site: number): Promise<SiteView> {
+    for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-      const result = await sharedHeads.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
-      this.#noteTimeline(result.heads.get(systemSite)?.timeline);
-      const system = this.#bringToHead(systemSite, result, known[0] as number);
+      const result = await sharedHeads.queryHeads(site === systemSite ? [systemSite] : [systemSite, site]);
+      this.#markTimeline(result.heads.get(systemSite)?.timeline);
+      const systemHead = this.#shareCatchUp(systemSite, result, known[0] as number);
       // The system site (keys) must catch up before the site (records). Otherwise another request could be authorized by keys that are older
       // than the records it reads.
-      const freshSystem = system instanceof Promise ? await system : system;
-      const wanted = site === systemSite ? freshSystem : this.#bringToHead(site, result, known[1] as number);
+      const upToDateSystem = systemHead instanceof Promise ? await systemHead : systemHead;
+      const wanted = site === systemSite ? upToDateSystem : this.#shareCatchUp(site, result, known[1] as number);
       const fresh = wanted instanceof Promise ? await wanted : wanted;
-      if (isOfHistory(freshSystem, result) && isOfHistory(fresh, result)) return this.#use(fresh);
+      if (hasReportedEpoch(upToDateSystem, result) && hasReportedEpoch(fresh, result)) return this.#touch(fresh);
     }
-    throw new Refusal("unavailable", "the site was restored several times while it was read; try again", {
-      retryAfter: 1,
+    throw new ProblemError("unavailable", "the site was restored several times while it was read; try again", {
+      retryAfterSeconds: 1,
     });
   }
 
@@ -130,7 +130,7 @@ export class Snapshots {
    * If another machine became the primary, verifies all snapshots in the background. A site that lost changes then gets a new epoch, so
    * other processes do not accept the lost changes either.
    */
-  #noteTimeline(timeline: number | undefined): void {
+  #markTimeline(timeline: number | undefined): void {
     if (timeline === this.#timeline) return;
     const isFirst = this.#timeline === undefined;
     this.#timeline = timeline;
@@ -150,94 +150,94 @@ export class Snapshots {
    * Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up.
    * @param known the revision of the snapshot before the query; 0 if the site was not cached
    */
-  #bringToHead(site: number, { heads, shared }: QueriedHeads, known: number): MaybePromise<FreshSite> {
+  #shareCatchUp(site: number, { heads, catchUpsBySite }: HeadQueryResult, known: number): MaybePromise<SiteView> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
-    let loading = shared.get(site) as Promise<FreshSite> | undefined;
+    let loading = catchUpsBySite.get(site) as Promise<SiteView> | undefined;
     if (!loading) {
       // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
-      if (head.revision < known && snapshot?.timeline === head.timeline) this.#loaded.drop(site);
-      loading = Promise.resolve(this.#at(site, head));
+      if (head.revision < known && snapshot?.timeline === head.timeline) this.#loaded.evict(site);
+      loading = Promise.resolve(this.#viewAtLeast(site, head));
       loading.catch(() => {});
-      shared.set(site, loading);
+      catchUpsBySite.set(site, loading);
     }
     return loading;
   }
 
-  #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<FreshSite> {
-    let done: MaybePromise<FreshSite | undefined>;
+  #catchUpInOrder(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<SiteView> {
+    let done: MaybePromise<SiteView | undefined>;
     sites.forEach((site, index) => {
       const head = heads[index] as Head;
-      done = after(done, () =>
-        after(this.#at(site, head), (fresh) => {
-          this.#noteChecked(fresh, generation);
+      done = whenResolved(done, () =>
+        whenResolved(this.#viewAtLeast(site, head), (fresh) => {
+          this.#markChecked(fresh, generation);
           return fresh;
         }),
       );
     });
-    return after(done, (last) => this.#use(last as FreshSite));
+    return whenResolved(done, (last) => this.#touch(last as SiteView));
   }
 
-  #noteChecked(fresh: FreshSite, generation: number): void {
+  #markChecked(fresh: SiteView, generation: number): void {
     if (fresh instanceof Snapshot) fresh.checked = generation;
-    else if (generation === this.#generation && this.#coldSites.size < maxColdSites)
-      this.#coldSites.set(fresh.site, fresh);
+    else if (generation === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
+      this.#checkedUncachedSites.set(fresh.site, fresh);
   }
 
   /**
    * Returns a view of `site` at `head` or later, or of another epoch. Loads the system site if it is not cached. While any other site applies
    * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
-  #at(site: number, head: Head): MaybePromise<FreshSite> {
+  #viewAtLeast(site: number, head: Head): MaybePromise<SiteView> {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.epoch === head.epoch && snapshot.timeline !== head.timeline)
-      return after(this.#loaded.verify(snapshot), (now) => this.#at(site, now));
+      return whenResolved(this.#loaded.verify(snapshot), (now) => this.#viewAtLeast(site, now));
     if (snapshot?.epoch === head.epoch) {
-      if (site === systemSite) return this.#loaded.bringUp(snapshot, head);
-      return after(
-        this.#loaded.catchUp(snapshot, head),
-        (fresh) => fresh ?? new ColdSite(site, head, this.#coldOptions),
+      if (site === systemSite) return this.#loaded.catchUp(snapshot, head);
+      return whenResolved(
+        this.#loaded.tryCatchUp(snapshot, head),
+        (fresh) => fresh ?? new UncachedSite(site, head, this.#uncachedSiteOptions),
       );
     }
-    if (site === systemSite) return this.#loaded.load(site, head);
-    this.#loaded.drop(site);
-    return new ColdSite(site, head, this.#coldOptions);
+    if (site === systemSite) return this.#loaded.getOrLoad(site, head);
+    this.#loaded.evict(site);
+    return new UncachedSite(site, head, this.#uncachedSiteOptions);
   }
 
-  #load(site: number, head: Head): MaybePromise<Snapshot> {
-    this.#coldReads.forget(site);
-    return after(this.#loaded.load(site, head), (snapshot) => this.#use(snapshot));
+  #loadSnapshot(site: number, head: Head): MaybePromise<Snapshot> {
+    this.#loadPolicy.resetSite(site);
+    return whenResolved(this.#loaded.getOrLoad(site, head), (snapshot) => this.#touch(snapshot));
   }
 
   /**
    * Counts the cost of a read. If the reads of the site have cost as much as a load, and the budget has room for the site in addition to the
    * sites in use, loads it in the background.
    */
-  #noteColdRead(read: ColdRead): void {
+  #countUncachedRead(read: UncachedRead): void {
     const { site } = read;
-    const bytes = this.#coldReads.note(read);
+    const bytes = this.#loadPolicy.addReadCost(read);
     if (bytes === undefined || this.#loaded.isLoading(site)) return;
-    this.#coldReads.forget(site);
+    this.#loadPolicy.resetSite(site);
     if (!this.#loaded.hasRoomFor(bytes)) return;
     try {
-      const loaded = after(this.#engine.heads([site]), ([head]) => this.#load(site, head as Head));
+      const loaded = whenResolved(this.#engine.readHeads([site]), ([head]) => this.#loadSnapshot(site, head as Head));
       if (loaded instanceof Promise) loaded.catch(() => {});
     } catch {
       // Requests continue to read from the database, and their costs are counted from zero.
     }
   }
 
-  #use<T extends FreshSite>(fresh: T): T {
-    if (fresh instanceof Snapshot) this.#loaded.noteUse(fresh);
+  #touch<T extends SiteView>(fresh: T): T {
+    if (fresh instanceof Snapshot) this.#loaded.touch(fresh);
     return fresh;
   }
 }
 
 function requireEpoch(epoch: string, head: Head): void {
-  if (epoch !== head.epoch) throw new OtherHistory();
+  if (epoch !== head.epoch) throw new EpochChangedError();
 }
 
-function isOfHistory({ site, epoch }: FreshSite, { heads }: QueriedHeads): boolean {
+function hasReportedEpoch({ site, epoch }: SiteView, { heads }: HeadQueryResult): boolean {
   return heads.get(site)?.epoch === epoch;
 }

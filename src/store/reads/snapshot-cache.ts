@@ -10,34 +10,34 @@
 // - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
 // - Requests see all entries of a replacement or none. Listeners are notified of the cached snapshot of the system site only.
 
-import { nextTurn } from "../../lib/event-loop.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { yieldToEventLoop } from "../../lib/event-loop.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { toCursor } from "../database/cursor.ts";
-import { requireReached } from "../database/site-state.ts";
-import { makeSnapshot } from "../memory/site-loader.ts";
+import { requireHeadAtLeast } from "../database/site-state.ts";
+import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
-import { MemoryBudget, type MemorySize } from "./memory-budget.ts";
+import { MemoryBudget, type CacheUsage } from "./memory-budget.ts";
 
 /** A listener for the system site: gets its snapshot after each load, and then each change. */
-export interface Follower {
-  reset(system: Snapshot): void;
-  change(change: RecordChange): void;
+export interface SystemSiteListener {
+  onSnapshot(system: Snapshot): void;
+  onEntry(change: RecordChange): void;
 }
 
 /** Called after the database lost commits of a site that were in memory, and the site got a new epoch for that reason. */
 export type OnLostCommits = (site: number) => void;
 
-export class LoadedSites {
+export class SnapshotCache {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
   readonly #snapshots = new Map<number, Snapshot>();
   /** The loads and replacements in flight, by site. */
-  readonly #loading = new OneAtATime<number, Snapshot>();
-  readonly #followers: Follower[] = [];
+  readonly #loadsInFlight = new SingleFlight<number, Snapshot>();
+  readonly #followers: SystemSiteListener[] = [];
   readonly #memory: MemoryBudget;
   readonly #onLost: OnLostCommits;
   #loads = 0;
@@ -62,16 +62,16 @@ export class LoadedSites {
   }
 
   isLoading(site: number): boolean {
-    return this.#loading.running(site) !== undefined;
+    return this.#loadsInFlight.findRunning(site) !== undefined;
   }
 
-  follow(follower: Follower): void {
+  follow(follower: SystemSiteListener): void {
     this.#followers.push(follower);
   }
 
-  get size(): MemorySize {
+  get size(): CacheUsage {
     const { size: sites } = this.#snapshots;
-    return { sites, bytes: this.#memory.use, loads: this.#loads, evictions: this.#evictions };
+    return { sites, bytes: this.#memory.usedBytes, loads: this.#loads, evictions: this.#evictions };
   }
 
   /** Whether the budget has room for a site of `bytes`, in addition to the sites in use. */
@@ -83,14 +83,14 @@ export class LoadedSites {
    * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
    * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read
    */
-  load(site: number, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
+  getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): MaybePromise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
-    if (snapshot?.epoch !== head.epoch) return this.#loadAnew(site, head, before);
+    if (snapshot?.epoch !== head.epoch) return this.#reload(site, head, loadsStartedBefore);
     if (snapshot.timeline !== head.timeline)
-      return after(this.verify(snapshot), (now) => this.load(site, now, this.#loading.begun));
+      return whenResolved(this.verify(snapshot), (now) => this.getOrLoad(site, now, this.#loadsInFlight.startedCount));
     if (snapshot.revision >= head.revision) return snapshot;
     // The load in flight may have started because the journal entries were pruned.
-    return this.isLoading(site) ? this.#loadAnew(site, head, before) : this.bringUp(snapshot, head, before);
+    return this.isLoading(site) ? this.#reload(site, head, loadsStartedBefore) : this.catchUp(snapshot, head, loadsStartedBefore);
   }
 
   /**
@@ -111,7 +111,7 @@ export class LoadedSites {
       now = await this.#engine.renewSite(site, epoch);
       this.#onLost(site);
     }
-    if (this.#snapshots.get(site) === snapshot) this.drop(site);
+    if (this.#snapshots.get(site) === snapshot) this.evict(site);
     return now;
   }
 
@@ -119,10 +119,10 @@ export class LoadedSites {
    * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. Reloads the site if entries were pruned.
    * @param loadsStartedBefore as for `getOrLoad`
    */
-  bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
+  catchUp(snapshot: Snapshot, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): MaybePromise<Snapshot> {
     const { site } = snapshot;
-    if (isFarBehind(snapshot, head)) return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
-    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#loadInstead(snapshot, head, before));
+    if (isFarBehind(snapshot, head)) return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
+    return whenResolved(this.#applyNewEntries(snapshot, head), (done) => done ?? this.#loadInstead(snapshot, head, loadsStartedBefore));
   }
 
   /**
@@ -130,67 +130,67 @@ export class LoadedSites {
    * returns undefined: the site catches up or is reloaded in the background, and no request waits. After a failure, the next request starts
    * again.
    */
-  catchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
+  tryCatchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
     const { site } = snapshot;
-    if (isFarBehind(snapshot, head)) return this.#begin(site, () => this.bringUp(snapshot, head));
-    const loadLater = () => this.#loadInstead(snapshot, head, this.#loading.begun);
-    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#begin(site, loadLater));
+    if (isFarBehind(snapshot, head)) return this.#startInBackground(site, () => this.catchUp(snapshot, head));
+    const loadLater = () => this.#loadInstead(snapshot, head, this.#loadsInFlight.startedCount);
+    return whenResolved(this.#applyNewEntries(snapshot, head), (done) => done ?? this.#startInBackground(site, loadLater));
   }
 
   /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
-  fold(snapshot: Snapshot, change: RecordChange): boolean {
+  applyEntry(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!snapshot.apply(change)) return false;
     // A request can still be updating a snapshot that was replaced in the cache. Listeners are notified only of the cached snapshot.
     if (isNew && snapshot === this.#snapshots.get(systemSite))
-      for (const follower of this.#followers) follower.change(change);
+      for (const follower of this.#followers) follower.onEntry(change);
     return true;
   }
 
   /** Marks `snapshot` as used now, and evicts others if all together exceed the budget. */
-  noteUse(snapshot: Snapshot): void {
+  touch(snapshot: Snapshot): void {
     // Ignore a snapshot that was evicted while a request waited. Otherwise its bytes would be counted, and never be released.
     if (this.#snapshots.get(snapshot.site) !== snapshot) return;
-    for (const { site } of this.#memory.noteUse(snapshot)) {
+    for (const { site } of this.#memory.touch(snapshot)) {
       this.#evictions++;
-      this.drop(site);
+      this.evict(site);
     }
   }
 
-  drop(site: number): void {
+  evict(site: number): void {
     const snapshot = this.#snapshots.get(site);
     if (!snapshot) return;
-    this.#memory.forget(snapshot);
+    this.#memory.remove(snapshot);
     this.#snapshots.delete(site);
   }
 
   /** Starts `work` in the background, unless a load or replacement of the site is in flight. If it rejects, the next request starts again. */
-  #begin(site: number, work: () => MaybePromise<Snapshot>): undefined {
+  #startInBackground(site: number, work: () => MaybePromise<Snapshot>): undefined {
     if (this.isLoading(site)) return;
     const done = work();
     if (done instanceof Promise) done.catch(() => {});
   }
 
   /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
-  #withFewChanges(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
+  #applyNewEntries(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
     const { site, revision, epoch, timeline } = snapshot;
     if (revision >= head.revision) return snapshot;
-    const limit = stepTo(head, revision);
-    return after(this.#engine.since(site, revision, { epoch, timeline, limit, minHead: head }), (changes) => {
+    const limit = nextReadLimit(head, revision);
+    return whenResolved(this.#engine.readChangesSince(site, revision, { epoch, timeline, limit, requiredHead: head }), (changes) => {
       if (snapshot.timeline !== timeline) return undefined;
-      if (!changes?.every((change) => this.fold(snapshot, change))) return undefined;
-      return changes.length < limit ? requireAt(snapshot, head) : this.#withFewChanges(snapshot, head);
+      if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
+      return changes.length < limit ? requireAtLeast(snapshot, head) : this.#applyNewEntries(snapshot, head);
     });
   }
 
   /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
-  #loadInstead(snapshot: Snapshot, head: Head, before: number): MaybePromise<Snapshot> {
-    if (this.#snapshots.get(snapshot.site) !== snapshot) return this.load(snapshot.site, head, before);
-    return this.#loadAnew(snapshot.site, head, before);
+  #loadInstead(snapshot: Snapshot, head: Head, loadsStartedBefore: number): MaybePromise<Snapshot> {
+    if (this.#snapshots.get(snapshot.site) !== snapshot) return this.getOrLoad(snapshot.site, head, loadsStartedBefore);
+    return this.#reload(snapshot.site, head, loadsStartedBefore);
   }
 
-  #loadAnew(site: number, head: Head, before: number): MaybePromise<Snapshot> {
-    return this.#replace(site, head, before, () => this.#read(site, head));
+  #reload(site: number, head: Head, loadsStartedBefore: number): MaybePromise<Snapshot> {
+    return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#readSnapshot(site, head));
   }
 
   /**
@@ -198,11 +198,11 @@ export class LoadedSites {
    * wait for it, then retry. A load that started later is shared, also if it fails or has another epoch. Otherwise a database that hangs or is
    * being restored would be tried once per request.
    */
-  #replace(site: number, head: Head, before: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
-    const running = this.#loading.running(site);
-    if (!running) return this.#loading.run(site, () => after(make(), (made) => requireAt(this.#keep(made), head)));
-    const again = () => this.load(site, head, before);
-    if (running.number <= before) return running.promise.then(again, again);
+  #replaceSnapshot(site: number, head: Head, loadsStartedBefore: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
+    const running = this.#loadsInFlight.findRunning(site);
+    if (!running) return this.#loadsInFlight.run(site, () => whenResolved(make(), (made) => requireAtLeast(this.#cacheIfNewer(made), head)));
+    const again = () => this.getOrLoad(site, head, loadsStartedBefore);
+    if (running.number <= loadsStartedBefore) return running.promise.then(again, again);
     return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
   }
 
@@ -210,25 +210,25 @@ export class LoadedSites {
    * Applies many entries to a copy, and yields to the event loop in between. Requests see none of the entries, or all. If entries were pruned,
    * reads the site instead.
    */
-  async #withChanges(snapshot: Snapshot, head: Head): Promise<Snapshot> {
+  async #copyAndApplyEntries(snapshot: Snapshot, head: Head): Promise<Snapshot> {
     const { site, epoch, timeline } = snapshot;
     const copy = await snapshot.copy();
     while (copy.revision < head.revision) {
-      const limit = stepTo(head, copy.revision);
-      const changes = await this.#engine.since(site, copy.revision, { epoch, timeline, limit, minHead: head });
-      if (!changes?.every((change) => copy.apply(change))) return this.#read(site, head);
-      await nextTurn();
+      const limit = nextReadLimit(head, copy.revision);
+      const changes = await this.#engine.readChangesSince(site, copy.revision, { epoch, timeline, limit, requiredHead: head });
+      if (!changes?.every((change) => copy.apply(change))) return this.#readSnapshot(site, head);
+      await yieldToEventLoop();
     }
     return copy;
   }
 
-  #read(site: number, head: Head): MaybePromise<Snapshot> {
+  #readSnapshot(site: number, head: Head): MaybePromise<Snapshot> {
     this.#loads++;
-    return this.#engine.readSite(site, (contents) => this.#make(site, contents), head);
+    return this.#engine.readSite(site, (contents) => this.#buildSnapshot(site, contents), head);
   }
 
-  #make(site: number, contents: SiteContents): MaybePromise<Snapshot> {
-    return after(makeSnapshot(site, contents, this.#resources), ({ snapshot, counts }) => {
+  #buildSnapshot(site: number, contents: SiteContents): MaybePromise<Snapshot> {
+    return whenResolved(buildSnapshot(site, contents, this.#resources), ({ snapshot, counts }) => {
       // If saving the counts fails, the next load saves them.
       if (!contents.counts) this.#engine.noteCounts(site, contents.head, counts).catch(() => {});
       return snapshot;
@@ -236,39 +236,39 @@ export class LoadedSites {
   }
 
   /** Caches `snapshot`, unless the cached snapshot has the same epoch and timeline, and at least the same revision. Returns the cached one. */
-  #keep(snapshot: Snapshot): Snapshot {
+  #cacheIfNewer(snapshot: Snapshot): Snapshot {
     const { site } = snapshot;
     const current = this.#snapshots.get(site);
     const isSameHistory = current?.epoch === snapshot.epoch && current.timeline === snapshot.timeline;
     if (isSameHistory && current.revision >= snapshot.revision) return current;
-    this.drop(site);
+    this.evict(site);
     this.#snapshots.set(site, snapshot);
     // Count its memory now, because no request may ever use it.
-    this.noteUse(snapshot);
-    if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
+    this.touch(snapshot);
+    if (site === systemSite) for (const follower of this.#followers) follower.onSnapshot(snapshot);
     return snapshot;
   }
 }
 
 /** Returns `snapshot` if it has reached `head`; the engine has checked the same for its rows. @throws ProblemError `unavailable` */
-function requireAt(snapshot: Snapshot, head: Head): Snapshot {
-  requireReached(snapshot, head);
+function requireAtLeast(snapshot: Snapshot, head: Head): Snapshot {
+  requireHeadAtLeast(snapshot, head);
   return snapshot;
 }
 
 // The steps in which a snapshot catches up.
 
 /** Maximum entries that are read and applied in one step, which takes some milliseconds. */
-const maxStep = 500;
+const maxEntriesPerRead = 500;
 
 /** Whether `snapshot` lacks more entries than one step applies. Never true of the system site: its requests wait in every case. */
 function isFarBehind({ site, revision }: Snapshot, head: Head): boolean {
-  return head.revision - revision > maxStep && site !== systemSite;
+  return head.revision - revision > maxEntriesPerRead && site !== systemSite;
 }
 
 /** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
-function stepTo(head: Head, revision: number): number {
-  return Math.min(maxStep, head.revision - revision);
+function nextReadLimit(head: Head, revision: number): number {
+  return Math.min(maxEntriesPerRead, head.revision - revision);
 }
 
 interface Run<T> {
@@ -278,12 +278,12 @@ interface Run<T> {
 }
 
 /** Runs at most one function per key at a time. */
-class OneAtATime<Key, T> {
+class SingleFlight<Key, T> {
   readonly #running = new Map<Key, Run<T>>();
   #begun = 0;
 
   /** The number of runs that have started, of all keys. */
-  get begun(): number {
+  get startedCount(): number {
     return this.#begun;
   }
 
@@ -298,7 +298,7 @@ class OneAtATime<Key, T> {
   }
 
   /** Returns the run of `key` that is in flight; undefined if none exists. */
-  running(key: Key): Run<T> | undefined {
+  findRunning(key: Key): Run<T> | undefined {
     return this.#running.get(key);
   }
 }
@@ -317,9 +317,9 @@ interface Comparison {
 }
 
 /** Compares the last change of a snapshot with the database. */
-async function compareWithStore(engine: Pick<Engine, "journal">, snapshot: Snapshot): Promise<Comparison> {
+async function compareWithStore(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
   const { site, revision, epoch, last } = snapshot;
-  const { head, floor, entries } = await engine.journal(site, Math.max(0, revision - 1), 1);
+  const { head, floor, entries } = await engine.readJournalPage(site, Math.max(0, revision - 1), 1);
   const [entry] = entries;
   if (head.epoch !== epoch) return { head, finding: "unknown" };
   if (revision === 0) return { head, finding: "same" };

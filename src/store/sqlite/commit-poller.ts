@@ -13,8 +13,8 @@
 import { type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
 import { fstatSync, openSync, statSync } from "node:fs";
-import { cFunctions } from "../../lib/operating-system.ts";
-import type { CommitWatch, OnCommit } from "../../model/engine.ts";
+import { loadCFunctions } from "../../lib/operating-system.ts";
+import type { CommitSubscription, OnCommit } from "../../model/engine.ts";
 import type { KnownFile } from "./files.ts";
 
 /** Bytes of the first copy of the header. */
@@ -52,7 +52,7 @@ function checkHeader(header: Uint32Array): CommitCheck {
 function mapHeader(path: string): Uint32Array | undefined {
   // `Bun.mmap` would open and close the file, which drops SQLite's locks (see below).
   const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
-  const mmap = cFunctions({ mmap: types })?.mmap;
+  const mmap = loadCFunctions({ mmap: types })?.mmap;
   if (!mmap) return undefined;
   const file = openForever(path);
   // A read beyond the end of the mapped file would end the process.
@@ -91,10 +91,10 @@ function openForever(path: string): number {
 }
 
 /** Milliseconds between two checks. A check takes less than a microsecond on Linux, and a few microseconds elsewhere. */
-const interval = 10;
+const pollIntervalMs = 10;
 
 /** Implements `Engine.subscribeToCommits` by polling. No commit is missed, because each subscription compares with what it saw last. */
-export class CommitWatches {
+export class CommitPoller {
   readonly #newCheck: () => CommitCheck;
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -102,14 +102,14 @@ export class CommitWatches {
     this.#newCheck = newCheck;
   }
 
-  start(onCommit: OnCommit): CommitWatch {
+  start(onCommit: OnCommit): CommitSubscription {
     const isUnchanged = this.#newCheck();
     const timer = setInterval(() => {
       if (mayHaveChanged(isUnchanged)) onCommit(undefined);
-    }, interval);
+    }, pollIntervalMs);
     timer.unref();
     this.#timers.add(timer);
-    return { mayMiss: false, stop: () => this.#stop(timer) };
+    return { mayMissCommits: false, stop: () => this.#stop(timer) };
   }
 
   /** Ends all subscriptions, because a check needs the open database. */

@@ -17,10 +17,10 @@ export type CredentialWrite =
 /** Creates the calls that write credentials. @param send sends a call to the writer thread, and returns the result of `writeCredential` there */
 export function createCredentialWrites(
   send: (write: CredentialWrite) => Promise<string>,
-): Omit<CredentialStore, "credential"> {
+): Omit<CredentialStore, "findCredential"> {
   return {
     putCredential: async (credential, now) => void (await send({ kind: "put", credential, now })),
-    takeCredential: async (digest) => JSON.parse(await send({ kind: "take", digest })) ?? undefined,
+    consumeCredential: async (digest) => JSON.parse(await send({ kind: "take", digest })) ?? undefined,
     deleteCredentials: async (operator) => void (await send({ kind: "delete", operator })),
   };
 }

@@ -3,15 +3,15 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { Refusal } from "../../model/errors.ts";
-import { type Addition, additionsOf, madeByNewer } from "../database/tables.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { type Addition, additionsOf, schemaTooNewError } from "../database/tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
 import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
-import { diskFault, logSize } from "./files.ts";
+import { describeDiskError, logSize } from "./files.ts";
 
 /** Migrations that raise the schema version. A program that does not know the version rejects the database. */
 const migrations: readonly string[] = [first];
@@ -28,15 +28,15 @@ const knownAdditions = additionsOf({
 export const logLimit = 16 * 1024 * 1024;
 
 /** Maximum milliseconds that a server waits for a transaction of another process. */
-const serverBusyTimeout = 3000;
+const serverBusyTimeoutMs = 3000;
 
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
  * @param busyTimeout maximum milliseconds to wait for a transaction of another process
  * @throws ProblemError `unavailable` if the file cannot be used, or belongs to another program or a newer version of this one
  */
-export function openDatabase(path: string, busyTimeout = serverBusyTimeout): Database {
-  return translated(() => open(path, busyTimeout), `the database ${path}`, path);
+export function openDatabase(path: string, busyTimeout = serverBusyTimeoutMs): Database {
+  return withSqliteErrors(() => open(path, busyTimeout), `the database ${path}`, path);
 }
 
 function open(path: string, busyTimeout: number): Database {
@@ -91,9 +91,9 @@ function createPrivateFile(path: string): void {
  * same time. Returns whether the database had no tables before.
  */
 export function migrate(database: Database, additions = knownAdditions): boolean {
-  return translated(() => {
+  return withSqliteErrors(() => {
     if (version(database) === migrations.length && missing(database, additions).length === 0) return false;
-    return inTransaction(database, () => {
+    return runInTransaction(database, () => {
       const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
       for (const { sql } of missing(database, additions)) database.run(sql);
@@ -106,7 +106,7 @@ export function migrate(database: Database, additions = knownAdditions): boolean
 /** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program */
 export function requireVersion(database: Database): void {
   if (knownVersion(database) === migrations.length && missing(database, knownAdditions).length === 0) return;
-  throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
+  throw new ProblemError("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
 }
 
 /** Returns the additions that the database lacks. */
@@ -123,14 +123,14 @@ function knownVersion(database: Database): number {
   const found = version(database);
   const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
   if (!isOurs && !isEmptySchema(database)) {
-    throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
+    throw new ProblemError("unavailable", `the database ${database.filename} belongs to another program`);
   }
-  if (found > migrations.length) throw madeByNewer(found, migrations.length);
+  if (found > migrations.length) throw schemaTooNewError(found, migrations.length);
   return found;
 }
 
 /** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if `work` throws. */
-export function inTransaction<T>(database: Database, work: () => T): T {
+export function runInTransaction<T>(database: Database, work: () => T): T {
   database.run("begin immediate");
   try {
     const result = work();
@@ -143,7 +143,7 @@ export function inTransaction<T>(database: Database, work: () => T): T {
 }
 
 /** Runs `work`, and converts its errors with `fromSqlite`. */
-export function translated<T>(work: () => T, subject?: string, path?: string): T {
+export function withSqliteErrors<T>(work: () => T, subject?: string, path?: string): T {
   try {
     return work();
   } catch (error) {
@@ -162,9 +162,9 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
   const outside =
     /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
   if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
-    const why = (path !== undefined && diskFault(path, error)) || messageOf(error);
-    return new Refusal("unavailable", `${subject} cannot be used: ${why}`, {
-      retryAfter: 1,
+    const why = (path !== undefined && describeDiskError(path, error)) || errorMessage(error);
+    return new ProblemError("unavailable", `${subject} cannot be used: ${why}`, {
+      retryAfterSeconds: 1,
       cause: error,
     });
   }

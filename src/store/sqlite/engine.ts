@@ -4,20 +4,20 @@ import type { Database } from "bun:sqlite";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { isStopped } from "../writes/batch.ts";
-import { type CommitCheck, CommitWatches, commitChecks } from "./commit-poller.ts";
+import { isBatchAborted } from "../writes/batch.ts";
+import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts";
 import { createCredentialWrites } from "./credentials.ts";
-import { migrate, openDatabase, settleLog, translated } from "./database.ts";
-import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
+import { migrate, openDatabase, settleLog, withSqliteErrors } from "./database.ts";
+import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
-import { giveWay } from "./portions.ts";
+import { pauseForOtherWriters } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
 import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
-import { makeViews, refillTables } from "./table-sets.ts";
+import { makeViews, fillAndSwapTables } from "./table-sets.ts";
 import { createWebhookWrites } from "./webhook-writes.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -40,7 +40,7 @@ export function openSqlite(path: string, resources: readonly Resource[], options
   const database = openDatabase(path, busyTimeout);
   try {
     const isNew = migrate(database);
-    translated(() => makeViews(database, resources));
+    withSqliteErrors(() => makeViews(database, resources));
     return { ...createEngine(database, path, options), isNew };
   } catch (error) {
     database.close();
@@ -66,18 +66,18 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
   try {
     return openReadOnly(path);
   } catch (second) {
-    throw second instanceof Refusal ? second : error;
+    throw second instanceof ProblemError ? second : error;
   }
 }
 
 function createEngine(database: Database, path: string, { busyTimeout, clock = Date.now }: SqliteOptions): Engine {
-  const files = translated(() => knownFiles(path));
-  const requireFiles = createFileWatch(files);
-  const newCheck = translated(() => commitChecks(database, files));
-  const watches = new CommitWatches(newCheck);
+  const files = withSqliteErrors(() => knownFiles(path));
+  const requireFiles = createFileMonitor(files);
+  const newCheck = withSqliteErrors(() => commitChecks(database, files));
+  const subscriptions = new CommitPoller(newCheck);
   /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
   const openAgain = () => {
-    requireSameFiles(files);
+    requireUnreplacedFiles(files);
     return openDatabase(path, busyTimeout);
   };
   const reader = createReader(database, openAgain, requireFiles);
@@ -86,25 +86,25 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   const hasMore = async (call: WorkerCall) => (await writer.call(call)) === "more";
   return {
     ...reader,
-    unchanged: guarded(newCheck(), requireFiles),
-    watchCommits: (onCommit) => watches.start(onCommit),
-    openForRequests: () => run({ name: "open" }),
+    isUnchanged: guarded(newCheck(), requireFiles),
+    subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
+    openConnections: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
-    commitTogether: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
-    tryWrite: () => run({ name: "tryWrite" }),
-    prune: (site, through, most) => hasMore({ name: "prune", site, through, most }),
+    commitAtomically: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
+    probeWrite: () => run({ name: "tryWrite" }),
+    pruneJournal: (site, through, most) => hasMore({ name: "prune", site, through, most }),
     deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
-    ...createNotes(run),
+    ...createSaves(run),
     dropSite: async (site) => {
-      while (await hasMore({ name: "dropPortion", site })) await giveWay();
+      while (await hasMore({ name: "dropPortion", site })) await pauseForOtherWriters();
     },
     ...createWebhookWrites((writes) => writer.call({ name: "webhooks", writes }), clock),
     ...createCredentialWrites((write) => writer.call({ name: "credential", write })),
     ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
-      watches.close();
+      subscriptions.close();
       await writer.stop();
       database.close();
     },
@@ -120,22 +120,22 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
 }
 
 /** Creates the calls that save data outside the records and their journals. */
-function createNotes(
+function createSaves(
   run: (call: WorkerCall) => Promise<void>,
-): Pick<Engine, "noteCounts" | "noteBackup" | "noteKeyUse"> {
+): Pick<Engine, "noteCounts" | "saveBackupTime" | "saveKeyUses"> {
   return {
     noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
-    noteBackup: (at) => run({ name: "noteBackup", at }),
-    noteKeyUse: (uses) => run({ name: "noteKeyUse", uses }),
+    saveBackupTime: (at) => run({ name: "noteBackup", at }),
+    saveKeyUses: (uses) => run({ name: "noteKeyUse", uses }),
   };
 }
 
 /** Creates the calls that write many rows. Each uses a separate connection, which `open` opens. */
-function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "renew" | "refill"> {
+function createReplacements(open: () => Database): Pick<Engine, "importSiteRows" | "renewEpochs" | "replaceAllData"> {
   return {
-    fillSite: (site, rows) => fillSite(open, site, rows),
-    renew: () => renewHistories(open),
-    refill: (rows, save, amend) => refillTables(open, rows, save, amend),
+    importSiteRows: (site, rows) => fillSite(open, site, rows),
+    renewEpochs: () => renewHistories(open),
+    replaceAllData: (rows, save, amend) => fillAndSwapTables(open, rows, save, amend),
   };
 }
 
@@ -181,6 +181,6 @@ async function addAll(
     if (!first) return true;
     const outcomes = decodeOutcomes(await first.result, first.intents);
     await onOutcomes(outcomes);
-    if (isStopped(outcomes, first.intents)) return false;
+    if (isBatchAborted(outcomes, first.intents)) return false;
   }
 }

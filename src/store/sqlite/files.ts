@@ -10,11 +10,11 @@
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf } from "../../lib/errors-for-log.ts";
-import { Refusal } from "../../model/errors.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { ProblemError } from "../../model/errors.ts";
 
 /** Milliseconds for which a successful check is valid for reads. */
-const lookInterval = 1000;
+const checkIntervalMs = 1000;
 
 /** The identity of a file when the database was opened. Plain data, so that it can be sent to another thread. */
 export interface KnownFile {
@@ -39,35 +39,35 @@ export function logSize(path: string): number {
 }
 
 /** @throws ProblemError `unavailable` if one of `files` was removed or replaced */
-export function requireSameFiles(files: readonly KnownFile[]): void {
+export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {
-    const found = lookAt(path);
+    const found = readFileState(path);
     if (found?.dev === device && found.ino === inode) continue;
     throw unavailable(`${path} was ${found ? "replaced" : "removed"} while it was in use; restart what uses it`);
   }
 }
 
 /** Returns a check for reads: it checks `files` at most once a second, but after a failure at every call. */
-export function createFileWatch(files: readonly KnownFile[]): () => void {
+export function createFileMonitor(files: readonly KnownFile[]): () => void {
   let due = 0;
   return () => {
     const now = performance.now();
     if (now < due) return;
-    requireSameFiles(files);
-    due = now + lookInterval;
+    requireUnreplacedFiles(files);
+    due = now + checkIntervalMs;
   };
 }
 
-function lookAt(path: string): BigIntStats | undefined {
+function readFileState(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    throw unavailable(`${path} cannot be checked: ${messageOf(error)}`, error);
+    throw unavailable(`${path} cannot be checked: ${errorMessage(error)}`, error);
   }
 }
 
-function unavailable(detail: string, cause?: unknown): Refusal {
-  return new Refusal("unavailable", detail, { retryAfter: 1, cause });
+function unavailable(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 
 // Finds out whether a full disk has caused an error of SQLite. If SQLite cannot create a file, it says only "disk I/O error".
@@ -80,7 +80,7 @@ const minIndexBytes = 32 * 1024;
  * if the error has another cause.
  * @param error an error of SQLite
  */
-export function diskFault(path: string, error: unknown): string | undefined {
+export function describeDiskError(path: string, error: unknown): string | undefined {
   const { code = "" } = error as { code?: string };
   if (!/^SQLITE_(IOERR|FULL|CANTOPEN)/.test(code)) return undefined;
   const target = targetOf(path);

@@ -1,18 +1,18 @@
 // The messages between this thread and the writer thread about a batch. A message is one string: the first line is a JSON list of the intents or
 // outcomes, and each further line is the JSON of one record, which has no line breaks. Structured cloning of the objects would take twice the time.
 
-import { withOwnMemory } from "../../lib/bytes.ts";
-import type { Intent, Outcome, Refused, WriteResult } from "../../model/change.ts";
+import { copyText } from "../../lib/bytes.ts";
+import type { Intent, Outcome, RejectedOutcome, RecordAfterWrite } from "../../model/change.ts";
 import { withId } from "../writes/decide-intent.ts";
 
 /** An outcome without its record JSON, which has its own line, empty for a new record. The change is left out, because it follows from the intent. */
-type OutcomeMeta = Refused | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed" });
+type OutcomeMeta = RejectedOutcome | (Omit<RecordAfterWrite, "body"> & { kind: "done" | "unchanged" | "replayed" });
 
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
   // JSON.stringify omits undefined members. Overwriting this member takes less time than copying all others.
   const metas = intents.map((intent) => {
-    texts += `\n${intent.text}`;
+    texts += `\n${intent.valuesJson}`;
     return { ...intent, text: undefined };
   });
   return JSON.stringify(metas) + texts;
@@ -27,7 +27,7 @@ export function decodeIntents(message: string): Intent[] {
 export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly Intent[]): string {
   let bodies = "";
   const metas = outcomes.map((outcome, index): OutcomeMeta => {
-    if (outcome.kind === "refused") {
+    if (outcome.kind === "rejected") {
       bodies += "\n";
       return outcome;
     }
@@ -42,10 +42,10 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
 export function decodeOutcomes(message: string, intents: readonly Intent[]): Outcome[] {
   const [metas = "", ...bodies] = message.split("\n");
   return (JSON.parse(metas) as OutcomeMeta[]).map((meta, index): Outcome => {
-    if (meta.kind === "refused") return meta;
+    if (meta.kind === "rejected") return meta;
     const { kind, operation, id, epoch, revision } = meta;
     const intent = intents[index] as Intent;
-    const body = isNew(meta, intent) ? withId(id, intent.text) : withOwnMemory(bodies[index] as string);
+    const body = isNew(meta, intent) ? withId(id, intent.valuesJson) : copyText(bodies[index] as string);
     if (kind !== "done") return { kind, operation, id, epoch, revision, body };
     return {
       kind,

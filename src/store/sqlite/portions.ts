@@ -1,19 +1,19 @@
 import type { Database } from "bun:sqlite";
-import { inTransaction, tableNamesIn } from "./database.ts";
+import { runInTransaction, tableNamesIn } from "./database.ts";
 
 /** Maximum rows that one transaction deletes. It takes 10 to 25 ms. During this time, other writers wait. */
 const maxRows = 2000;
 
 /** Milliseconds between two transactions, in which other processes can get the write lock. They retry about as often. */
-const turnOfOthers = 10;
+const pauseForOthersMs = 10;
 
 /** Waits, so that other processes can write before the next chunk. */
-export function giveWay(): Promise<void> {
-  return Bun.sleep(turnOfOthers);
+export function pauseForOtherWriters(): Promise<void> {
+  return Bun.sleep(pauseForOthersMs);
 }
 
 /** Deletes at most `maxRows` rows of a table, or of one site in it. Returns the number of deleted rows. */
-export function deletePortion(database: Database, table: string, site?: number): number {
+export function deleteChunk(database: Database, table: string, site?: number): number {
   const key = keyOf(database, table).join(", ");
   const where = site === undefined ? "" : "where site_id = ?";
   const text = `delete from ${table} where (${key}) in (select ${key} from ${table} ${where} limit ${maxRows})`;
@@ -21,9 +21,9 @@ export function deletePortion(database: Database, table: string, site?: number):
 }
 
 /** Drops a table if it exists. Deletes its rows in chunks first, because dropping a large table takes as long as reading it. */
-export async function dropInPortions(database: Database, table: string): Promise<void> {
-  const deleteSome = () => (tableNamesIn(database).includes(table) ? deletePortion(database, table) : 0);
-  while (inTransaction(database, deleteSome) > 0) await giveWay();
+export async function dropInChunks(database: Database, table: string): Promise<void> {
+  const deleteSome = () => (tableNamesIn(database).includes(table) ? deleteChunk(database, table) : 0);
+  while (runInTransaction(database, deleteSome) > 0) await pauseForOtherWriters();
   database.run(`drop table if exists ${table}`);
 }
 

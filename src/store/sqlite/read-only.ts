@@ -3,8 +3,8 @@
 import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
-import { CommitWatches, checkDataVersion } from "./commit-poller.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
 import { requireVersion } from "./database.ts";
 import { logSize } from "./files.ts";
 import { createReader } from "./reads.ts";
@@ -33,15 +33,15 @@ export function openReadOnly(path: string): Engine {
   const database = open();
   try {
     requireVersion(database);
-    const watches = new CommitWatches(() => checkDataVersion(database));
+    const subscriptions = new CommitPoller(() => checkDataVersion(database));
     return {
       ...createReader(database, open, guard),
-      ...refusedWrites(path),
-      watchCommits: (onCommit) => watches.start(onCommit),
+      ...rejectedWrites(path),
+      subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
       // The list is empty, because this process cannot drop the sites.
-      undroppedSites: () => [],
+      readSitesToDrop: () => [],
       close: async () => {
-        watches.close();
+        subscriptions.close();
         database.close();
       },
     };
@@ -52,38 +52,38 @@ export function openReadOnly(path: string): Engine {
 }
 
 const writes = [
-  "openForRequests",
+  "openConnections",
   "commit",
-  "commitTogether",
-  "tryWrite",
-  "prune",
+  "commitAtomically",
+  "probeWrite",
+  "pruneJournal",
   "deleteExpiredResponses",
-  "noteKeyUse",
-  "noteBackup",
+  "saveKeyUses",
+  "saveBackupTime",
   "noteCounts",
-  "claimWebhook",
-  "updateWebhook",
-  "putWebhook",
-  "addWebhookSecret",
+  "acquireWebhookLease",
+  "compareAndSetWebhook",
+  "saveWebhook",
+  "rotateWebhookSecret",
   "removeWebhook",
   "addWebhookAttempt",
   "putCredential",
-  "takeCredential",
+  "consumeCredential",
   "deleteCredentials",
   "dropSite",
-  "fillSite",
-  "renew",
-  "refill",
+  "importSiteRows",
+  "renewEpochs",
+  "replaceAllData",
 ] as const satisfies readonly (keyof Engine)[];
 
-type RefusedWrites = Pick<Engine, (typeof writes)[number]>;
+type RejectedWrites = Pick<Engine, (typeof writes)[number]>;
 
 /** Creates the calls that write. Each throws ProblemError `unavailable`. */
-function refusedWrites(path: string): RefusedWrites {
-  const refuse = async () => {
+function rejectedWrites(path: string): RejectedWrites {
+  const reject = async () => {
     throw unavailable(`the database ${path} is read-only here`);
   };
-  return Object.fromEntries(writes.map((name) => [name, refuse])) as unknown as RefusedWrites;
+  return Object.fromEntries(writes.map((name) => [name, reject])) as unknown as RejectedWrites;
 }
 
 /** Decides how to open the database: with its log if SQLite can read the log, otherwise as immutable. */
@@ -132,6 +132,6 @@ function stateOf(file: string): string {
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");
 }
 
-function unavailable(detail: string): Refusal {
-  return new Refusal("unavailable", detail, { retryAfter: 1 });
+function unavailable(detail: string): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }

@@ -4,87 +4,87 @@
 // reads and writes continue. After each read, the engine checks that the database files were not removed or replaced.
 
 import type { Database } from "bun:sqlite";
-import { Slots } from "../../lib/concurrency.ts";
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
-import { checkRows } from "../database/consistency-check.ts";
+import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { type CredentialRow, selectCredential, toCredential } from "../database/credentials.ts";
 import { lastBackupTable, selectLastBackup } from "../database/last-backup.ts";
 import {
   entryColumns,
   floorColumn,
-  following,
+  contiguousChanges,
   operationColumn,
-  readCounts,
-  requireReached,
+  parseCounts,
+  requireHeadAtLeast,
   type StoredCounts,
-  selectUndropped,
+  selectSitesToDrop,
 } from "../database/site-state.ts";
-import { leftovers } from "../database/table-swap.ts";
+import { describeLeftoverTables } from "../database/table-swap.ts";
 import { columnsOf, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
-import { fromSqlite, tableNamesIn, translated } from "./database.ts";
+import { fromSqlite, tableNamesIn, withSqliteErrors } from "./database.ts";
 import { createWebhookReads } from "./webhook-reads.ts";
 
 type Reader = Pick<
   Engine,
-  | "heads"
+  | "readHeads"
   | "readRecord"
   | "readPage"
   | "readSite"
-  | "since"
-  | "journal"
-  | "keyUses"
-  | "lastBackup"
-  | "undroppedSites"
+  | "readChangesSince"
+  | "readJournalPage"
+  | "readLastKeyUses"
+  | "readLastBackupTime"
+  | "readSitesToDrop"
   | "webhookStates"
   | "webhookSecrets"
   | "webhookAttempts"
-  | "databaseIdentity"
-  | "credential"
+  | "readDatabaseId"
+  | "findCredential"
   | "dump"
-  | "check"
+  | "findInconsistencies"
 >;
 
 /**
  * Creates the read side.
  * @param database the shared connection
  * @param open opens another connection to the same database, for a large site or a dump
- * @param guard throws if the files were removed or replaced; called after each read and at the end of a dump
+ * @param requireSameDatabase throws if the files were removed or replaced; called after each read and at the end of a dump
  */
-export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
+export function createReader(database: Database, open: () => Database, requireSameDatabase: () => void): Reader {
   const sql = recordStatements(database);
-  const reads = guardReads(database, guard);
-  const { read, readAtOnce } = reads;
+  const reads = guardReads(database, requireSameDatabase);
+  const { read, readInTransaction } = reads;
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   function* dump(site?: number) {
     yield* dumpRows(open, { site });
-    guard();
+    requireSameDatabase();
   }
 
   return {
     // One transaction, so that the heads of a site and of the system site are from the same moment.
-    heads: (sites) => readAtOnce(() => heads(sites)),
-    ...createSiteReads(database, reads, open, guard),
+    readHeads: (sites) => readInTransaction(() => heads(sites)),
+    ...createSiteReads(database, reads, open, requireSameDatabase),
     ...createJournalReads(database, reads),
     ...createWebhookReads(database, reads),
-    credential: (digest) => read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
-    keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
-    lastBackup: () => read(() => lastBackupIn(database)),
-    undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
+    findCredential: (digest) => read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
+    readLastKeyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    readLastBackupTime: () => read(() => lastBackupIn(database)),
+    readSitesToDrop: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
-    check: (onRow) =>
-      read(() => [...integrity(database), ...checkRows(dump(), onRow), ...leftovers(tableNamesIn(database))]),
+    findInconsistencies: (onRow) =>
+      read(() => [...integrity(database), ...findRowInconsistencies(dump(), onRow), ...describeLeftoverTables(tableNamesIn(database))]),
   };
 }
 
 function recordStatements(database: Database) {
   return {
     head: database.query("select revision, epoch from sites where id = ?"),
-    undropped: database.query<{ id: number }, []>(selectUndropped),
+    undropped: database.query<{ id: number }, []>(selectSitesToDrop),
     uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
   };
 }
@@ -104,20 +104,20 @@ export interface GuardedReads {
   /** Runs `work`. @throws ProblemError `unavailable`, also if the files were removed or replaced */
   read<T>(work: () => T): T;
   /** Runs `work` in one transaction, so that everything that it reads is from the same moment. @throws as `read` does */
-  readAtOnce<T>(work: () => T): T;
+  readInTransaction<T>(work: () => T): T;
 }
 
-/** @param guard throws if the files were removed or replaced; called after each read */
-function guardReads(database: Database, guard: () => void): GuardedReads {
+/** @param requireSameDatabase throws if the files were removed or replaced; called after each read */
+function guardReads(database: Database, requireSameDatabase: () => void): GuardedReads {
   const atOnce = database.transaction((work: () => unknown) => work());
 
   function read<T>(work: () => T): T {
-    const result = translated(work);
-    guard();
+    const result = withSqliteErrors(work);
+    requireSameDatabase();
     return result;
   }
 
-  return { read, readAtOnce: <T>(work: () => T) => read(() => atOnce(work) as T) };
+  return { read, readInTransaction: <T>(work: () => T) => read(() => atOnce(work) as T) };
 }
 
 // Reads of one site: one record, a page of records, or all rows.
@@ -125,10 +125,10 @@ function guardReads(database: Database, guard: () => void): GuardedReads {
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 
 /** Rows per chunk. A site with at most this number of rows is read as one chunk, on the shared connection. */
-const portionSize = 256;
+const rowsPerChunk = 256;
 
 /** Maximum sites that are read in several chunks at once. Each needs a connection, and memory that `--memory` counts only after the load. */
-const maxPortioned = 4;
+const maxConcurrentLoads = 4;
 
 const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
 const selectRows =
@@ -136,39 +136,39 @@ const selectRows =
 
 /**
  * @param open opens another connection to the same database, for a site that is read in several chunks
- * @param guard throws if the files were removed or replaced; called after a site was read in several chunks
+ * @param requireSameDatabase throws if the files were removed or replaced; called after a site was read in several chunks
  */
 function createSiteReads(
   database: Database,
-  { readAtOnce }: GuardedReads,
+  { readInTransaction }: GuardedReads,
   open: () => Database,
-  guard: () => void,
+  requireSameDatabase: () => void,
 ): SiteReads {
   const sql = siteStatements(database);
-  const slots = new Slots(maxPortioned);
+  const loadSemaphore = new Semaphore(maxConcurrentLoads);
 
   /** Runs `work` in a transaction, with the state of the site in it. */
-  function read<T>(site: number, minHead: Head | undefined, work: (found: SiteState) => T): T {
-    return readAtOnce(() => work(toState(sql.site.get(site), minHead)));
+  function read<T>(site: number, requiredHead: Head | undefined, work: (found: SiteState) => T): T {
+    return readInTransaction(() => work(toState(sql.site.get(site), requiredHead)));
   }
 
   return {
-    readRecord: (site, resource, id, minHead) =>
-      read(site, minHead, (found) => ({
+    readRecord: (site, resource, id, requiredHead) =>
+      read(site, requiredHead, (found) => ({
         ...found,
         row: sql.record.get(site, resource, id) ?? undefined,
         system: toState(sql.site.get(systemSite), undefined).head,
       })),
-    readPage: (site, resource, { limit, offset }, minHead) =>
-      read(site, minHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
-    readSite: (site, use, minHead) => {
-      const small = read(site, minHead, (found) => ({ ...found, rows: sql.rows.all(site, portionSize + 1) }));
+    readPage: (site, resource, { limit, offset }, requiredHead) =>
+      read(site, requiredHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
+    readSite: (site, use, requiredHead) => {
+      const small = read(site, requiredHead, (found) => ({ ...found, rows: sql.rows.all(site, rowsPerChunk + 1) }));
       const { rows, ...found } = small;
-      if (rows.length <= portionSize) return use({ ...found, portions: [rows] });
-      const readAll = () => readPortions(open(), site, use, minHead);
+      if (rows.length <= rowsPerChunk) return use({ ...found, rowChunks: [rows] });
+      const readAll = () => readChunks(open(), site, use, requiredHead);
       // The system site does not wait, because all requests need it.
-      return after(site === systemSite ? readAll() : slots.run(readAll), (result) => {
-        guard();
+      return whenResolved(site === systemSite ? readAll() : loadSemaphore.run(readAll), (result) => {
+        requireSameDatabase();
         return result;
       });
     },
@@ -190,11 +190,11 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
 }
 
 /** Reads a site in one transaction on the separate connection `database`, while other connections can write. Closes `database` at the end. */
-function readPortions<T>(
+function readChunks<T>(
   database: Database,
   site: number,
   use: (contents: SiteContents) => MaybePromise<T>,
-  minHead: Head | undefined,
+  requiredHead: Head | undefined,
 ): MaybePromise<T> {
   const fail = (error: unknown) => {
     database.close();
@@ -206,24 +206,24 @@ function readPortions<T>(
   };
   try {
     database.run("begin");
-    const state = toState(database.query(selectSite).get(site), minHead);
+    const state = toState(database.query(selectSite).get(site), requiredHead);
     const rows = database.query<RecordRow, [number, null]>(selectRows).iterate(site, null);
-    const used = use({ ...state, portions: inPortions(rows) });
+    const used = use({ ...state, rowChunks: toChunks(rows) });
     return used instanceof Promise ? used.then(close, fail) : close(used);
   } catch (error) {
     return fail(error);
   }
 }
 
-function* inPortions(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
-  let portion: RecordRow[] = [];
+function* toChunks(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
+  let chunk: RecordRow[] = [];
   for (const row of rows) {
-    portion.push(row);
-    if (portion.length < portionSize) continue;
-    yield portion;
-    portion = [];
+    chunk.push(row);
+    if (chunk.length < rowsPerChunk) continue;
+    yield chunk;
+    chunk = [];
   }
-  if (portion.length > 0) yield portion;
+  if (chunk.length > 0) yield chunk;
 }
 
 interface SiteState {
@@ -231,33 +231,33 @@ interface SiteState {
   readonly counts: RecordCounts | undefined;
 }
 
-function toState(row: unknown, minHead: Head | undefined): SiteState {
+function toState(row: unknown, requiredHead: Head | undefined): SiteState {
   const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? emptySiteRow;
   const head = { revision: stored.revision, epoch };
-  requireReached(head, minHead);
-  return { head, counts: readCounts(stored) };
+  requireHeadAtLeast(head, requiredHead);
+  return { head, counts: parseCounts(stored) };
 }
 
 const emptySiteRow = { revision: 0, epoch: "", live: null, live_revision: null };
 
 // Reads of the journal of one site.
 
-type JournalReads = Pick<Engine, "since" | "journal">;
+type JournalReads = Pick<Engine, "readChangesSince" | "readJournalPage">;
 
 const emptyJournalRow = { revision: 0, epoch: "", floor: 0 };
 
-function createJournalReads(database: Database, { readAtOnce }: GuardedReads): JournalReads {
+function createJournalReads(database: Database, { readInTransaction }: GuardedReads): JournalReads {
   const sql = journalStatements(database);
   return {
-    since: (site, revision, options = {}) =>
-      readAtOnce(() => {
+    readChangesSince: (site, revision, options = {}) =>
+      readInTransaction(() => {
         const head = sql.head.get(site) ?? { revision: 0, epoch: "" };
-        requireReached(head, options.minHead);
+        requireHeadAtLeast(head, options.requiredHead);
         const changes = sql.since.all(site, revision, options.limit ?? -1);
-        return following(changes, head, revision, options);
+        return contiguousChanges(changes, head, revision, options);
       }),
-    journal: (site, revision, limit) =>
-      readAtOnce(() => {
+    readJournalPage: (site, revision, limit) =>
+      readInTransaction(() => {
         const { floor, ...head } = sql.floor.get(site) ?? emptyJournalRow;
         return { head, floor, entries: sql.entries.all(site, revision, limit) };
       }),

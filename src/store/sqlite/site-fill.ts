@@ -2,31 +2,31 @@
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head } from "../../model/engine.ts";
-import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../database/site-state.ts";
-import { inPortions } from "../database/table-swap.ts";
-import { fromSqlite, inTransaction } from "./database.ts";
-import { giveWay } from "./portions.ts";
+import { mayFill, newImportingEpoch, siteNotImportingError, invalidRowError } from "../database/site-state.ts";
+import { toChunksWithNewEpochs } from "../database/table-swap.ts";
+import { fromSqlite, runInTransaction } from "./database.ts";
+import { pauseForOtherWriters } from "./portions.ts";
 import { insertRows } from "./table-sets.ts";
 
 /** Implements `Engine.importSiteRows`, on a connection that `open` opens. */
 export async function fillSite(open: () => Database, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
-  const epoch = newFillingEpoch();
+  const epoch = newImportingEpoch();
   const database = open();
   try {
-    inTransaction(database, () => begin(database, site, epoch));
-    for await (const portion of inPortions(rows)) {
-      inTransaction(database, () => {
+    runInTransaction(database, () => begin(database, site, epoch));
+    for await (const chunk of toChunksWithNewEpochs(rows)) {
+      runInTransaction(database, () => {
         const { changes } = database
           .query("update sites set epoch = epoch where id = ? and epoch = ?")
           .run(site, epoch);
-        if (changes === 0) throw notFilling();
-        if (portion.table === "sites") database.query("delete from sites where id = ?").run(site);
-        insertRows(database, portion);
+        if (changes === 0) throw siteNotImportingError();
+        if (chunk.table === "sites") database.query("delete from sites where id = ?").run(site);
+        insertRows(database, chunk);
       });
-      await giveWay();
+      await pauseForOtherWriters();
     }
   } catch (error) {
-    throw isUnfit(error) ? unfitRow(error) : fromSqlite(error);
+    throw isUnfit(error) ? invalidRowError(error) : fromSqlite(error);
   } finally {
     database.close();
   }
@@ -35,7 +35,7 @@ export async function fillSite(open: () => Database, site: number, rows: AsyncIt
 /** Gives the site the importing epoch `epoch`. @throws ProblemError `conflict` if the site was written to or removed */
 function begin(database: Database, site: number, epoch: string): void {
   const found = database.query<Head, [number]>("select revision, epoch from sites where id = ?").get(site);
-  if (!mayFill(found ?? undefined)) throw notFilling();
+  if (!mayFill(found ?? undefined)) throw siteNotImportingError();
   database.query("delete from sites where id = ?").run(site);
   database.query("insert into sites (id, epoch, revision, counters) values (?, ?, 0, '{}')").run(site, epoch);
 }

@@ -2,35 +2,35 @@
 
 import type { Database } from "bun:sqlite";
 import type { Amend, StoredSystem } from "../../model/amend.ts";
-import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
+import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
 import {
-  inPortions,
+  toChunksWithNewEpochs,
   newTableSetId,
-  type Portion,
-  replacedByAnother,
+  type RowChunk,
+  supersededError,
   type TableSet,
   type TableSetKind,
   tableNameIn,
   tableSetsIn,
   tablesInSet,
-  upgradedMeanwhile,
+  upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
-import { dropInPortions, giveWay } from "./portions.ts";
+import { fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
+import { dropInChunks, pauseForOtherWriters } from "./portions.ts";
 import { dumpRows } from "./reads.ts";
 import { insert } from "./statements.ts";
 import { setWebhookSecrets } from "./webhook-writes.ts";
 import { decideAndWrite, writerStatements } from "./writer.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
-export async function refillTables(
+export async function fillAndSwapTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
-  save?: SaveReplaced,
+  save?: SaveReplacedRows,
   amend?: Amend,
 ): Promise<ReadonlyMap<number, Head>> {
   const database = open();
@@ -64,12 +64,12 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend
   const schema = version(database);
   makeTables(database, filling);
   try {
-    for await (const portion of inPortions(rows)) {
-      inTransaction(database, () => insertRows(database, portion, tableNameIn(filling, portion.table)));
-      await giveWay();
+    for await (const chunk of toChunksWithNewEpochs(rows)) {
+      runInTransaction(database, () => insertRows(database, chunk, tableNameIn(filling, chunk.table)));
+      await pauseForOtherWriters();
     }
-    inTransaction(database, () => {
-      if (version(database) !== schema) throw upgradedMeanwhile();
+    runInTransaction(database, () => {
+      if (version(database) !== schema) throw upgradedDuringRestoreError();
       for (const table of tableNames) {
         database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
         database.run(`alter table ${tableNameIn(filling, table)} rename to ${table}`);
@@ -78,7 +78,7 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend
     });
     return replaced;
   } catch (error) {
-    if (!hasTables(database, filling)) throw replacedByAnother(error);
+    if (!hasTables(database, filling)) throw supersededError(error);
     // Report the first error, even if the new tables cannot be dropped, for example on a full disk: the next restore drops them.
     await dropTables(database, filling).catch(() => {});
     throw error;
@@ -90,7 +90,7 @@ function makeTables(database: Database, set: TableSet): void {
   const made = database.query(
     "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
   );
-  inTransaction(database, () => {
+  runInTransaction(database, () => {
     for (const table of tableNames) {
       const name = tableNameIn(set, table);
       (made.values(table) as [string, string][]).forEach(([type, sql], n) => {
@@ -102,7 +102,7 @@ function makeTables(database: Database, set: TableSet): void {
 }
 
 /** Inserts rows into their table, or into the table `into`, which has the same columns. Columns that a row lacks become null. */
-export function insertRows(database: Database, { table, rows }: Portion, into?: string): void {
+export function insertRows(database: Database, { table, rows }: RowChunk, into?: string): void {
   const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), into));
   const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
   for (const row of rows) query.run({ ...empty, ...row });
@@ -118,14 +118,14 @@ function dumpTableSet(open: () => Database, set: TableSet, present: readonly Tab
  */
 async function dropTables(database: Database, set: TableSet): Promise<void> {
   const dropped: TableSet = { kind: "unused", id: newTableSetId() };
-  inTransaction(database, () => {
+  runInTransaction(database, () => {
     const names = tableNamesIn(database);
     for (const table of tableNames) {
       const name = tableNameIn(set, table);
       if (names.includes(name)) database.run(`alter table ${name} rename to ${tableNameIn(dropped, table)}`);
     }
   });
-  for (const table of tableNames) await dropInPortions(database, tableNameIn(dropped, table));
+  for (const table of tableNames) await dropInChunks(database, tableNameIn(dropped, table));
 }
 
 function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
@@ -144,7 +144,7 @@ function hasTables(database: Database, { kind, id }: TableSet): boolean {
 /** Creates the reporting view of each resource, and adds missing columns. */
 export function makeViews(database: Database, resources: readonly Resource[]): void {
   if (outdatedViews(database, resources).length === 0) return;
-  inTransaction(database, () => {
+  runInTransaction(database, () => {
     for (const { name, sql } of outdatedViews(database, resources)) {
       database.run(`drop view if exists "${name}"`);
       database.run(sql);

@@ -1,4 +1,4 @@
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { WebhookWrite } from "./webhook-writes.ts";
 
 /** Maximum writes in one transaction. It takes a few milliseconds. During this time, other writers wait. */
@@ -15,7 +15,7 @@ interface Waiting {
  * for the disk only once. Otherwise a few webhooks of a site would delay the writes of its clients.
  * @param send executes several writes in one transaction, and returns their results as a JSON array
  */
-export function inBatches(
+export function runInBatches(
   send: (writes: readonly WebhookWrite[]) => Promise<string>,
 ): (write: WebhookWrite) => Promise<unknown> {
   const waiting: Waiting[] = [];
@@ -32,7 +32,7 @@ export function inBatches(
       const results: unknown[] = JSON.parse(await send(batch.map(({ write }) => write)));
       batch.forEach(({ resolve }, index) => void resolve(results[index]));
     } catch (error) {
-      const isShared = batch.length === 1 || error instanceof Refusal;
+      const isShared = batch.length === 1 || error instanceof ProblemError;
       if (isShared) for (const { reject } of batch) reject(error);
       // One of the writes has caused the error. Execute each in its own transaction, so that only that write fails.
       else for (const one of batch) await sendBatch([one]);

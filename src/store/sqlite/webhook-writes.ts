@@ -4,25 +4,25 @@ import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
 import {
   maxWebhookAttempts,
-  type WebhookAttempt,
-  type WebhookKey,
+  type DeliveryAttempt,
+  type WebhookRef,
   type WebhookSecret,
   type WebhookState,
   type WebhookStore,
 } from "../../model/webhooks.ts";
 import {
-  claimed,
+  withLease,
   fromSecretRows,
   fromStateRow,
   toAttemptRow,
   toKeyRow,
   toSecretRow,
   toStateRow,
-  updated,
-  withSecret,
+  withChangesIfExpected,
+  withRotatedSecret,
 } from "../database/webhook-state.ts";
 import { insert, put, select } from "./statements.ts";
-import { inBatches } from "./webhook-batches.ts";
+import { runInBatches } from "./webhook-batches.ts";
 import { selectSecrets } from "./webhook-reads.ts";
 
 type Row = DumpedRow["row"];
@@ -31,7 +31,7 @@ const webhookTables = ["webhook_state", "webhook_secrets", "webhook_attempts"] a
 
 type WebhookWrites = Pick<
   WebhookStore,
-  "claimWebhook" | "updateWebhook" | "putWebhook" | "addWebhookSecret" | "removeWebhook" | "addWebhookAttempt"
+  "acquireWebhookLease" | "compareAndSetWebhook" | "saveWebhook" | "rotateWebhookSecret" | "removeWebhook" | "addWebhookAttempt"
 >;
 
 /** A message to the writer thread: one call. */
@@ -50,17 +50,17 @@ export function createWebhookWrites(
   send: (writes: readonly WebhookWrite[]) => Promise<string>,
   clock: () => number,
 ): WebhookWrites {
-  const write = inBatches(send);
+  const write = runInBatches(send);
   const call =
     (name: keyof WebhookWrites) =>
     // biome-ignore lint/suspicious/noExplicitAny: the other thread returns what the call of this name returns
     async (...args: unknown[]): Promise<any> =>
       (await write({ name, args, now: clock() })) ?? undefined;
   return {
-    claimWebhook: call("claimWebhook"),
-    updateWebhook: call("updateWebhook"),
-    putWebhook: call("putWebhook"),
-    addWebhookSecret: call("addWebhookSecret"),
+    acquireWebhookLease: call("acquireWebhookLease"),
+    compareAndSetWebhook: call("compareAndSetWebhook"),
+    saveWebhook: call("saveWebhook"),
+    rotateWebhookSecret: call("rotateWebhookSecret"),
     removeWebhook: call("removeWebhook"),
     addWebhookAttempt: call("addWebhookAttempt"),
   };
@@ -81,18 +81,18 @@ type InThisThread = {
 
 function createWrites(database: Database, now: number): InThisThread {
   return {
-    claimWebhook: (key, holder, milliseconds) =>
-      changeState(database, key, (state) => claimed(state, holder, milliseconds, now)),
-    updateWebhook: (key, expected, changes) =>
-      changeState(database, key, (state) => updated(state, expected, changes, now)) !== undefined,
-    putWebhook: (state, secrets) => {
+    acquireWebhookLease: (key, holder, milliseconds) =>
+      changeState(database, key, (state) => withLease(state, holder, milliseconds, now)),
+    compareAndSetWebhook: (key, expected, changes) =>
+      changeState(database, key, (state) => withChangesIfExpected(state, expected, changes, now)) !== undefined,
+    saveWebhook: (state, secrets) => {
       removeAll(database, state);
       run(database, insert("webhook_state"), toStateRow(state));
       putSecrets(database, state, secrets);
     },
-    addWebhookSecret: (key, ...added) => {
+    rotateWebhookSecret: (key, ...added) => {
       if (!stateOf(database, key)) return false;
-      putSecrets(database, key, withSecret(secretsOf(database, key), ...added));
+      putSecrets(database, key, withRotatedSecret(secretsOf(database, key), ...added));
       return true;
     },
     removeWebhook: (key) => removeAll(database, key),
@@ -105,7 +105,7 @@ function createWrites(database: Database, now: number): InThisThread {
 /** Saves the state that `change` returns, and returns it. Returns undefined if `change` does so, or if the webhook has no state. */
 function changeState(
   database: Database,
-  key: WebhookKey,
+  key: WebhookRef,
   change: (state: WebhookState) => WebhookState | undefined,
 ): WebhookState | undefined {
   const state = stateOf(database, key);
@@ -114,31 +114,31 @@ function changeState(
   return changed;
 }
 
-function stateOf(database: Database, key: WebhookKey): WebhookState | undefined {
+function stateOf(database: Database, key: WebhookRef): WebhookState | undefined {
   const row = database.query<Row, [Row]>(select("webhook_state")).get(toKeyRow(key));
   return row ? fromStateRow(row) : undefined;
 }
 
-function removeAll(database: Database, key: WebhookKey): void {
+function removeAll(database: Database, key: WebhookRef): void {
   for (const table of webhookTables) remove(database, table, key);
 }
 
 /** Replaces the secrets of a webhook. If `secrets` is empty, deletes the state, the secrets and the delivery attempts of the webhook. */
-export function setWebhookSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {
+export function setWebhookSecrets(database: Database, key: WebhookRef, secrets: readonly WebhookSecret[]): void {
   if (secrets.length === 0) removeAll(database, key);
   else putSecrets(database, key, secrets);
 }
 
-function secretsOf(database: Database, { site, webhook }: WebhookKey): WebhookSecret[] {
+function secretsOf(database: Database, { site, webhook }: WebhookRef): WebhookSecret[] {
   return fromSecretRows(database.query<Row, [number, number]>(selectSecrets).all(site, webhook));
 }
 
-function putSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {
+function putSecrets(database: Database, key: WebhookRef, secrets: readonly WebhookSecret[]): void {
   remove(database, "webhook_secrets", key);
   for (const secret of secrets) run(database, insert("webhook_secrets"), toSecretRow(key, secret));
 }
 
-function addAttempt(database: Database, key: WebhookKey, attempt: WebhookAttempt): void {
+function addAttempt(database: Database, key: WebhookRef, attempt: DeliveryAttempt): void {
   const last = database
     .query<{ last: number }, [Row]>(
       "select coalesce(max(number), 0) as last from webhook_attempts where site_id = $site_id and webhook_id = $webhook_id",
@@ -151,7 +151,7 @@ function addAttempt(database: Database, key: WebhookKey, attempt: WebhookAttempt
 function remove(
   database: Database,
   table: (typeof webhookTables)[number],
-  { site, webhook }: WebhookKey,
+  { site, webhook }: WebhookRef,
   which = "",
 ): void {
   database.query(`delete from ${table} where site_id = ? and webhook_id = ? ${which}`).run(site, webhook);

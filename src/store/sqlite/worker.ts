@@ -1,8 +1,8 @@
 // The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
 
-import { messageOf } from "../../lib/errors-for-log.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { type CredentialWrite, writeCredential } from "./credentials.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
@@ -55,10 +55,10 @@ function resultOf(call: WorkerCall): WorkerResult {
   try {
     if (call.name === "close" && !writer) return { value: "" };
     writer ??= new Writer(start as WorkerStart);
-    return { value: carryOut(writer, call) };
+    return { value: execute(writer, call) };
   } catch (error) {
-    const unavailable = error instanceof Refusal && error.code === "unavailable";
-    return { failure: { unavailable, message: messageOf(error) } };
+    const unavailable = error instanceof ProblemError && error.code === "unavailable";
+    return { failure: { unavailable, message: errorMessage(error) } };
   }
 }
 
@@ -66,7 +66,7 @@ function resultOf(call: WorkerCall): WorkerResult {
  * Executes a call. Returns the encoded outcomes of a batch, `more` if more rows may have to be deleted, or the results of webhooks and credentials as
  * JSON; otherwise the empty text.
  */
-function carryOut(target: Writer, call: WorkerCall): string {
+function execute(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);
     return encodeOutcomes(target.commit(intents, call.atomic), intents);

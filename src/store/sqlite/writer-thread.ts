@@ -8,7 +8,7 @@
 //
 // If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
 
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
 
 interface PendingCall {
@@ -96,6 +96,6 @@ export class WriterThread {
   }
 }
 
-function unavailable(detail: string): Refusal {
-  return new Refusal("unavailable", detail, { retryAfter: 1 });
+function unavailable(detail: string): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }

@@ -3,38 +3,38 @@
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import { createLastBackup, putLastBackup } from "../database/last-backup.ts";
 import {
   lastAt,
-  newSite,
+  newSiteState,
   putCounts,
-  readCounts,
+  parseCounts,
   removedEpoch,
   type SiteState,
   type StoredCounts,
   type StoredTime,
   selectDeleted,
   siteTables,
-  writeCounts,
+  toCountColumns,
 } from "../database/site-state.ts";
 import {
-  admittingRows,
+  authorizationRows,
   type BatchRow,
   decideBatch,
   type JournalRow,
-  nothingStored,
+  emptyBatchInput,
   type ResponseRow,
   responseKey,
-  type Stored,
+  type BatchInput,
   type StoredResponse,
-  type Written,
+  type BatchResult,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { inTransaction, openDatabase, translated, version } from "./database.ts";
-import { type KnownFile, requireSameFiles } from "./files.ts";
-import { deletePortion } from "./portions.ts";
+import { runInTransaction, openDatabase, withSqliteErrors, version } from "./database.ts";
+import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
+import { deleteChunk } from "./portions.ts";
 import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
 
@@ -47,7 +47,7 @@ export class Writer {
 
   /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
   constructor({ path, files, busyTimeout }: WorkerStart) {
-    requireSameFiles(files);
+    requireUnreplacedFiles(files);
     this.#files = files;
     this.#database = openDatabase(path, busyTimeout);
     this.#sql = writerStatements(this.#database);
@@ -59,22 +59,22 @@ export class Writer {
 
   /** Begins a transaction of several batches. Until `endBatches`, only `addBatch` may be called. */
   beginBatches(): void {
-    requireSameFiles(this.#files);
-    translated(() => this.#database.run("begin immediate"));
+    requireUnreplacedFiles(this.#files);
+    withSqliteErrors(() => this.#database.run("begin immediate"));
     this.#found = new FoundRecords(true);
   }
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
     this.#requireTransaction();
-    return translated(() => decideAndWrite(this.#sql, intents, this.#found, true));
+    return withSqliteErrors(() => decideAndWrite(this.#sql, intents, this.#found, true));
   }
 
   endBatches(isCommitted: boolean): void {
     this.#found[Symbol.dispose]();
     if (isCommitted) this.#requireTransaction();
     else if (!this.#database.inTransaction) return;
-    translated(() => this.#database.run(isCommitted ? "commit" : "rollback"));
-    requireSameFiles(this.#files);
+    withSqliteErrors(() => this.#database.run(isCommitted ? "commit" : "rollback"));
+    requireUnreplacedFiles(this.#files);
   }
 
   /** Commits the smallest possible write: it stores the same schema version again, in the first page. */
@@ -90,7 +90,7 @@ export class Writer {
   /** Deletes at most `most` responses that were stored at `before` (milliseconds since 1970) or earlier. Returns whether more may exist. */
   deleteExpiredResponses(before: number, most: number): boolean {
     // A transaction needs the write lock even if it deletes nothing. A query does not need it.
-    if (!translated(() => this.#sql.expiredResponse.get(before))) return false;
+    if (!withSqliteErrors(() => this.#sql.expiredResponse.get(before))) return false;
     return this.#transact(() => this.#sql.deleteExpired.run(before, most).changes === most);
   }
 
@@ -102,7 +102,7 @@ export class Writer {
 
   /** Saves the record counts of a site, if the site is still at this head. */
   noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
-    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: writeCounts(revision, counts).live }));
+    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: toCountColumns(revision, counts).live }));
   }
 
   noteBackup(at: number): void {
@@ -116,8 +116,8 @@ export class Writer {
   dropPortion(id: number): boolean {
     return this.#transact(() => {
       if (!this.#sql.deletedSite.get(id)) return false;
-      this.#sql.putSite.run(toRow(id, { ...newSite(), epoch: removedEpoch }));
-      return siteTables.some((table) => deletePortion(this.#database, table, id) > 0);
+      this.#sql.putSite.run(toRow(id, { ...newSiteState(), epoch: removedEpoch }));
+      return siteTables.some((table) => deleteChunk(this.#database, table, id) > 0);
     });
   }
 
@@ -131,16 +131,16 @@ export class Writer {
    */
   #requireTransaction(): void {
     if (this.#database.inTransaction) return;
-    throw new Refusal("unavailable", "the transaction of several batches has ended early; nothing of it is stored", {
-      retryAfter: 1,
+    throw new ProblemError("unavailable", "the transaction of several batches has ended early; nothing of it is stored", {
+      retryAfterSeconds: 1,
     });
   }
 
   /** Runs `work` in a transaction. The second check decides: a write is acknowledged only if the files were still in place after its commit. */
   #transact<T>(work: () => T): T {
-    requireSameFiles(this.#files);
-    const result = translated(() => inTransaction(this.#database, work));
-    requireSameFiles(this.#files);
+    requireUnreplacedFiles(this.#files);
+    const result = withSqliteErrors(() => runInTransaction(this.#database, work));
+    requireUnreplacedFiles(this.#files);
     return result;
   }
 }
@@ -159,13 +159,13 @@ export function decideAndWrite(
 }
 
 /** Reads the rows that `intents` may change, and the entries that decide whether found records are still found. */
-function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): Stored {
-  const stored = nothingStored(sql.epoch.get(systemSite)?.epoch ?? "", found);
+function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
+  const stored = emptyBatchInput(sql.epoch.get(systemSite)?.epoch ?? "", found);
   const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
     const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
     if (row) stored.rows.add({ ...key, ...row });
   };
-  for (const row of admittingRows(intents)) fetchRow({ site_id: systemSite, ...row });
+  for (const row of authorizationRows(intents)) fetchRow({ site_id: systemSite, ...row });
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
     if (id !== undefined) fetchRow({ site_id: site, resource, id });
@@ -185,22 +185,22 @@ function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRe
 
 function fetchSite(sql: WriterStatements, id: number): SiteState {
   const row = sql.site.get({ id });
-  if (!row) return newSite();
+  if (!row) return newSiteState();
   const { epoch, revision, counters, floor } = row;
   const last_at = lastAt(row) ?? sql.lastAt.get({ site_id: id, revision })?.at ?? 0;
-  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
+  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
 }
 
-function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }: SiteState): SqliteRow {
-  return { id, epoch, revision, counters: JSON.stringify(counters), floor, last_at, ...writeCounts(revision, counts) };
+function toRow(id: number, { epoch, revision, lastIds, counts, floor, last_at }: SiteState): SqliteRow {
+  return { id, epoch, revision, counters: JSON.stringify(lastIds), floor, last_at, ...toCountColumns(revision, counts) };
 }
 
 /** Stores the results of a batch. */
-function write(sql: WriterStatements, { sites }: Stored, written: Written): void {
+function write(sql: WriterStatements, { sites }: BatchInput, written: BatchResult): void {
   for (const change of written.changes) sql.addChange.run(change);
   for (const row of written.rows) sql.putRow.run(row);
   for (const response of written.responses) sql.putResponse.run(response);
-  for (const id of written.newSites) sql.addSite.run(toRow(id, newSite()));
+  for (const id of written.newSites) sql.addSite.run(toRow(id, newSiteState()));
   for (const id of written.sites) sql.putSite.run(toRow(id, sites.get(id) as SiteState));
 }
 

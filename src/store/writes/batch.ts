@@ -18,10 +18,10 @@ import {
   type JournalEntry,
   type Operation,
   type Outcome,
-  type WriteResult,
+  type RecordAfterWrite,
 } from "../../model/change.ts";
-import { idempotencyLifetime, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
-import { hasHistory, type SiteState, withChange } from "../database/site-state.ts";
+import { idempotencyLifetimeMs, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
+import { isLiveEpoch, type SiteState, countsAfterChange } from "../database/site-state.ts";
 import { decide } from "./decide-intent.ts";
 import { FoundRecords } from "./found-records.ts";
 
@@ -36,7 +36,7 @@ export interface StoredResponse {
 }
 
 /** The stored rows that a batch may change or check, as of the start of its transaction. `decideBatch` updates them. */
-export interface Stored {
+export interface BatchInput {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
@@ -51,7 +51,7 @@ export interface Stored {
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
 /** The outcomes, and the rows to store. A record that changed several times has one row. */
-export interface Written {
+export interface BatchResult {
   readonly outcomes: Outcome[];
   readonly changes: JournalRow[];
   readonly rows: Set<BatchRow>;
@@ -63,7 +63,7 @@ export interface Written {
 }
 
 /** Returns an input without rows. The caller adds the rows that the intents need. */
-export function nothingStored(systemEpoch: string, found = new FoundRecords()): Stored {
+export function emptyBatchInput(systemEpoch: string, found = new FoundRecords()): BatchInput {
   return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
 }
 
@@ -75,31 +75,31 @@ export function responseKey(site: number, keyId: number, name: string): string {
  * Decides `intents` in order; each intent sees the effects of the intents before it.
  * @param atomic whether to stop at the first rejected intent that aborts the batch (`abortsBatch`), with nothing to store
  */
-export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
-  const written = nothingWritten();
+export function decideBatch(intents: readonly Intent[], stored: BatchInput, atomic = false): BatchResult {
+  const written = emptyBatchResult();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const refused = refuseOutdated(intent, stored) ?? refuseRemoved(intent, stored);
-    const outcome = refused ?? replay(intent, stored) ?? apply(intent, stored, written);
+    const rejected = rejectIfAuthorizationChanged(intent, stored) ?? rejectIfSiteRemoved(intent, stored);
+    const outcome = rejected ?? findReplay(intent, stored) ?? decideIntent(intent, stored, written);
     written.outcomes.push(outcome);
-    if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };
+    if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: written.outcomes };
   }
   requireConsecutive(written.changes, revisions);
   return written;
 }
 
-function nothingWritten(): Written {
+function emptyBatchResult(): BatchResult {
   return { outcomes: [], changes: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
 }
 
 /** Whether the last of `outcomes` aborted an atomic batch. Then nothing of the batch is stored. */
-export function isStopped(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
+export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
   const last = outcomes.at(-1);
-  return last !== undefined && stopsBatch(last, intents[outcomes.length - 1] as Intent);
+  return last !== undefined && abortsBatch(last, intents[outcomes.length - 1] as Intent);
 }
 
-function stopsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
-  return outcome.kind === "refused" && (!isOptional || outcome.why === "other-history");
+function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
+  return outcome.kind === "rejected" && (!isOptional || outcome.rejectionReason === "other-history");
 }
 
 /** Asserts that entries are numbered without a gap, because readers of the journal rely on it. `Snapshot.apply` checks it again. */
@@ -111,57 +111,57 @@ function requireConsecutive(changes: readonly JournalRow[], revisions: Map<numbe
   }
 }
 
-function refuseRemoved({ site }: Intent, stored: Stored): Outcome | undefined {
-  return !hasHistory((stored.sites.get(site) as SiteState).epoch)
-    ? { kind: "refused", why: "other-history" }
+function rejectIfSiteRemoved({ site }: Intent, stored: BatchInput): Outcome | undefined {
+  return !isLiveEpoch((stored.sites.get(site) as SiteState).epoch)
+    ? { kind: "rejected", rejectionReason: "other-history" }
     : undefined;
 }
 
-function replay(intent: Intent, stored: Stored): Outcome | undefined {
+function findReplay(intent: Intent, stored: BatchInput): Outcome | undefined {
   if (!intent.idempotency) return undefined;
   const { keyId, name, digest } = intent.idempotency;
   const response = stored.responses.get(responseKey(intent.site, keyId, name));
-  if (!response || response.at <= intent.at - idempotencyLifetime) return undefined;
-  if (response.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
+  if (!response || response.at <= intent.at - idempotencyLifetimeMs) return undefined;
+  if (response.digest !== digest) return { kind: "rejected", rejectionReason: "idempotency-key-reused" };
   const { operation, id, revision, body } = response;
   const { epoch } = stored.sites.get(intent.site) as SiteState;
   return { kind: "replayed", operation, id, epoch, revision, body };
 }
 
-function apply(intent: Intent, stored: Stored, written: Written): Outcome {
+function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult): Outcome {
   const site = stored.sites.get(intent.site) as SiteState;
   if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
-    return { kind: "refused", why: "precondition-failed" };
+    return { kind: "rejected", rejectionReason: "precondition-failed" };
   }
-  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "refused", why: "other-history" };
-  const last = site.counters[intent.resource] ?? 0;
+  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "rejected", rejectionReason: "other-history" };
+  const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
   if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
-    return { kind: "refused", why: "found-otherwise" };
+    return { kind: "rejected", rejectionReason: "found-otherwise" };
   }
   const decision = decide(intent, row, last + 1, site.epoch);
-  if (decision.kind === "refused") return decision;
-  const operation = journaled(intent, row);
+  if (decision.kind === "rejected") return decision;
+  const operation = toJournalOperation(intent, row);
   if (decision.kind === "unchanged") {
     const same = { ...decision, operation };
-    remember(intent, same, stored, written);
+    addStoredResponse(intent, same, stored, written);
     return { kind: "unchanged", ...toWriteResult(same, site) };
   }
   site.revision++;
-  site.counters[intent.resource] = Math.max(last, decision.id);
+  site.lastIds[intent.resource] = Math.max(last, decision.id);
   written.sites.add(intent.site);
   site.last_at = Math.max(site.last_at, intent.at);
-  const change = toChange(intent, operation, decision, row, site);
+  const change = toJournalRow(intent, operation, decision, row, site);
   written.changes.push(change);
   stored.found.apply(intent.site, change);
   const { resource, revision } = change;
   if (intent.site === systemSite && resource === siteResourceName && operation === "create")
     written.newSites.push(change.id);
-  const isThere = operation !== "delete";
+  const existsAfter = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
-  site.counts = withChange(site.counts, { resource, revision, difference: +isThere - +wasThere });
-  written.rows.add(stored.rows.put(row, change));
-  remember(intent, change, stored, written);
+  site.counts = countsAfterChange(site.counts, { resource, revision, difference: +existsAfter - +wasThere });
+  written.rows.add(stored.rows.upsertFromEntry(row, change));
+  addStoredResponse(intent, change, stored, written);
   return { kind: "done", ...toWriteResult(change, site), change, timeline: stored.timeline };
 }
 
@@ -172,33 +172,33 @@ interface RecordState {
   readonly body: string;
 }
 
-function toChange(
+function toJournalRow(
   intent: Intent,
   operation: Operation,
   { id, body }: { id: number; body: string },
   row: BatchRow | undefined,
   { revision, last_at: at }: SiteState,
 ): JournalRow {
-  const { site: site_id, actor, resource, run = null } = intent;
+  const { site: site_id, actor, resource, runId: run = null } = intent;
   const before = operation === "update" && row ? row.body : null;
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
 
 /** Returns the operation in the journal. A restore is journaled as a create if the record does not exist, otherwise as an update. */
-function journaled({ operation }: Intent, row: BatchRow | undefined): Operation {
+function toJournalOperation({ operation }: Intent, row: BatchRow | undefined): Operation {
   if (operation !== "restore") return operation;
   return row?.body == null ? "create" : "update";
 }
 
-function toWriteResult({ operation, id, revision, body }: RecordState, { epoch }: SiteState): WriteResult {
+function toWriteResult({ operation, id, revision, body }: RecordState, { epoch }: SiteState): RecordAfterWrite {
   return { operation, id, epoch, revision, body };
 }
 
-function remember(
+function addStoredResponse(
   intent: Intent,
   { operation, id, revision, body }: RecordState,
-  stored: Stored,
-  written: Written,
+  stored: BatchInput,
+  written: BatchResult,
 ): void {
   if (!intent.idempotency) return;
   const { site: site_id, at } = intent;
@@ -232,7 +232,7 @@ export class BatchRows {
   }
 
   /** Updates the row of a record to the state after a journal entry, or adds a row. Returns the row. @param row undefined for a new record */
-  put(row: BatchRow | undefined, { site_id, resource, id, revision, operation, body }: JournalRow): BatchRow {
+  upsertFromEntry(row: BatchRow | undefined, { site_id, resource, id, revision, operation, body }: JournalRow): BatchRow {
     const stored = operation === "delete" ? null : body;
     if (row) {
       row.revision = revision;
@@ -260,12 +260,12 @@ export class BatchRows {
 export type SystemRow = Pick<BatchRow, "resource" | "id">;
 
 /** Returns the records of the keys and sites by which `intents` were authorized. */
-export function admittingRows(intents: readonly Intent[]): SystemRow[] {
+export function authorizationRows(intents: readonly Intent[]): SystemRow[] {
   const keys = new Set<number>();
   const sites = new Set<number>();
-  for (const { site, admitted } of intents) {
-    if (!admitted) continue;
-    keys.add(admitted.keyId);
+  for (const { site, authorizedBy } of intents) {
+    if (!authorizedBy) continue;
+    keys.add(authorizedBy.keyId);
     sites.add(site);
   }
   const rowsOf = (resource: string, ids: Set<number>) => Array.from(ids, (id) => ({ resource, id }));
@@ -276,16 +276,16 @@ export function admittingRows(intents: readonly Intent[]): SystemRow[] {
  * Rejects a write if the database was restored since the writer read it, or if the key or site has changed since the write was authorized. After
  * a restore, equal IDs and revisions mean nothing.
  */
-function refuseOutdated(
+function rejectIfAuthorizationChanged(
   intent: Intent,
-  { rows, systemEpoch }: Pick<Stored, "rows" | "systemEpoch">,
+  { rows, systemEpoch }: Pick<BatchInput, "rows" | "systemEpoch">,
 ): Outcome | undefined {
-  const { site, ifSystemEpoch, admitted } = intent;
-  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch) return { kind: "refused", why: "other-history" };
-  if (!admitted) return undefined;
-  const { keyId, revision } = admitted;
+  const { site, ifSystemEpoch, authorizedBy } = intent;
+  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch) return { kind: "rejected", rejectionReason: "other-history" };
+  if (!authorizedBy) return undefined;
+  const { keyId, revision } = authorizedBy;
   const key = rows.get(systemSite, keyResourceName, keyId);
   const record = rows.get(systemSite, siteResourceName, site);
   if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
-  return { kind: "refused", why: "key-changed" };
+  return { kind: "rejected", rejectionReason: "key-changed" };
 }

@@ -1,6 +1,6 @@
 // Decides what one intent does to one record.
 
-import { type Intent, type Refused, versionOf } from "../../model/change.ts";
+import { type Intent, type RejectedOutcome, versionOf } from "../../model/change.ts";
 import { merge, type Values } from "../../model/record.ts";
 
 /** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
@@ -11,7 +11,7 @@ interface StoredRow {
 
 /** A rejection, nothing to write, or the next change of the site. */
 type Decision =
-  | Refused
+  | RejectedOutcome
   | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
   | { readonly kind: "change"; readonly id: number; readonly body: string };
 
@@ -24,16 +24,16 @@ type Decision =
 export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
   const { operation, id } = intent;
   if (operation === "create") {
-    if (row) return { kind: "refused", why: row.body === null ? "id-used" : "id-given" };
+    if (row) return { kind: "rejected", rejectionReason: row.body === null ? "id-used" : "id-given" };
     const newId = id ?? nextId;
-    return { kind: "change", id: newId, body: withId(newId, intent.text) };
+    return { kind: "change", id: newId, body: withId(newId, intent.valuesJson) };
   }
   if (id === undefined) throw new Error(`${operation} without an ID`);
   if (operation === "restore") return restore(id, intent, row, epoch);
-  if (!row || row.body === null) return { kind: "refused", why: "not-found" };
-  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
+  if (!row || row.body === null) return { kind: "rejected", rejectionReason: "not-found" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
-  return update(id, intent.text, row.revision, row.body);
+  return update(id, intent.valuesJson, row.revision, row.body);
 }
 
 /** Returns the JSON of a record, from its ID and the JSON of its values. */
@@ -57,9 +57,9 @@ function update(id: number, changes: string, revision: number, body: string): De
 
 /** Decides a restore. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
 function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
-  if (!row) return { kind: "refused", why: "not-found" };
-  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
-  const body = intent.text;
+  if (!row) return { kind: "rejected", rejectionReason: "not-found" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
+  const body = intent.valuesJson;
   if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
   return { kind: "change", id, body };
 }

@@ -4,10 +4,10 @@
 // to `FoundRecords`. The check is the same for every engine: it reads nothing from the database.
 
 import type { Database } from "bun:sqlite";
-import { reasonOf } from "../../lib/errors-for-log.ts";
+import { errorMessageWithoutPath } from "../../lib/errors-for-log.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { FoundBy, Intent, RecordChange } from "../../model/change.ts";
-import { Refusal } from "../../model/errors.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { textAt } from "../../model/record.ts";
 
 /** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
@@ -204,6 +204,6 @@ function storing<T>(access: () => T): T {
     return access();
   } catch (error) {
     const what = "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)";
-    throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `${what}: ${errorMessageWithoutPath(error)}`, { cause: error });
   }
 }

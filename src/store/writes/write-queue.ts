@@ -7,30 +7,30 @@
 // a read; and outcomes are sent to clients 8 per tick. Without reads, writes do not wait for them. The measurements behind these numbers are in
 // docs/decisions.md ("Reads go before writes", "While reads arrive").
 
-import { eventLoopTurn } from "../../lib/event-loop.ts";
+import { nextImmediate } from "../../lib/event-loop.ts";
 import { Histogram } from "../../lib/metrics.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
-import { Refusal, TryAgain } from "../../model/errors.ts";
-import type { Snapshots } from "../reads/site-views.ts";
+import { ProblemError, RetryableError } from "../../model/errors.ts";
+import type { SiteViews } from "../reads/site-views.ts";
 
 /** Maximum writes in one transaction. */
-const maxBatch = 512;
+const maxBatchWrites = 512;
 /** Maximum writes that wait for a transaction. */
-const maxQueue = 10_000;
+const maxQueuedWrites = 10_000;
 /** Maximum ticks that a batch waits for more writes. */
-const maxTurns = 8;
+const maxGatherTicks = 8;
 /**
  * While reads arrive, a batch waits for at most this number of reads per write of the last batch. A write costs as much as four to six look-ups,
  * so writes get about a tenth of the time.
  */
 const readsPerWrite = 60;
 /** A batch stops waiting for reads after this number of ticks without a read. */
-const quietTurns = 4;
+const quietTicks = 4;
 /** Maximum outcomes that are sent to clients in one tick, while reads arrive. */
-const responsesPerTurn = 8;
+const responsesPerTick = 8;
 
-interface Waiting {
+interface QueuedWrite {
   readonly intent: Intent;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
@@ -38,16 +38,16 @@ interface Waiting {
 
 export class WriteQueue {
   /** The number of writes per transaction so far, failed transactions included. */
-  readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatch]);
+  readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatchWrites]);
   readonly #engine: Engine;
-  readonly #snapshots: Snapshots;
-  #queue: Waiting[] = [];
+  readonly #snapshots: SiteViews;
+  #queue: QueuedWrite[] = [];
   #committing = false;
   /** The number of writes in the last batch. */
   #lastSize = 0;
   #reads = 0;
 
-  constructor(engine: Engine, snapshots: Snapshots) {
+  constructor(engine: Engine, snapshots: SiteViews) {
     this.#engine = engine;
     this.#snapshots = snapshots;
   }
@@ -63,31 +63,31 @@ export class WriteQueue {
    * @throws ProblemError `unavailable` as `Engine.commit` does. If the result of the commit did not arrive, it is unknown whether the change was
    *   stored; it was stored completely or not at all
    */
-  write(intent: Intent): Promise<Outcome> {
-    if (this.#queue.length >= maxQueue) return Promise.reject(new TryAgain("too many writes are waiting"));
+  enqueue(intent: Intent): Promise<Outcome> {
+    if (this.#queue.length >= maxQueuedWrites) return Promise.reject(new RetryableError("too many writes are waiting"));
     const outcome = new Promise<Outcome>((resolve, reject) => void this.#queue.push({ intent, resolve, reject }));
-    if (!this.#committing) void this.#commitAll();
+    if (!this.#committing) void this.#commitBatches();
     return outcome;
   }
 
   /** Counts a read, because reads go before writes. */
-  noteRead(): void {
+  countRead(): void {
     this.#reads++;
   }
 
-  async #commitAll(): Promise<void> {
+  async #commitBatches(): Promise<void> {
     this.#committing = true;
     while (this.#queue.length > 0) {
       // A single client that sends one write after another never waits.
-      if (this.#lastSize > 1) await this.#gather();
-      const batch = this.#queue.splice(0, maxBatch);
+      if (this.#lastSize > 1) await this.#waitForMoreWrites();
+      const batch = this.#queue.splice(0, maxBatchWrites);
       this.#lastSize = batch.length;
       this.batchSizes.add(batch.length);
       const before = this.#reads;
       const outcomes = await this.#commit(batch);
       const now = this.#reads;
-      await this.#settle(batch, outcomes, now > before);
-      if (now > before) await this.#giveWay(now + batch.length * readsPerWrite);
+      await this.#resolveOutcomes(batch, outcomes, now > before);
+      if (now > before) await this.#yieldToReads(now + batch.length * readsPerWrite);
     }
     this.#committing = false;
   }
@@ -96,19 +96,19 @@ export class WriteQueue {
    * Waits until a tick brings no further write. Clients that got their responses together write again together. Without this wait, they would
    * be split into two batches that alternate, with two transactions and two flushes.
    */
-  async #gather(): Promise<void> {
+  async #waitForMoreWrites(): Promise<void> {
     let seen = 0;
-    for (let turn = 0; turn < maxTurns && seen < this.#queue.length && seen < maxBatch; turn++) {
+    for (let tick = 0; tick < maxGatherTicks && seen < this.#queue.length && seen < maxBatchWrites; tick++) {
       seen = this.#queue.length;
-      await eventLoopTurn();
+      await nextImmediate();
     }
   }
 
   /** Waits until the number of reads so far is `until`, or no more reads arrive. */
-  async #giveWay(until: number): Promise<void> {
-    for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
+  async #yieldToReads(until: number): Promise<void> {
+    for (let quiet = 0; quiet < quietTicks && this.#reads < until; ) {
       const before = this.#reads;
-      await eventLoopTurn();
+      await nextImmediate();
       quiet = this.#reads === before ? quiet + 1 : 0;
     }
   }
@@ -117,31 +117,31 @@ export class WriteQueue {
    * Commits the batch and applies the outcomes to the cached snapshots. Returns the outcomes. If the commit fails, rejects the writes and returns
    * no outcomes.
    */
-  async #commit(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+  async #commit(batch: readonly QueuedWrite[]): Promise<readonly Outcome[]> {
     try {
       const outcomes = await this.#engine.commit(batch.map(({ intent }) => intent));
-      this.#fold(batch, outcomes);
+      this.#applyToSnapshots(batch, outcomes);
       return outcomes;
     } catch (error) {
       for (const { reject } of batch) reject(error);
       // Reject the queued writes too, because they have already waited as long as a commit may take.
-      if (error instanceof Refusal) for (const { reject } of this.#queue.splice(0)) reject(error);
+      if (error instanceof ProblemError) for (const { reject } of this.#queue.splice(0)) reject(error);
       return [];
     }
   }
 
   /** Resolves the promises of the writes. Their responses take time, so while `isReading`, yields to the event loop in between. */
-  async #settle(batch: readonly Waiting[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
+  async #resolveOutcomes(batch: readonly QueuedWrite[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
     for (const [index, outcome] of outcomes.entries()) {
-      if (isReading && index > 0 && index % responsesPerTurn === 0) await eventLoopTurn();
+      if (isReading && index > 0 && index % responsesPerTick === 0) await nextImmediate();
       batch[index]?.resolve(outcome);
     }
   }
 
-  #fold(batch: readonly Waiting[], outcomes: readonly Outcome[]): void {
+  #applyToSnapshots(batch: readonly QueuedWrite[], outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, index) => {
       if (outcome.kind !== "done") return;
-      this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.epoch, outcome.timeline);
+      this.#snapshots.applyOwnCommit(batch[index]?.intent.site as number, outcome.change, outcome.epoch, outcome.timeline);
     });
   }
 }
