@@ -225,7 +225,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     }
   });
 
-  test("needs a valid key of this website, and no more than that it may read", async () => {
+  test("needs a valid key of this site, and no more than that it may read", async () => {
     const reader = await server.issueKey({ scope: "read" });
     expect((await get(".json", { key: reader })).status).toBe(200);
     expect((await get(".json", { key: null })).status).toBe(401);
@@ -254,7 +254,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await pruneJournals(server.engine, [site], { revision: 1_000_000 });
     expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
     await Bun.sleep(150); // For so long, a page is shared.
-    expect((await get(".json?limit=1")).json.detail).toMatch("the first changes of this website are no longer kept");
+    expect((await get(".json?limit=1")).json.detail).toMatch("the first changes of this site are no longer kept");
     expect((await get(`.json?since=${Next}`)).json).toEqual({ Changes: [], Next, More: false });
     const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
     await backUp(server.engine, join(folder, "a"), at);

@@ -70,10 +70,10 @@ describe("a response that the server is unavailable", () => {
     expect(logged).toEqual([]);
   });
 
-  test("says that the website was restored or removed, which is not logged", () => {
+  test("says that the site was restored or removed, which is not logged", () => {
     const refusal = reported(new EpochChangedError());
     expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
-    expect(refusal.message).toBe("the website was restored or removed at this moment; try again");
+    expect(refusal.message).toBe("the site was restored or removed at this moment; try again");
     expect(logged).toEqual([]);
   });
 });
@@ -94,7 +94,7 @@ describe("the log", () => {
     cause.code = "ENOSPC";
     const refusal = new ProblemError("unavailable", "the database cannot be used", { cause });
     const logged = toLoggedError(refusal);
-    expect(logged).toMatchObject({ type: "Refusal", cause: { message: "the disk is full", code: "ENOSPC" } });
+    expect(logged).toMatchObject({ type: "ProblemError", cause: { message: "the disk is full", code: "ENOSPC" } });
     expect(logged.stack).toContain("failures.test.ts");
     cause.cause = refusal;
     expect(JSON.stringify(toLoggedError(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);

@@ -43,7 +43,7 @@ function changesAsRead(json: string) {
   try {
     const { input, fieldErrors } = decodeJson(json, maxValues);
     const { id, values } = parseRecordChanges(thing, input, fieldErrors);
-    return { id, text: JSON.stringify(values) };
+    return { id, valuesJson: JSON.stringify(values) };
   } catch {
     return undefined;
   }
@@ -96,7 +96,7 @@ test.each<[string, number | undefined, string]>([
   ['{"Group":{}}', undefined, '{"Group":{}}'],
 ])("changes are stored as they came: %s", (json, id, stored) => {
   expect(matchCanonicalChanges(thing, json)).toEqual({ id, valuesJson: stored });
-  expect(changesAsRead(json)).toEqual({ id, text: stored });
+  expect(changesAsRead(json)).toEqual({ id, valuesJson: stored });
 });
 
 test.each([

@@ -154,7 +154,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     for (const { cursor } of changes.slice(0, 4))
       expect(await refused(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
     for (const since of [undefined, "0.0"])
-      expect(await refused(read({ since }))).toMatch("the first changes of this website are no longer kept");
+      expect(await refused(read({ since }))).toMatch("the first changes of this site are no longer kept");
     const [head] = await engine.readHeads([site]);
     expect(await refused(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
       "gone: change 2 is no longer kept",
@@ -204,7 +204,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await refused(read({ since: lost }))).toMatch("lies ahead");
     await engine.commit([update(1, "another")]);
     expect(await refused(read({ since: lost }))).toMatch(
-      "belongs to another history of this website, which was restored or lost",
+      "belongs to another history of this site, which was restored or lost",
     );
     rmSync(folder, { recursive: true });
   });

@@ -1,4 +1,4 @@
-// Websites and keys (contract section 1): nothing is visible across sites, and what the operator changes holds on the
+// Sites and keys (contract section 1): nothing is visible across sites, and what the operator changes holds on the
 // very next request, although another process changed it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -133,7 +133,7 @@ describe("a key", () => {
   });
 });
 
-describe("a website", () => {
+describe("a site", () => {
   test("is picked by Host, without regard to case or port, and the default site serves the rest", async () => {
     const garden = await addSite(elsewhere, "garden", { hostnames: ["Garden.Example", "www.garden.example"] }, clock);
     const { key } = await createKey(elsewhere, garden, {}, clock);

@@ -89,7 +89,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
     const refused = await create("late");
     expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
-    expect(refused.json.detail).toBe("the website was restored or removed at this moment; try again");
+    expect(refused.json.detail).toBe("the site was restored or removed at this moment; try again");
     expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
     beforeCommit = async () => {};
     const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;
@@ -112,7 +112,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     const refused = await create("late");
     expect([refused.status, refused.json.detail]).toEqual([
       503,
-      "the website was restored or removed at this moment; try again",
+      "the site was restored or removed at this moment; try again",
     ]);
     beforeCommit = async () => {};
     expect((await create("late")).status).toBe(401);

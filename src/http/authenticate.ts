@@ -30,10 +30,10 @@ export function toHostname(host: string): string {
 
 /** Returns the error for a host that no site has (RFC 9110 section 15.5.20). @param host as `requestedHost` returns it */
 export function unknownHostError(host: string): ProblemError {
-  if (host === "") return new ProblemError("wrong-site", "the request names no host, and there is no default website");
+  if (host === "") return new ProblemError("wrong-site", "the request names no host, and there is no default site");
   // Some clients send letters outside ASCII, as UTF-8.
   const name = hostnameOf(Buffer.from(host, "latin1").toString());
-  return new ProblemError("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
+  return new ProblemError("wrong-site", `no site has the host \`${name.slice(0, 255).toWellFormed()}\``);
 }
 
 /**
@@ -52,7 +52,7 @@ export function authenticate(context: RequestContext, site: Site, directory: Sit
   }
   if (key.site === site.id) return key;
   context.keyRejection = "of another site";
-  throw new ProblemError("forbidden", "the API key belongs to another website");
+  throw new ProblemError("forbidden", "the API key belongs to another site");
 }
 
 /**
@@ -84,7 +84,7 @@ function findKeyRejection(sent: string | null): KeyRejection {
 function unauthorized(site: Site): ProblemError {
   return new ProblemError(
     "unauthorized",
-    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+    "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
     { headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` } },
   );
 }

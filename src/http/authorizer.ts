@@ -124,7 +124,7 @@ export class RequestAuthorizer {
     const site = this.#directory.findSiteByHost(toHostname(host));
     if (!site) throw unknownHostError(host);
     context.site = site;
-    if (site.isSuspended) throw new ProblemError("site-suspended", "this website is suspended");
+    if (site.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
     return site;
   }
 

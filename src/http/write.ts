@@ -33,7 +33,7 @@ const operations: Record<string, Operation> = { POST: "create", PUT: "update", P
  */
 export class KeyChangedError extends RetryableError {
   constructor() {
-    super("the API key or the website is being changed");
+    super("the API key or the site is being changed");
   }
 }
 

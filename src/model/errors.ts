@@ -5,7 +5,7 @@ export const problemTitles = {
   "ambiguous-id": "The record is not named, or named twice",
   unauthorized: "A valid API key is needed",
   forbidden: "The API key does not allow this",
-  "site-suspended": "The website is suspended",
+  "site-suspended": "The site is suspended",
   "not-found": "There is nothing here",
   "method-not-allowed": "The method is not available here",
   "request-timeout": "The request did not arrive in time",
@@ -15,7 +15,7 @@ export const problemTitles = {
   "too-large": "The request body is too large",
   "head-too-large": "The header section is too large",
   "unsupported-media-type": "The encoding of the body is not supported",
-  "wrong-site": "No website has this host",
+  "wrong-site": "No site has this host",
   "idempotency-key-reused": "The idempotency key was used for another request",
   "too-many-requests": "Too many requests",
   "not-implemented": "The method does not exist",
@@ -55,7 +55,7 @@ export class ProblemError extends Error {
 
   constructor(code: ErrorCode, detail: string, options: ProblemOptions = {}) {
     super(detail, { cause: options.cause });
-    this.name = "Refusal";
+    this.name = "ProblemError";
     this.code = code;
     this.fieldErrors = options.fieldErrors ?? [];
     this.retryAfterSeconds = options.retryAfterSeconds;
@@ -94,6 +94,6 @@ function more(fieldErrors: readonly FieldError[]): string {
 /** The error if a site gets another epoch after the request arrived, as by a restore. The server repeats a read before it reports this error. */
 export class EpochChangedError extends RetryableError {
   constructor() {
-    super("the website was restored or removed at this moment");
+    super("the site was restored or removed at this moment");
   }
 }

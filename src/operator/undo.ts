@@ -52,7 +52,7 @@ const batchSize = 500;
 /** Maximum records that are changed in one transaction. Other writers wait about a second for it. */
 const maxRecordsPerBatch = 50_000;
 
-/** Records per transaction, if there are more than `maxTogether`. */
+/** Records per transaction, if there are more than `maxRecordsPerBatch`. */
 const recordsPerRead = 5000;
 
 /** Maximum skipped records that are listed. */

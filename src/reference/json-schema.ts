@@ -165,7 +165,7 @@ function changeName({ element }: Resource): string {
 function pageSchema(resources: readonly Resource[], base: string): Schema {
   return {
     title: "Changes",
-    description: "A page of the changes of a website, in order.",
+    description: "A page of the changes of a site, in order.",
     type: "object",
     required: ["Changes", "Next", "More"],
     properties: {

@@ -20,7 +20,7 @@ interface Idle {
   readonly kind: "idle";
 }
 
-/** A request has begun to arrive. The first `examined` bytes of the input do not contain its whole header section. */
+/** A request has begun to arrive. The first `examinedBytes` bytes of the input do not contain its whole header section. */
 interface ReadingHeader {
   readonly kind: "readingHeader";
   readonly startedAtSeconds: number;

@@ -230,7 +230,7 @@ describe("a copy whose cursor can no longer be used", () => {
     expect(copy.calls).toEqual(["store 1 One"]);
   });
 
-  test("of a website that gets its first record, and is restored to what it was before, while the copy begins", async () => {
+  test("of a site that gets its first record, and is restored to what it was before, while the copy begins", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-mirror-"));
     await backUp(server.engine, join(folder, "empty"), 0);
     const copy = createCopy([{ ID: 7, Name: "Old" } as Brand]);

@@ -207,7 +207,7 @@ describe("a page that does not exist", () => {
     expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
   });
 
-  test("is HTML for a browser also where no website has the host", async () => {
+  test("is HTML for a browser also where no site has the host", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
     const response = await other.call("GET", "/nothing", { headers: { ...browser, Host: "<b>" } });

@@ -104,9 +104,9 @@ const details: Record<ErrorCode, string> = {
   "ambiguous-id":
     'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
   unauthorized:
-    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+    "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
   forbidden: "the API key may only read: it lacks the scope `write`",
-  "site-suspended": "this website is suspended",
+  "site-suspended": "this site is suspended",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations can only be read",
   "request-timeout": "of the 20 bytes that Content-Length announces, 16 came in time",
@@ -116,7 +116,7 @@ const details: Record<ErrorCode, string> = {
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large": "the request line and the header section have more than 16384 bytes together",
   "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
-  "wrong-site": "no website has the host `other.example`",
+  "wrong-site": "no site has the host `other.example`",
   "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
   "too-many-requests": "the API key may make 50 requests per second",
   "not-implemented": "there is no method `FETCH`; methods are case-sensitive",

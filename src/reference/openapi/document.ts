@@ -19,7 +19,7 @@ export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
       title: "Storefront",
       version,
       summary: `${contentOf(resources)}.`,
-      description: `${contentOf(resources)}, in JSON and XML, with an API key per website.\n\n${usage}`,
+      description: `${contentOf(resources)}, in JSON and XML, with an API key per site.\n\n${usage}`,
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },
@@ -71,7 +71,7 @@ const apiKey: Schema = {
   type: "apiKey",
   in: "header",
   name: "X-API-AUTH",
-  description: "An API key of the website. The operator issues it.",
+  description: "An API key of the site. The operator issues it.",
 };
 
 function schemaComponents(resources: readonly Resource[]): Schemas {

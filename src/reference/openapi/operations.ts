@@ -62,7 +62,7 @@ function listOperation(resource: Resource, format: Format): OpenapiOperation {
   return {
     operationId: nameIn(format, `list${identifierOf(plural)}`),
     summary: `List ${plural}`,
-    description: `All ${plural} of the website, in ID order. The parameters select and sort.`,
+    description: `All ${plural} of the site, in ID order. The parameters select and sort.`,
     tags: [tagOf(resource, format)],
     parameters: parameterRefs.list(resource),
     responses: {
@@ -128,7 +128,7 @@ function optionsOperation(resource: Tagged, format: Format, name: string, parame
 export const feedTag = {
   plural: "changes",
   description:
-    "The changes of the website, in order and without gaps, deletes included: for programs that keep a copy up to date.",
+    "The changes of the site, in order and without gaps, deletes included: for programs that keep a copy up to date.",
 } as const;
 
 /** Returns the path of the feed in `format`, with its operations. */

@@ -18,7 +18,7 @@ export function homePage(resources: readonly Resource[], address: string): strin
       `<li><b>/restapi/${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
   );
   const content = `<h1>Storefront</h1>
-<p class="lead">This is a Storefront server: ${formatResourceList(served)} of online shops, in JSON and XML, with an API key per website.</p>
+<p class="lead">This is a Storefront server: ${formatResourceList(served)} of online shops, in JSON and XML, with an API key per site.</p>
 <ul class="cards">${cards.map(([path, title, text]) => `<li><a href="${path}"><strong>${title}</strong>${text}</a></li>`).join("")}</ul>
 <h2>Make a call</h2>
 <p>Send your API key with every request:</p>

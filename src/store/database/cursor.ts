@@ -75,13 +75,13 @@ export function findCursorRevision(text: string): number | undefined {
 export function requireCursorInJournal({ head, floor, entries }: JournalPage, { entryDigest, revision }: FeedCursor): void {
   const shown = `${entryDigest}.${revision}`;
   if (revision > head.revision) throw cursorGoneError(`the cursor \`${shown}\` lies ahead of the last change`);
-  if (revision === 0 && floor > 0) throw cursorGoneError("the first changes of this website are no longer kept");
+  if (revision === 0 && floor > 0) throw cursorGoneError("the first changes of this site are no longer kept");
   if (revision === 0 || (revision === floor && shown === cursorWithoutEntry({ ...head, revision }))) return;
   if (revision <= floor) throw cursorGoneError(`the change that the cursor \`${shown}\` names is no longer kept`);
   const [entry] = entries;
   if (entry?.revision === revision && shown === toCursor(head.epoch, entry)) return;
   throw cursorGoneError(
-    `the cursor \`${shown}\` belongs to another history of this website, which was restored or lost its last changes`,
+    `the cursor \`${shown}\` belongs to another history of this site, which was restored or lost its last changes`,
   );
 }
 

@@ -17,7 +17,7 @@ export interface TextSource {
 export const anyField = "any";
 
 /**
- * Returns the text source for a field, for all fields (`anyField`), or for the ID if `leaf` is undefined.
+ * Returns the text source for a field, for all fields (`anyField`), or for the ID if `textField` is undefined.
  * @param folded whether texts that differ only in upper and lower case become equal
  */
 function toFacet(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {

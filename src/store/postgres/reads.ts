@@ -74,7 +74,7 @@ function toRecord(row: ResultRow | undefined): RecordRow | undefined {
 
 /**
  * Converts a row of `sites`. @param row undefined for a site that was never written to
- * @throws ProblemError `unavailable` if the site is behind `minHead`
+ * @throws ProblemError `unavailable` if the site is behind `requiredHead`
  */
 function toState(
   connection: PostgresConnection,
