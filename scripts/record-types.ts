@@ -1,7 +1,7 @@
 // The client's TypeScript types, generated from the declarations of the resources.
 
 import { problemTitles } from "../src/model/errors.ts";
-import type { Field, Fields, FieldGroup } from "../src/model/field.ts";
+import type { Field, FieldGroup, Fields } from "../src/model/field.ts";
 import type { Resource } from "../src/model/resource.ts";
 
 /** The text of `src/client/record-types.ts`. */

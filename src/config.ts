@@ -128,7 +128,8 @@ function isSetting(name: string): name is SettingName {
 export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
-  if (Boolean(cert) !== Boolean(key)) throw new ProblemError("bad-request", "--tls-cert and --tls-key must be set together");
+  if (Boolean(cert) !== Boolean(key))
+    throw new ProblemError("bad-request", "--tls-cert and --tls-key must be set together");
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
   const burst = number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000);
   if (rate === 0 && settings.BURST !== undefined)

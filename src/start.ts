@@ -169,7 +169,10 @@ const stderr = 2;
 
 /** Creates the log: it writes one line of JSON per event to stderr. */
 export function createLog({ logLevel }: Config): Logger {
-  return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLoggedError } }, { write: writeLine });
+  return pino(
+    { level: logLevel, base: { pid: process.pid }, serializers: { err: toLoggedError } },
+    { write: writeLine },
+  );
 }
 
 /** Writes a line synchronously. If writing fails, the line is lost, so that a full disk of the log does not stop the server. */

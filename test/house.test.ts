@@ -67,11 +67,11 @@ const listExceptions: Record<string, string> = {
   "src/console/icons.ts": "icons, which the console can do without",
   "src/operator/demo.ts": "sample records, which the server can do without",
   "src/resources/all.ts": "the list",
-  "test/earlier-version.test.ts": "what an earlier version stored",
+  "test/engine/earlier-version.test.ts": "what an earlier version stored",
   "test/generated/drivers/openapi-fetch.ts": "a program that a generator's user would write",
   "test/generated/models.test.ts": "a program that a generator's user would write",
-  "test/golden.test.ts": "a record of each resource, beside its golden files",
-  "test/mistakes.test.ts": "mistaken paths",
+  "test/interface/golden.test.ts": "a record of each resource, beside its golden files",
+  "test/interface/mistakes.test.ts": "mistaken paths",
   "test/operator/find.test.ts": "records that have each kind of text that is searched for",
 };
 

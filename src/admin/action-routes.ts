@@ -8,14 +8,14 @@ import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { managedSites, canManage } from "../operator/operators.ts";
+import { canManage, managedSites } from "../operator/operators.ts";
 import { findSite, listSites, type SiteRecord, UnknownSite } from "../operator/sites.ts";
 import { withActor } from "../system/system-changes.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { ArrivingBodies, readJsonObject } from "./json-body.ts";
-import { requireOwnPage, type Session, type SessionDependencies, requireSession } from "./session.ts";
+import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */
@@ -108,7 +108,12 @@ function withoutOtherSites(error: unknown, { session, parameters }: ActionContex
  * Runs an action once for each `Idempotency-Key`. For a repeated request, returns the first response.
  * @throws ProblemError `not-found` if the operator may no longer manage the site of the response
  */
-async function runIdempotent(call: ActionContext, key: string, run: ActionHandler, repeats: IdempotentResponses): Promise<AdminContent> {
+async function runIdempotent(
+  call: ActionContext,
+  key: string,
+  run: ActionHandler,
+  repeats: IdempotentResponses,
+): Promise<AdminContent> {
   const { operator } = call.session;
   const attempt = { operator: operator.ID, key, request: await requestFingerprint(call.request) };
   const { content, site } = await repeats.respondOnce(attempt, async () => {
@@ -132,7 +137,10 @@ async function requestFingerprint(request: WireRequest): Promise<string> {
 }
 
 /** Creates the context of an action. @throws ProblemError `unauthorized`, or `conflict` or `bad-request` if the page belongs to another operator */
-async function createActionContext(context: AdminRequestContext, dependencies: ActionDependencies): Promise<ActionContext> {
+async function createActionContext(
+  context: AdminRequestContext,
+  dependencies: ActionDependencies,
+): Promise<ActionContext> {
   const { engine } = dependencies;
   const session = await requireSession(context.request, dependencies);
   requireOwnPage(context.request, session.operator);

@@ -3,7 +3,7 @@
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { type ListedOperator, canManage, operatorOf } from "../operator/operators.ts";
+import { canManage, type ListedOperator, operatorOf } from "../operator/operators.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readCurrentSystemRecords, requireSession } from "./session.ts";
 

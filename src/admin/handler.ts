@@ -100,7 +100,10 @@ export class AdminHandler implements Handler {
   #toProblem(id: string, error: unknown, asPage = false): WireResponse {
     const { code, message, fieldErrors, headers, retryAfterSeconds } = this.#toProblemError(id, error);
     const status = statusOf(code);
-    const more = { ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }), ...headers };
+    const more = {
+      ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }),
+      ...headers,
+    };
     if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), more));
     const problem = { status, detail: message, instance: id, code };
     const body = JSON.stringify(fieldErrors.length > 0 ? { ...problem, errors: fieldErrors } : problem);

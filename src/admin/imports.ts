@@ -123,7 +123,9 @@ export class Imports {
     if (busy.some(({ site, job }) => job.state === "running" && site === begun?.site))
       throw new ProblemError("conflict", "another import into this shop is running; wait until it has ended");
     if (busy.length < maxRunningJobs) return;
-    throw new ProblemError("too-many-requests", "other imports are running; try again in a moment", { retryAfterSeconds: 5 });
+    throw new ProblemError("too-many-requests", "other imports are running; try again in a moment", {
+      retryAfterSeconds: 5,
+    });
   }
 
   /** Saves the result of an undo in the import that it undid, if that import still exists. @param run the run ID of the import */
@@ -164,8 +166,11 @@ export class Imports {
   #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
-    const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.lastRequestedAt - other.lastRequestedAt);
-    if (!left) throw new ProblemError("too-many-requests", "there are too many imports; end one first, or try again later");
+    const [left] = own
+      .filter(({ job }) => !job.isBusy)
+      .sort((one, other) => one.lastRequestedAt - other.lastRequestedAt);
+    if (!left)
+      throw new ProblemError("too-many-requests", "there are too many imports; end one first, or try again later");
     this.remove(left).catch(this.#onError);
   }
 

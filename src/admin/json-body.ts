@@ -17,7 +17,8 @@ export async function readJsonObject(request: WireRequest, maxBytes?: number): P
 async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
-  if (type !== "application/json") throw new ProblemError("unsupported-media-type", "send the body as application/json");
+  if (type !== "application/json")
+    throw new ProblemError("unsupported-media-type", "send the body as application/json");
   const { view } = await request.body(maxBytes);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));

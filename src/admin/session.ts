@@ -1,19 +1,19 @@
 // Signs operators in to the console and out again (contract section 13). The session is a cookie that browsers send only for requests of this
 // listener's own pages.
 
-import { TokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import {
-  signIn,
-  signOutSession,
   findSession,
   type ListedOperator,
   type OperatorRecord,
   operatorOfLink,
   sessionLifetimeMs,
+  signIn,
   signOutEverywhere,
+  signOutSession,
 } from "../operator/operators.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
@@ -161,7 +161,11 @@ export async function readCurrentSystemRecords(snapshots: SiteViews): Promise<Pi
 }
 
 /** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
-async function limitFailedSignIns<T>(buckets: TokenBuckets<"sign-in">, now: number, attempt: () => Promise<T>): Promise<T> {
+async function limitFailedSignIns<T>(
+  buckets: TokenBuckets<"sign-in">,
+  now: number,
+  attempt: () => Promise<T>,
+): Promise<T> {
   try {
     return await attempt();
   } catch (error) {

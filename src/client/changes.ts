@@ -147,7 +147,13 @@ async function readPage<Name extends FeedResource>(
   serverWaitMs: number,
   { signal, timeout }: CallOptions,
 ): Promise<ChangesPage<Name>> {
-  const response = await send({ method: "GET", path, serverWaitMs, signal, ...(timeout === undefined ? {} : { timeout }) });
+  const response = await send({
+    method: "GET",
+    path,
+    serverWaitMs,
+    signal,
+    ...(timeout === undefined ? {} : { timeout }),
+  });
   const page = response?.body as ChangesPage<Name> | undefined;
   if (Array.isArray(page?.Changes) && typeof page.Next === "string" && page.Next !== "") return page;
   throw new StorefrontFailure("unreadable", "the response is not a page of changes");

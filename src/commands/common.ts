@@ -8,7 +8,7 @@ import { escapeControls, findNearest, randomText } from "../lib/text.ts";
 import type { DumpedRow, Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import { writeAll } from "../operator/output.ts";
 import { completeRemovals } from "../operator/site-removal.ts";
 import { allResources } from "../resources/all.ts";

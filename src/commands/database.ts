@@ -19,9 +19,9 @@ import type { Restriction } from "../operator/restrictions.ts";
 import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
 import {
   type CommonOptions,
-  formatCount,
   countRows,
   fileArgument,
+  formatCount,
   printMessage,
   printResult,
   showingRows,
@@ -60,7 +60,8 @@ function backupCommand(): Command {
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
       for (const old of deleted) printMessage(`deleted ${old}`);
-      if (missingHeadHint) printMessage(`the time of this backup could not be stored, for the metrics: ${missingHeadHint}`);
+      if (missingHeadHint)
+        printMessage(`the time of this backup could not be stored, for the metrics: ${missingHeadHint}`);
     });
 }
 

@@ -4,9 +4,9 @@ import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import {
   addOperator,
+  createSignInLink,
   type ListedOperator,
   listOperators,
-  createSignInLink,
   removeOperator,
   setOperatorSites,
   signOutEverywhere,
@@ -56,7 +56,11 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("add an operator, who signs in with a link: see `operator link`")
     .argument("<name>", "name, which the history shows as console:<name>")
-    .option("--site <name>", "site that the operator may manage; may be given several times (default: all)", collectValue)
+    .option(
+      "--site <name>",
+      "site that the operator may manage; may be given several times (default: all)",
+      collectValue,
+    )
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) => addOperator(engine, name, options.site ?? [], Date.now()));
       printResult(options, toShown(added), [String(added.ID)]);
@@ -78,7 +82,11 @@ function setCommand(): Command {
   return withCommonOptions(new Command("set"))
     .description("change which sites an operator may manage; present sessions apply the change at the next request")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--site <name>", "site that the operator may manage, and no other; may be given several times", collectValue)
+    .option(
+      "--site <name>",
+      "site that the operator may manage, and no other; may be given several times",
+      collectValue,
+    )
     .option("--all-sites", "let the operator manage all sites")
     .option("--yes", "limit also the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {

@@ -76,7 +76,12 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
     const site = await findSite(engine, options.site);
-    const rows = readRowsOfCompleteFile(resource, waitUntilAborted(progress.watch(openInput(file)), signal), format, csv);
+    const rows = readRowsOfCompleteFile(
+      resource,
+      waitUntilAborted(progress.watch(openInput(file)), signal),
+      format,
+      csv,
+    );
     const onStore = (revision: number) => {
       undo = undoLine(options, revision, run);
     };

@@ -7,8 +7,8 @@ import { exportSite } from "../operator/site-files/export-site.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
 import {
   type CommonOptions,
-  formatCount,
   fileArgument,
+  formatCount,
   printMessage,
   printResult,
   toConfig,

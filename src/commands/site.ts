@@ -64,7 +64,8 @@ function addCommand(): Command {
       const print = (added: readonly AddedSite[]) =>
         options.from === undefined ? printAdded(added[0] as AddedSite, options) : printList(added, options);
       const printKeys = (added: readonly AddedSite[]) => {
-        if (!print(added)) throw new ProblemError("unavailable", "standard output was closed before all keys were written");
+        if (!print(added))
+          throw new ProblemError("unavailable", "standard output was closed before all keys were written");
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>

@@ -2,7 +2,7 @@
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
 import { findNearest, findNearestPath } from "../lib/text.ts";
-import { hasTooManyFieldErrors, type FieldError, invalidRecordError } from "../model/errors.ts";
+import { type FieldError, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
 import { describeJsonType, validateText } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
@@ -30,7 +30,8 @@ export function readMapping(resource: Resource, text: string): CsvMapping {
   const { input, fieldErrors: malformed } = decodeJson(text);
   const fieldErrors = [...malformed];
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
-  if (!isObject(input)) throw invalidRecordError([{ field: "", detail: `must be an object, not ${describeJsonType(input)}` }]);
+  if (!isObject(input))
+    throw invalidRecordError([{ field: "", detail: `must be an object, not ${describeJsonType(input)}` }]);
   checkMembers(input, ["fields", "skip"], "", fieldErrors);
   const fields = readObject(input.fields, "fields", fieldErrors);
   if (isObject(input.fields) && Object.keys(fields).length === 0)
@@ -45,7 +46,10 @@ export function readMapping(resource: Resource, text: string): CsvMapping {
 }
 
 /** Returns the cell plan of a mapping for a file with this header row. Reports an error for each column that the file does not have, or has twice. */
-export function planMapping(mapping: CsvMapping, header: readonly string[]): { plan: CellPlan; fieldErrors: FieldError[] } {
+export function planMapping(
+  mapping: CsvMapping,
+  header: readonly string[],
+): { plan: CellPlan; fieldErrors: FieldError[] } {
   const fieldErrors: FieldError[] = [];
   const indexOf = (column: string, field: string): number => {
     const index = header.indexOf(column);
@@ -102,7 +106,8 @@ function checkTogether(source: JsonObject, field: string, fieldErrors: FieldErro
   if (has("column") && has("constant"))
     fieldErrors.push({ field, detail: "has both `column` and `constant`; leave one out" });
   if (!has("column") && !has("constant")) fieldErrors.push({ field, detail: "has neither `column` nor `constant`" });
-  if (has("lookup") && !has("column")) fieldErrors.push({ field, detail: "has a `lookup`, but no `column` to look up" });
+  if (has("lookup") && !has("column"))
+    fieldErrors.push({ field, detail: "has a `lookup`, but no `column` to look up" });
   if (has("otherwise") && !has("lookup")) fieldErrors.push({ field, detail: "has `otherwise`, but no `lookup`" });
 }
 
@@ -112,7 +117,10 @@ function readLookup(resource: Resource, field: string, input: unknown, fieldErro
   for (const [content, value] of Object.entries(readObject(input, path, fieldErrors))) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
     if (typeof value !== "string")
-      fieldErrors.push({ field: `${path}.${shorten(content)}`, detail: `must be a string, not ${describeJsonType(value)}` });
+      fieldErrors.push({
+        field: `${path}.${shorten(content)}`,
+        detail: `must be a string, not ${describeJsonType(value)}`,
+      });
     else if (checkValue(resource, field, value, `${path}.${shorten(content)}`, fieldErrors)) lookup.set(content, value);
   }
   return lookup;
@@ -132,7 +140,11 @@ function checkValue(
   if (value === undefined || value === "") return true;
   const textField = findTextField(resource, field);
   const isBadId = !textField && toId(value) === undefined;
-  const detail = textField ? validateText(textField.field, value) : isBadId ? "must be a whole number from 1" : undefined;
+  const detail = textField
+    ? validateText(textField.field, value)
+    : isBadId
+      ? "must be a whole number from 1"
+      : undefined;
   if (detail !== undefined) fieldErrors.push({ field: path, detail });
   return detail === undefined;
 }

@@ -40,7 +40,10 @@ export function csvHeader(resource: Resource): string {
 
 /** Returns one row per record, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[]): string {
-  const rows = records.map((record) => [record.ID, ...resource.textFields.map((textField) => valueAt(record, textField))]);
+  const rows = records.map((record) => [
+    record.ID,
+    ...resource.textFields.map((textField) => valueAt(record, textField)),
+  ]);
   return rows.map((row) => toCsvRow(row)).join("");
 }
 
@@ -50,7 +53,10 @@ function isAnnotation(column: string): boolean {
 }
 
 /** Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. */
-export function planColumns(resource: Resource, header: readonly string[]): { plan: CellPlan; fieldErrors: FieldError[] } {
+export function planColumns(
+  resource: Resource,
+  header: readonly string[],
+): { plan: CellPlan; fieldErrors: FieldError[] } {
   const columns = fieldNames(resource);
   const fieldErrors = header.flatMap((name, index) => {
     if (isAnnotation(name)) return [];
@@ -69,7 +75,10 @@ export function planColumns(resource: Resource, header: readonly string[]): { pl
 /** Decodes the record in the cells of a row. Returns undefined if the plan skips the row. An empty ID counts as no ID. */
 export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonly string[]): Decoded | undefined {
   if (cells.length !== width) {
-    return { input: {}, fieldErrors: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }] };
+    return {
+      input: {},
+      fieldErrors: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }],
+    };
   }
   if (skip.some(({ index, values }) => values.has(cells[index] ?? ""))) return undefined;
   const input: Record<string, unknown> = {};

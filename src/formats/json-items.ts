@@ -2,7 +2,7 @@
 // parsed as one value (json-parser.ts).
 
 import { ProblemError } from "../model/errors.ts";
-import { hintAt, tryFastParse, parseJson } from "./json-parser.ts";
+import { hintAt, parseJson, tryFastParse } from "./json-parser.ts";
 import {
   type FileItem,
   firstPosition,

@@ -1,7 +1,7 @@
 // Parses JSON in two ways. `tryFastParse` uses `JSON.parse`, which is several times faster, and accepts only texts without errors for which both ways
 // have the same result. `parseJson` is our own parser. It handles all other texts, and reports each error with its position.
 
-import { hasTooManyFieldErrors, type FieldError } from "../model/errors.ts";
+import { type FieldError, hasTooManyFieldErrors } from "../model/errors.ts";
 import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
 
 /** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
@@ -74,7 +74,11 @@ const words: Record<string, unknown> = { true: true, false: false, null: null };
  * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
  * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
  */
-export function parseJson(text: string, most: number, from = firstPosition): { input: unknown; fieldErrors: FieldError[] } {
+export function parseJson(
+  text: string,
+  most: number,
+  from = firstPosition,
+): { input: unknown; fieldErrors: FieldError[] } {
   const reader = new JsonReader(text, most, from);
   return { input: reader.read(), fieldErrors: reader.fieldErrors };
 }

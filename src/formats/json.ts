@@ -4,7 +4,7 @@ import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
-import { tryFastParse, parseJson } from "./json-parser.ts";
+import { parseJson, tryFastParse } from "./json-parser.ts";
 import { maxValues } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
 

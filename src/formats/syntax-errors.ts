@@ -23,7 +23,13 @@ export const firstPosition: Position = { line: 1, column: 1 };
  * @param at the index of the error in `text`
  * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
  */
-export function malformedError(form: string, text: string, at: number, detail: string, from = firstPosition): ProblemError {
+export function malformedError(
+  form: string,
+  text: string,
+  at: number,
+  detail: string,
+  from = firstPosition,
+): ProblemError {
   const { line, column } = positionOf(text, at, from);
   return new ProblemError("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
     fieldErrors: [{ field: "", detail, line, column }],
@@ -93,7 +99,8 @@ export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
     yield decoder.decode();
   } catch (error) {
-    if (error instanceof TypeError) throw new ProblemError("bad-request", "the file is not valid UTF-8", { cause: error });
+    if (error instanceof TypeError)
+      throw new ProblemError("bad-request", "the file is not valid UTF-8", { cause: error });
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // Decodes records from XML (contract section 5).
 
 import { findNearestPath } from "../lib/text.ts";
-import { hasTooManyFieldErrors, type FieldError, ProblemError } from "../model/errors.ts";
+import { type FieldError, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";

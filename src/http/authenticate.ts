@@ -7,8 +7,8 @@ import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { SiteKeyIndex, ApiKey, Site } from "./directory.ts";
-import type { RequestContext, KeyRejection } from "./handler.ts";
+import type { ApiKey, Site, SiteKeyIndex } from "./directory.ts";
+import type { KeyRejection, RequestContext } from "./handler.ts";
 
 /** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
 const hostnames = new BoundedCache(1024, 300, hostnameOf);

@@ -15,14 +15,14 @@
 //   response, also of requests that are in flight.
 
 import { errorMessage } from "../lib/errors-for-log.ts";
-import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
-import { TokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
+import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import { EpochChangedError, ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, clientNetwork, requestedHost, toHostname, unknownHostError } from "./authenticate.ts";
-import { SiteKeyIndex, type ApiKey, type Site } from "./directory.ts";
+import { type ApiKey, type Site, SiteKeyIndex } from "./directory.ts";
 import type { RequestContext } from "./handler.ts";
 import type { HttpDependencies } from "./server.ts";
 
@@ -60,7 +60,9 @@ export class RequestAuthorizer {
     const host = requestedHost(context, this.#options.trustForwardedHost);
     const provisionalSiteId = this.#directory.findSiteByHost(toHostname(host))?.id ?? systemSite;
     const siteView = this.#dependencies.snapshots.getUpToDate(provisionalSiteId);
-    return siteView instanceof Promise ? this.#confirmLater(context, host, siteView) : this.#confirmSite(context, host, siteView);
+    return siteView instanceof Promise
+      ? this.#confirmLater(context, host, siteView)
+      : this.#confirmSite(context, host, siteView);
   }
 
   /**
@@ -74,7 +76,8 @@ export class RequestAuthorizer {
     try {
       key = authenticate(context, requireResolvedSite(context), this.#directory, now);
     } catch (error) {
-      if (error instanceof ProblemError && error.code === "unauthorized") this.#limitFailedAuthentications(context.request, now);
+      if (error instanceof ProblemError && error.code === "unauthorized")
+        this.#limitFailedAuthentications(context.request, now);
       throw error;
     }
     this.#keyUses.trackUse(key.id, now);

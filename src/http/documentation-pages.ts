@@ -2,7 +2,7 @@
 
 import { statusOf } from "../formats/format.ts";
 import { once } from "../lib/concurrency.ts";
-import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type ProblemError, problemTitles } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Download, requestFiles, type ServedFile, servedFiles } from "../reference/documents.ts";
@@ -98,7 +98,10 @@ interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
   readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
 }
 
-function respond(context: RequestContext, { type, bytes, digest, headers, compress }: Content): MaybePromise<WireResponse> {
+function respond(
+  context: RequestContext,
+  { type, bytes, digest, headers, compress }: Content,
+): MaybePromise<WireResponse> {
   const sent = context.request.headers;
   const coding = compress && chooseCoding(sent.get("accept-encoding"), bytes.length);
   const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };

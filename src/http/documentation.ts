@@ -48,7 +48,10 @@ export function createDocumentation(
 }
 
 /** Returns the responder for the path and the parameter `format`. @throws ProblemError `bad-request` for a `format` that the path does not have */
-function responderFor<T>({ target: { path, query } }: RequestContext, responders: ReadonlyMap<string, T>): T | undefined {
+function responderFor<T>(
+  { target: { path, query } }: RequestContext,
+  responders: ReadonlyMap<string, T>,
+): T | undefined {
   const format = new URLSearchParams(query).get("format");
   const chosen = format === null ? undefined : responders.get(`${path}?format=${format}`);
   if (format !== null && !chosen && path.startsWith("/openapi."))

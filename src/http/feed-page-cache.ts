@@ -75,7 +75,13 @@ export class FeedPageCache {
     return page;
   }
 
-  async #read(key: string, site: number, requiredHead: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
+  async #read(
+    key: string,
+    site: number,
+    requiredHead: Head,
+    query: FeedParameters,
+    format: Format,
+  ): Promise<EncodedPage> {
     const { since, limit, isCollapsed, resources } = query;
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));

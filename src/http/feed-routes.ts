@@ -3,11 +3,11 @@
 
 import { type Format, formats } from "../formats/format.ts";
 import { FairQueue } from "../lib/event-loop.ts";
-import { normalizeName, findNearest } from "../lib/text.ts";
+import { findNearest, normalizeName } from "../lib/text.ts";
 import type { Head } from "../model/engine.ts";
 import { EpochChangedError, ProblemError } from "../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../model/limits.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import { readCursorAt } from "../store/changes/feed.ts";
 import { firstCursor } from "../store/database/cursor.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
@@ -64,7 +64,9 @@ class FeedEndpoint {
 
   async respond(context: RequestContext, key: ApiKey, format: Format, siteView: SiteView): Promise<WireResponse> {
     const query = parseFeedParameters(this.#served, context.target.query);
-    const first = await this.#readQueue.run(siteView.site, () => this.#readAndReauthorize(context, format, query, siteView));
+    const first = await this.#readQueue.run(siteView.site, () =>
+      this.#readAndReauthorize(context, format, query, siteView),
+    );
     const { page } = await this.#longPollIfEmpty(context, key, format, query, first);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(context, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
@@ -114,7 +116,9 @@ class FeedEndpoint {
       }));
     } catch (error) {
       if (!(error instanceof EpochChangedError) || attempt === maxReadAttempts) throw error;
-      return authorizer.reauthorize(context, (_, now) => this.#readAndReauthorize(context, format, query, now, attempt + 1));
+      return authorizer.reauthorize(context, (_, now) =>
+        this.#readAndReauthorize(context, format, query, now, attempt + 1),
+      );
     }
   }
 

@@ -3,7 +3,7 @@
 
 import { unreadableCodes } from "../formats/format.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
@@ -110,7 +110,10 @@ export class HttpHandler implements Handler {
 
   #respondAt(context: RequestContext, route: SiteRoute | undefined, siteView: SiteView): MaybePromise<WireResponse> {
     if (!route) {
-      throw new ProblemError("not-found", `there is nothing at this path; ${this.#routes.suggestPath(context.target.path)}`);
+      throw new ProblemError(
+        "not-found",
+        `there is nothing at this path; ${this.#routes.suggestPath(context.target.path)}`,
+      );
     }
     requireMethod(context, route);
     if (context.method === "OPTIONS") return preflight(context, route);
@@ -131,7 +134,8 @@ export class HttpHandler implements Handler {
   #finishLater(context: RequestContext, started: number, response: Promise<WireResponse>): Promise<WireResponse> {
     return response.then(
       (made) => this.#countAndLog(context, started, made),
-      (error) => whenResolved(this.#respondToError(context, error), (made) => this.#countAndLog(context, started, made)),
+      (error) =>
+        whenResolved(this.#respondToError(context, error), (made) => this.#countAndLog(context, started, made)),
     );
   }
 

@@ -102,7 +102,9 @@ async function readAndWrite(engine: Pick<Engine, "readHeads" | "probeWrite">): P
 
 async function withTimeout(check: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const error = new ProblemError("unavailable", `the storage did not respond within ${storageTimeoutMs} ms`, { retryAfterSeconds: 1 });
+  const error = new ProblemError("unavailable", `the storage did not respond within ${storageTimeoutMs} ms`, {
+    retryAfterSeconds: 1,
+  });
   const timer = setTimeout(() => reject(error), storageTimeoutMs);
   try {
     await Promise.race([check, promise]);

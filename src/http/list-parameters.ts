@@ -2,11 +2,11 @@
 // look-ups and the feed.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { normalizeName, findNearestPath } from "../lib/text.ts";
+import { findNearestPath, normalizeName } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../model/limits.ts";
 import { type StorefrontRecord, toId, type Values } from "../model/record.ts";
-import { fieldPaths, findTextField, type TextFieldPath, type Resource } from "../model/resource.ts";
+import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
 import type { Order, RecordFilter } from "../store/memory/order.ts";
 import { joinValues, readNumber, single } from "./common/parameters.ts";
 
@@ -93,7 +93,11 @@ const maxLinkLength = 4096;
  * Returns the header field `Link` to the other pages (RFC 8288); undefined without `limit`, and if it would be longer than 4 KiB.
  * @param total the number of records on all pages
  */
-export function toLinkHeader(path: string, { limit, offset, otherParameters: rest }: ListParameters, total: number): string | undefined {
+export function toLinkHeader(
+  path: string,
+  { limit, offset, otherParameters: rest }: ListParameters,
+  total: number,
+): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
   const pages: [string, number][] = [["first", 0]];
@@ -163,7 +167,10 @@ function readFilters(resource: Resource, parameters: URLSearchParams): RecordFil
     throw new ProblemError("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
   }
   if (filters.filter(({ operator }) => operator === "in").length > 1) {
-    throw new ProblemError("bad-request", "`filter[ID][in]` appears more than once; write one, with commas between the IDs");
+    throw new ProblemError(
+      "bad-request",
+      "`filter[ID][in]` appears more than once; write one, with commas between the IDs",
+    );
   }
   return filters;
 }
@@ -308,6 +315,7 @@ function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
 function toFilter(resource: Resource, path: string, value: string): string {
   if (path === "ID")
     return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`/restapi/${resource.path}/3.json\``;
-  const textField = findTextField(resource, path) ?? resource.textFields.find((inside) => inside.path.startsWith(`${path}.`));
+  const textField =
+    findTextField(resource, path) ?? resource.textFields.find((inside) => inside.path.startsWith(`${path}.`));
   return `\`filter[${textField?.path}]=${value}\``;
 }

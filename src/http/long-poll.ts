@@ -130,7 +130,11 @@ class LongPoll<R extends PollRead> implements ExpiringPoll {
   #isWakePending = false;
   #isSettled = false;
 
-  constructor(context: RequestContext, { first, read }: LongPollOptions<R>, authorizer: PollDependencies["authorizer"]) {
+  constructor(
+    context: RequestContext,
+    { first, read }: LongPollOptions<R>,
+    authorizer: PollDependencies["authorizer"],
+  ) {
     this.#context = context;
     this.#read = read;
     this.#authorizer = authorizer;

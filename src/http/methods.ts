@@ -19,7 +19,10 @@ const registered: ReadonlySet<string> = new Set(
 /** Requires a registered method. @throws ProblemError `not-implemented` for any other (RFC 9110 section 9.1) */
 export function requireKnownMethod({ method }: WireRequest): void {
   if (registered.has(method)) return;
-  throw new ProblemError("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
+  throw new ProblemError(
+    "not-implemented",
+    `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`,
+  );
 }
 
 /** Returns the label of a method in the metrics. Clients can invent methods, so all methods that are not registered share a label. */

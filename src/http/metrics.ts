@@ -12,14 +12,18 @@ import {
   metricsLibrary,
   readSample,
 } from "../lib/metrics.ts";
-import type { RequestContext, KeyRejection } from "./handler.ts";
+import type { KeyRejection, RequestContext } from "./handler.ts";
 import { methodLabel } from "./methods.ts";
 import type { Route } from "./route.ts";
 
 /** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
-  countResponse(context: Pick<RequestContext, "route" | "method" | "keyRejection">, status: number, milliseconds: number): void;
+  countResponse(
+    context: Pick<RequestContext, "route" | "method" | "keyRejection">,
+    status: number,
+    milliseconds: number,
+  ): void;
   /** Loads the code that `collectSample` needs. */
   load(): Promise<unknown>;
   /** Returns all metrics of this process. @param isChecked passed on to `others`, by default true */

@@ -143,5 +143,7 @@ export class PollPlaces {
 }
 
 function problem(detail: string): ProblemError {
-  return new ProblemError("too-many-requests", `${detail}; use fewer connections, or a key for each client`, { retryAfterSeconds });
+  return new ProblemError("too-many-requests", `${detail}; use fewer connections, or a key for each client`, {
+    retryAfterSeconds,
+  });
 }

@@ -1,12 +1,12 @@
 // Responds to GET and HEAD of lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
 
 import type { Format } from "../formats/format.ts";
-import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { versionParts } from "../model/change.ts";
 import { ProblemError } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/memory/collection.ts";
-import { type EncodedList, type Page, toDocument, type CollectionVersion } from "../store/memory/collection-version.ts";
+import { type CollectionVersion, type EncodedList, type Page, toDocument } from "../store/memory/collection-version.ts";
 import { type MemoryRecord, Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { UncachedSite } from "../store/reads/uncached-site.ts";
@@ -14,21 +14,34 @@ import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding } from "./compression.ts";
 import { isNotModified, toEtag } from "./conditional-requests.ts";
 import type { RequestContext } from "./handler.ts";
-import { type ListParameters, pickFields, parseListParameters, rejectLookUpParameters, toLinkHeader } from "./list-parameters.ts";
+import {
+  type ListParameters,
+  parseListParameters,
+  pickFields,
+  rejectLookUpParameters,
+  toLinkHeader,
+} from "./list-parameters.ts";
 import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
-export function respondToRead(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+export function respondToRead(
+  context: RequestContext,
+  route: ResourceRoute,
+  siteView: SiteView,
+): MaybePromise<WireResponse> {
   return route.isList ? readList(context, route, siteView) : respondToLookUp(context, route, siteView);
 }
 
 function readList(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
   const query = parseListParameters(route.resource, context.target.query);
   if (siteView instanceof Snapshot) return respondToList(context, route, siteView, query);
-  const load = () => whenResolved(siteView.loadSnapshot(), (snapshot) => respondToList(context, route, snapshot, query));
+  const load = () =>
+    whenResolved(siteView.loadSnapshot(), (snapshot) => respondToList(context, route, snapshot, query));
   return query && isUnfilteredPage(query)
-    ? whenResolved(readUncachedPage(route, siteView, query), (page) => (page ? respondPage(context, route, siteView, query, page) : load()))
+    ? whenResolved(readUncachedPage(route, siteView, query), (page) =>
+        page ? respondPage(context, route, siteView, query, page) : load(),
+      )
     : load();
 }
 
@@ -40,12 +53,17 @@ export function recordNotFoundError({ resource }: ResourceRoute, id: string | nu
   return new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function respondToLookUp(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+function respondToLookUp(
+  context: RequestContext,
+  route: ResourceRoute,
+  siteView: SiteView,
+): MaybePromise<WireResponse> {
   const { resource } = route;
   rejectLookUpParameters(resource, context.target.query);
   const { recordIdInPath: id } = context;
   if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
-  const record = siteView instanceof Snapshot ? siteView.collection(resource).get(id) : siteView.lookUpRecord(resource, id);
+  const record =
+    siteView instanceof Snapshot ? siteView.collection(resource).get(id) : siteView.lookUpRecord(resource, id);
   if (record instanceof Promise) return respondLater(context, route, siteView, record);
   return respondRecord(context, route, siteView, record);
 }
@@ -83,7 +101,9 @@ function respondToList(
   return whenResolved(collection.version(), (version) =>
     query
       ? respondWithSelection(context, route, snapshot, collection, version, query)
-      : whenResolved(version.list(route.format), (whole) => respondWithWholeList(context, route, snapshot, version, whole)),
+      : whenResolved(version.list(route.format), (whole) =>
+          respondWithWholeList(context, route, snapshot, version, whole),
+        ),
   );
 }
 
@@ -115,7 +135,9 @@ function respondWithSelection(
   const name = `${format.name}?${context.target.query}`;
   const { request } = context;
   const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
-  return whenResolved(page, (made) => respondPage(context, route, snapshot, query, { ...made, revision: version.revision }));
+  return whenResolved(page, (made) =>
+    respondPage(context, route, snapshot, query, { ...made, revision: version.revision }),
+  );
 }
 
 /** A page of records. */

@@ -2,7 +2,7 @@
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { matchCanonicalChanges, isCanonicalRecord, type RecordChanges } from "../model/canonical-json.ts";
+import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "../model/canonical-json.ts";
 import { storedEncoding } from "../model/encoding.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
@@ -109,7 +109,10 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
 function refuseOtherEncodings(headers: RequestHeaders): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    throw new ProblemError("unsupported-media-type", `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`);
+    throw new ProblemError(
+      "unsupported-media-type",
+      `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`,
+    );
   }
   const coding = headers.get("content-encoding");
   if (coding !== null && coding.trim().toLowerCase() !== "identity") {

@@ -3,7 +3,7 @@
 
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
-import { isKey, visiblePrefix, redactKeys } from "../model/api-key.ts";
+import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import { bodyLength, type HeaderParts, joinParts, type WireResponse } from "../wire/response.ts";
 import { clientAddress } from "./authenticate.ts";

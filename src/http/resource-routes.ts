@@ -7,7 +7,7 @@
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { EpochChangedError } from "../model/errors.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import { UncachedSite } from "../store/reads/uncached-site.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
@@ -20,7 +20,7 @@ import { respondToRead } from "./read.ts";
 import { readBody } from "./record-body.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
-import { RunningIdempotencyKeys, KeyChangedError, write } from "./write.ts";
+import { KeyChangedError, RunningIdempotencyKeys, write } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "snapshots" | "writeQueue" | "now"> {
   readonly authorizer: RequestAuthorizer;
@@ -104,7 +104,12 @@ class ResourceEndpoint {
   }
 
   /** Reads again if the error was a change of the site's epoch, at most twice. Otherwise throws `error`. */
-  #readAgain(context: RequestContext, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
+  #readAgain(
+    context: RequestContext,
+    route: ResourceRoute,
+    attempt: number,
+    error: unknown,
+  ): MaybePromise<WireResponse> {
     if (!(error instanceof EpochChangedError) || attempt === maxAttempts) throw error;
     return this.#dependencies.authorizer.reauthorize(context, (_, now) => this.#read(context, route, now, attempt + 1));
   }
@@ -141,7 +146,13 @@ class ResourceEndpoint {
     });
   }
 
-  #store(context: RequestContext, route: ResourceRoute, key: ApiKey, body: BodyBytes, attempt = 1): Promise<WireResponse> {
+  #store(
+    context: RequestContext,
+    route: ResourceRoute,
+    key: ApiKey,
+    body: BodyBytes,
+    attempt = 1,
+  ): Promise<WireResponse> {
     const { snapshots, writeQueue, now } = this.#dependencies;
     const author = { key, system: snapshots.systemHead, at: now() };
     return write(context, route, author, body, writeQueue, this.#idempotencies).catch((error) => {

@@ -3,7 +3,7 @@
 
 import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { whenResolved, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import {
@@ -104,7 +104,8 @@ function responseHeaderStart(type: string | undefined): string {
 export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
   const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
   const headers: Record<string, string> = { ...problemError.headers };
-  if (problemError.retryAfterSeconds !== undefined) headers["Retry-After"] = String(Math.ceil(problemError.retryAfterSeconds));
+  if (problemError.retryAfterSeconds !== undefined)
+    headers["Retry-After"] = String(Math.ceil(problemError.retryAfterSeconds));
   const content = { type: format.problemType, body: format.problem(toProblem(context, problemError)) };
   return toResponse(context, statusOf(problemError.code), content, headers);
 }

@@ -4,9 +4,9 @@
 import { formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { normalizeName, findNearest } from "../lib/text.ts";
+import { findNearest, normalizeName } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed-routes.ts";
@@ -76,7 +76,10 @@ const formatNames = formats.map(({ name }) => name);
 /** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
 export function hintFor(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
   const known = [...routes].filter(([, { kind }]) => kind !== "public").map(([route]) => route);
-  const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [normalizeName(element), name]);
+  const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [
+    normalizeName(element),
+    name,
+  ]);
   const names = new Map([
     ...elements,
     ...known.map((route): [string, string] => [normalizeName(nameIn(route)), nameIn(route)]),

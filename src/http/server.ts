@@ -13,7 +13,7 @@ import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import { RequestAuthorizer, type AuthorizerOptions } from "./authorizer.ts";
+import { type AuthorizerOptions, RequestAuthorizer } from "./authorizer.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";

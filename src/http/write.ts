@@ -17,7 +17,7 @@ import { requireOneId, toDeclaredJson, toId } from "../model/record.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { HeaderParts, WireResponse } from "../wire/response.ts";
-import { hasWeakTag, toEtag, versionsInIfNoneMatch, versionsInIfMatch } from "./conditional-requests.ts";
+import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "./conditional-requests.ts";
 import type { ApiKey } from "./directory.ts";
 import type { RequestContext } from "./handler.ts";
 import { recordNotFoundError } from "./read.ts";
@@ -67,10 +67,17 @@ export function write(
     });
 }
 
-function toIntent(context: RequestContext, route: ResourceRoute, { key, system, at }: WriteAuthorization, body: BodyBytes): Intent {
+function toIntent(
+  context: RequestContext,
+  route: ResourceRoute,
+  { key, system, at }: WriteAuthorization,
+  body: BodyBytes,
+): Intent {
   const operation = operations[context.method] as Operation;
   const isNew = operation === "create";
-  const wanted = isNew ? { valuesJson: readNewBody(context, route, body) } : readChange(context, route, body, operation);
+  const wanted = isNew
+    ? { valuesJson: readNewBody(context, route, body) }
+    : readChange(context, route, body, operation);
   const { headers } = context.request;
   return {
     site: key.site,
@@ -121,12 +128,18 @@ function queryIds(query: string): number[] {
       throw new ProblemError("bad-request", `there is no parameter \`${name}\`; did you mean \`?ID=${shown}\`?`);
     }
     const id = toId(value);
-    if (id === undefined) throw new ProblemError("bad-request", `\`ID\` must be a whole number from 1, not \`${shown}\``);
+    if (id === undefined)
+      throw new ProblemError("bad-request", `\`ID\` must be a whole number from 1, not \`${shown}\``);
     return id;
   });
 }
 
-function toRejectionError(context: RequestContext, { rejectionReason }: RejectedOutcome, route: ResourceRoute, intent: Intent): ProblemError {
+function toRejectionError(
+  context: RequestContext,
+  { rejectionReason }: RejectedOutcome,
+  route: ResourceRoute,
+  intent: Intent,
+): ProblemError {
   if (rejectionReason === "not-found") return recordNotFoundError(route, intent.id as number);
   if (rejectionReason === "precondition-failed") {
     const record = `the ${route.resource.singular} ${intent.id}`;
@@ -150,7 +163,11 @@ function toRejectionError(context: RequestContext, { rejectionReason }: Rejected
   throw new Error(`${intent.operation} was refused: ${rejectionReason}`);
 }
 
-function toWrittenResponse(context: RequestContext, route: ResourceRoute, outcome: Exclude<Outcome, RejectedOutcome>): WireResponse {
+function toWrittenResponse(
+  context: RequestContext,
+  route: ResourceRoute,
+  outcome: Exclude<Outcome, RejectedOutcome>,
+): WireResponse {
   const { resource, format } = route;
   const body = documentOf(format, resource, toDeclaredJson(resource, outcome.body));
   const content = { type: format.contentType, body };
@@ -204,7 +221,9 @@ export class RunningIdempotencyKeys {
   async #once(idempotency: Idempotency, work: () => Promise<Outcome>): Promise<Outcome> {
     const name = `${idempotency.keyId}/${idempotency.name}`;
     if (this.#running.has(name)) {
-      throw new ProblemError("conflict", "a request with this Idempotency-Key is still running", { retryAfterSeconds: 1 });
+      throw new ProblemError("conflict", "a request with this Idempotency-Key is still running", {
+        retryAfterSeconds: 1,
+      });
     }
     this.#running.add(name);
     try {

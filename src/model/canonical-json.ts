@@ -33,7 +33,10 @@ export function createCanonicalPatterns(fields: Fields, textFields: readonly Tex
 }
 
 /** Whether `text` is the canonical JSON of a new record. If it is not, parse it. */
-export function isCanonicalRecord({ canonicalPatterns: { newRecord, patternFields } }: Resource, text: string): boolean {
+export function isCanonicalRecord(
+  { canonicalPatterns: { newRecord, patternFields } }: Resource,
+  text: string,
+): boolean {
   const match = newRecord.exec(text);
   return match !== null && areValidTexts(patternFields, match, 1);
 }

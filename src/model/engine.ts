@@ -202,7 +202,11 @@ export interface EngineMaintenance {
    * @param amend decides at the swap which records of the system site in `rows` are changed. It may be called more than once
    * @returns the heads of the sites that were replaced
    */
-  replaceAllData(rows: AsyncIterable<DumpedRow>, save?: SaveReplacedRows, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
+  replaceAllData(
+    rows: AsyncIterable<DumpedRow>,
+    save?: SaveReplacedRows,
+    amend?: Amend,
+  ): Promise<ReadonlyMap<number, Head>>;
 
   /**
    * Stores `rows` as the data of a site that was never written to, in chunks that delay others no longer than a commit does. The rows are those of

@@ -83,7 +83,9 @@ export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[]): boole
 export function invalidRecordError(fieldErrors: readonly FieldError[]): ProblemError {
   const [first] = fieldErrors;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
-  return new ProblemError("invalid-record", detail + more(fieldErrors), { fieldErrors: fieldErrors.slice(0, maxFieldErrors) });
+  return new ProblemError("invalid-record", detail + more(fieldErrors), {
+    fieldErrors: fieldErrors.slice(0, maxFieldErrors),
+  });
 }
 
 function more(fieldErrors: readonly FieldError[]): string {

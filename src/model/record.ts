@@ -1,7 +1,7 @@
 import { findNearestPath } from "../lib/text.ts";
-import { hasTooManyFieldErrors, type FieldError, invalidRecordError, ProblemError } from "./errors.ts";
-import { type Field, type Fields, describeJsonType, type TextField, validateText } from "./field.ts";
-import { fieldPaths, type TextFieldPath, type Resource, valuesIn } from "./resource.ts";
+import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
+import { describeJsonType, type Field, type Fields, type TextField, validateText } from "./field.ts";
+import { fieldPaths, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
 export interface Values {
@@ -25,11 +25,18 @@ interface ParsedRecord {
  * @param known field errors from decoding, which are reported together with the new field errors
  * @throws ProblemError `invalid-record` with all field errors
  */
-export function parseRecordChanges(resource: Resource, input: unknown, known: readonly FieldError[] = []): ParsedRecord {
+export function parseRecordChanges(
+  resource: Resource,
+  input: unknown,
+  known: readonly FieldError[] = [],
+): ParsedRecord {
   const fieldErrors = [...known];
   const fields = requireInput(resource, input);
   const id = readId(fields.ID, fieldErrors);
-  const values = readFields({ resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors }, fields);
+  const values = readFields(
+    { resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors },
+    fields,
+  );
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return { id, values };
 }
@@ -45,7 +52,10 @@ export function parseNewRecord(resource: Resource, input: unknown, known: readon
   if (Object.hasOwn(fields, "ID")) {
     fieldErrors.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
   }
-  const values = readFields({ resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors }, fields);
+  const values = readFields(
+    { resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors },
+    fields,
+  );
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return values;
 }
@@ -116,7 +126,8 @@ export function requireOneId(candidates: readonly (number | undefined)[], hint: 
 function readId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   if (id === undefined) return undefined;
   if (isId(id)) return id;
-  const shown = typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : describeJsonType(id);
+  const shown =
+    typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : describeJsonType(id);
   fieldErrors.push({ field: "ID", detail: `must be a whole number from 1, not ${shown}` });
   return undefined;
 }
@@ -138,7 +149,10 @@ function readFields(context: ReadingContext, input: Input): Values {
   for (const name in input) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
     if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
-      fieldErrors.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], context)}` });
+      fieldErrors.push({
+        field: above + name.slice(0, 100),
+        detail: `no such field${hintFor(name, input[name], context)}`,
+      });
   }
   const values: Values = {};
   for (const name in fields) {
@@ -166,7 +180,8 @@ function readText(
   const value = isPresent ? input[name] : "";
   const detail = isPresent ? validateText(field, value) : field.required ? "is required" : undefined;
   // Report one error per field. An error from decoding is the cause of this one.
-  if (detail && !fieldErrors.some((known) => known.field === above + name)) fieldErrors.push({ field: above + name, detail });
+  if (detail && !fieldErrors.some((known) => known.field === above + name))
+    fieldErrors.push({ field: above + name, detail });
   return value as string;
 }
 

@@ -164,7 +164,11 @@ async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, 
 }
 
 /** Writes a backup, unless `rows` is empty. Returns whether it wrote one. */
-async function writeUnlessEmpty(replaced: Parameters<SaveReplacedRows>[0], file: string, now: number): Promise<boolean> {
+async function writeUnlessEmpty(
+  replaced: Parameters<SaveReplacedRows>[0],
+  file: string,
+  now: number,
+): Promise<boolean> {
   const rows = await peekRows(replaced);
   if (rows) await writeBackup(rows, file, now);
   return rows !== undefined;
@@ -213,7 +217,10 @@ export function nameBackup(folder: string, now: number): string {
 export function latestBackup(folder: string): string {
   const latest = backupsIn(folder).at(-1);
   if (latest) return latest;
-  throw new ProblemError("not-found", `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`);
+  throw new ProblemError(
+    "not-found",
+    `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`,
+  );
 }
 
 /**

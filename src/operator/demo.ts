@@ -9,7 +9,7 @@ import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import { createKey } from "./keys.ts";
-import { addOperator, listOperators, createSignInLink } from "./operators.ts";
+import { addOperator, createSignInLink, listOperators } from "./operators.ts";
 import { addSite, listSites, type SiteRecord } from "./sites.ts";
 
 const demoOperator = "demo";

@@ -58,7 +58,11 @@ async function findInSite(
   engine: Pick<Engine, "readSite">,
   site: number,
   matches: (row: RecordRow) => Match | undefined,
-  { limit, isWanted, yieldIfDue }: { limit: number; isWanted: () => boolean; yieldIfDue: ReturnType<typeof createYielder> },
+  {
+    limit,
+    isWanted,
+    yieldIfDue,
+  }: { limit: number; isWanted: () => boolean; yieldIfDue: ReturnType<typeof createYielder> },
 ): Promise<readonly Match[]> {
   return engine.readSite(site, async ({ rowChunks }) => {
     const found: Match[] = [];

@@ -96,7 +96,8 @@ async function findEntries(
 
 /** Returns the record before its last change; undefined if the journal does not contain it. */
 function stateBefore({ previous, last }: RecordEntries, name: string): string | undefined {
-  if (last?.operation === "create") throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
+  if (last?.operation === "create")
+    throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
   return last?.operation === "delete" ? last.body : (last?.before ?? previous?.body);
 }
 

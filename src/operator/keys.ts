@@ -1,12 +1,19 @@
 // Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
 
-import { hashApiKey, isPartialKey, isKey, createApiKey, type Scope, visiblePrefix } from "../model/api-key.ts";
+import { createApiKey, hashApiKey, isKey, isPartialKey, type Scope, visiblePrefix } from "../model/api-key.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { commitSystemChanges, readSystemRecords, type SystemRecords, toCreateIntent, toInstant, toUpdateIntent } from "../system/system-changes.ts";
+import {
+  commitSystemChanges,
+  readSystemRecords,
+  type SystemRecords,
+  toCreateIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
 
 /** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
@@ -168,7 +175,8 @@ function findKey(system: SystemRecords, text: string): KeyRecord {
   const found = system.records<KeyRecord>(keyResource).filter((key) => canBeginWith(text, key));
   const [key] = found;
   if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
-  if (found.length > 1) throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
+  if (found.length > 1)
+    throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
   return key;
 }
 

@@ -70,7 +70,8 @@ export async function addOperator(
     const present = system.records<OperatorRecord>(operatorResource);
     if (present.some(({ Name }) => Name === name))
       throw new ProblemError("conflict", `the operator \`${name}\` exists already`);
-    if (present.length >= maxOperators) throw new ProblemError("conflict", `there are ${maxOperators} operators already`);
+    if (present.length >= maxOperators)
+      throw new ProblemError("conflict", `there are ${maxOperators} operators already`);
     const values = { Name: name, Sites: toSiteIds(sites, system), Created: toInstant(now) };
     const intent = toCreateIntent(operatorResource, values, now);
     listed = toListed({ ...JSON.parse(intent.valuesJson), ID: 0 }, system);
@@ -149,7 +150,8 @@ export async function signIn(engine: Engine, linkSecret: string, now: number): P
 /** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function operatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
   const link = await engine.findCredential(digestOfSecret(linkSecret));
-  const operator = link && isValid(link, "link", now) ? operatorOf(await readSystemRecords(engine), link.operator) : undefined;
+  const operator =
+    link && isValid(link, "link", now) ? operatorOf(await readSystemRecords(engine), link.operator) : undefined;
   if (operator) return operator;
   throw unusableLink();
 }

@@ -1,7 +1,7 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../model/engine.ts";
-import { pruneChunk, findRevisionBefore, timeBefore, findWebhooksBehind } from "../store/changes/retention.ts";
+import { findRevisionBefore, findWebhooksBehind, pruneChunk, timeBefore } from "../store/changes/retention.ts";
 
 /** The first entry to keep: a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };

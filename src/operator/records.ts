@@ -4,7 +4,7 @@ import { type Intent, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges, type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
-import type { TextFieldPath, Resource } from "../model/resource.ts";
+import type { Resource, TextFieldPath } from "../model/resource.ts";
 import type { CollectionVersion } from "../store/memory/collection-version.ts";
 import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
@@ -88,7 +88,8 @@ export async function findVersioned(
   id: number,
 ): Promise<VersionedRecord | undefined> {
   const siteView = await snapshots.getUpToDate(site);
-  const found = siteView instanceof Snapshot ? siteView.collection(resource).get(id) : await siteView.lookUpRecord(resource, id);
+  const found =
+    siteView instanceof Snapshot ? siteView.collection(resource).get(id) : await siteView.lookUpRecord(resource, id);
   return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 
@@ -178,7 +179,14 @@ export async function deleteRecords(
 ): Promise<DeletedRecords> {
   const [head] = (await engine.readHeads([site])) as [Head];
   const unique = [...new Set(ids)];
-  const common = { site, resource: resource.name, operation: "delete", valuesJson: "{}", actor: operatorActor, at } as const;
+  const common = {
+    site,
+    resource: resource.name,
+    operation: "delete",
+    valuesJson: "{}",
+    actor: operatorActor,
+    at,
+  } as const;
   const ifEpoch = head.revision === 0 ? undefined : head.epoch;
   const outcomes = await engine.commit(
     unique.map((id) => ({ ...common, id, ifEpoch })),

@@ -101,7 +101,13 @@ function restrictedKeys(last: KnownSystem, then: KnownSystem, keyChanges: readon
     const after = successors.get(ID) ?? [];
     const change = after.length > 0 ? "rotated" : values.Revoked ? "revoked" : "narrowed";
     return [
-      { kind: "key", name, site: siteName(Site), change, intents: [...after, toUpdateIntent(keyResource, ID, values, now)] },
+      {
+        kind: "key",
+        name,
+        site: siteName(Site),
+        change,
+        intents: [...after, toUpdateIntent(keyResource, ID, values, now)],
+      },
     ];
   });
 }
@@ -111,7 +117,12 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
   const sites = new Set(present(then.sites).map(({ ID }) => String(ID)));
   return present(then.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
     const found = known.get(name);
-    const remove: Found = { kind: "operator", name, change: "removed", intents: [toDeleteIntent(operatorResource, ID, now)] };
+    const remove: Found = {
+      kind: "operator",
+      name,
+      change: "removed",
+      intents: [toDeleteIntent(operatorResource, ID, now)],
+    };
     if (!found) return isSameHistory ? [remove] : [];
     if (found.deleted) return [remove];
     const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
@@ -142,7 +153,9 @@ function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory:
     }
     if (!found?.record.Paused || record.Paused) return [];
     const { Paused, Reason } = found.record;
-    return [{ ...shown, change: "paused", intents: [toUpdateIntent(webhookResource, record.ID, { Paused, Reason }, now)] }];
+    return [
+      { ...shown, change: "paused", intents: [toUpdateIntent(webhookResource, record.ID, { Paused, Reason }, now)] },
+    ];
   });
 }
 

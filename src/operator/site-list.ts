@@ -122,7 +122,12 @@ function readHeader(cells: readonly string[]): readonly string[] {
   );
 }
 
-function toListed(header: readonly string[], cells: readonly string[], row: number, fieldErrors: FieldError[]): ListedSite {
+function toListed(
+  header: readonly string[],
+  cells: readonly string[],
+  row: number,
+  fieldErrors: FieldError[],
+): ListedSite {
   const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
   const answer = cell("default").toLowerCase();
   if (cells.length > header.length)
@@ -144,7 +149,8 @@ function createAll(listed: readonly ListedSite[], system: SystemRecords, now: nu
   let hasDefault = false;
   for (const [index, { row, ...settings }] of listed.entries()) {
     try {
-      if (settings.isDefault && hasDefault) throw new ProblemError("conflict", "another row is the default site already");
+      if (settings.isDefault && hasDefault)
+        throw new ProblemError("conflict", "another row is the default site already");
       hasDefault ||= settings.isDefault;
       const values = toSiteValues(settings, undefined, now);
       requireUnusedNames(sites, undefined, values);

@@ -8,7 +8,7 @@ import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import { commitSystemChanges, type SystemRecords, toDeleteIntent } from "../system/system-changes.ts";
-import { updateSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
+import { listSites, requireSite, type SiteRecord, updateSites } from "./sites.ts";
 
 /**
  * Removes a site with its keys, webhooks, records and journal. Its ID is never used again. As soon as its record is deleted, nobody can use the site.

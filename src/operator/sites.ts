@@ -11,7 +11,14 @@ import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { countsAfterChange } from "../store/database/site-state.ts";
-import { commitSystemChanges, readSystemRecords, type SystemRecords, toCreateIntent, toInstant, toUpdateIntent } from "../system/system-changes.ts";
+import {
+  commitSystemChanges,
+  readSystemRecords,
+  type SystemRecords,
+  toCreateIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../system/system-changes.ts";
 import { listKeys } from "./keys.ts";
 import { listWebhooks } from "./webhook-list.ts";
 
@@ -73,7 +80,10 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
     const site = requireComplete(requireSite(sites, name));
     const values = toSiteValues(settings, site, now);
     requireUnusedNames(sites, site.ID, values);
-    return [...toUnsetDefaultIntents(sites, site.ID, settings, now), toUpdateIntent(siteResource, site.ID, values, now)];
+    return [
+      ...toUnsetDefaultIntents(sites, site.ID, settings, now),
+      toUpdateIntent(siteResource, site.ID, values, now),
+    ];
   });
 }
 
@@ -82,7 +92,9 @@ export async function updateSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: SystemRecords) => readonly Intent[],
 ): Promise<SiteRecord> {
-  const bodies = await commitSystemChanges(engine, (system) => decide(system.records<SiteRecord>(siteResource), system));
+  const bodies = await commitSystemChanges(engine, (system) =>
+    decide(system.records<SiteRecord>(siteResource), system),
+  );
   return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
@@ -153,7 +165,8 @@ export function requireUnusedNames(
     if (other.Name === wanted.Name) throw new ProblemError("conflict", `the site \`${other.Name}\` exists already`);
     const hosts = wantedHosts.length === 0 ? [] : hostnamesOf(other);
     const taken = wantedHosts.find((host) => hosts.includes(host));
-    if (taken) throw new ProblemError("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
+    if (taken)
+      throw new ProblemError("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }
 
@@ -198,7 +211,9 @@ export async function summarizeSite(engine: Engine, name: string, now: number): 
     validKeys: keys.filter(({ endsAt }) => now < endsAt).length,
     keys: keys.length,
     webhooks: (await listWebhooks(engine, site)).length,
-    records: Object.fromEntries(publicResources(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0])),
+    records: Object.fromEntries(
+      publicResources(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0]),
+    ),
     revision,
     changed: last && new Date(last.at),
   };

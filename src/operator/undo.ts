@@ -4,8 +4,8 @@ import { yieldBetween } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { readEntries, epochChangedConflict, type RevisionRange, revisionsOf } from "./history.ts";
-import { type RecordToRevert, RecordsToRevert, type UndoRange } from "./undone-records.ts";
+import { epochChangedConflict, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
+import { RecordsToRevert, type RecordToRevert, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {
   /** Undo also the changes to records that others have changed later. The later changes are then lost. */
@@ -190,7 +190,8 @@ class Undo {
   }
 
   #countRejected({ resource, id }: Intent): void {
-    if (this.#rejectedCount.size < maxListed) this.#rejectedCount.set(keyOf({ resource, id }), { resource, id: id as number });
+    if (this.#rejectedCount.size < maxListed)
+      this.#rejectedCount.set(keyOf({ resource, id }), { resource, id: id as number });
     else this.#summary.leftCount++;
   }
 
@@ -214,7 +215,11 @@ class Undo {
     const changed = new Map<string, SkippedRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
       // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
-      const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(this.#site, from, pageSize);
+      const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(
+        this.#site,
+        from,
+        pageSize,
+      );
       for (const entry of entries) {
         const { revision, actor } = entry;
         if (this.#rejectedCount.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });

@@ -83,7 +83,9 @@ export class RecordsToRevert {
 
   /** Adds an entry from before a record's first change in the range. It contains the earlier state if that first change does not. */
   addEarlier({ resource, id, revision, operation, body }: JournalEntry): void {
-    withScratchErrors(() => this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision));
+    withScratchErrors(() =>
+      this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision),
+    );
   }
 
   /** Returns the records in the order of their first changes. */
@@ -157,5 +159,8 @@ function stateBefore({ operation, body, before }: JournalEntry): string | null |
 }
 
 function withScratchErrors<T>(access: () => T): T {
-  return withFileErrors("the changed records cannot be kept in a temporary file (set TMPDIR for another folder)", access);
+  return withFileErrors(
+    "the changed records cannot be kept in a temporary file (set TMPDIR for another folder)",
+    access,
+  );
 }

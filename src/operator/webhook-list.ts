@@ -7,7 +7,7 @@ import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import { readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { findRevisionBefore } from "../store/changes/retention.ts";
-import { parseCursor, findCursorRevision } from "../store/database/cursor.ts";
+import { findCursorRevision, parseCursor } from "../store/database/cursor.ts";
 import { readSystemRecords, type SystemRecords } from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
 
@@ -155,7 +155,11 @@ export interface WebhookPosition {
  * Returns the cursor at which delivery starts.
  * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
  */
-export async function resolveDeliveryStart(engine: Engine, site: number, point: DeliveryStart): Promise<WebhookPosition> {
+export async function resolveDeliveryStart(
+  engine: Engine,
+  site: number,
+  point: DeliveryStart,
+): Promise<WebhookPosition> {
   if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
   const [head] = (await engine.readHeads([site])) as [Head];
   const revision = point === "now" ? head.revision : await revisionAt(engine, site, point.at);

@@ -10,8 +10,8 @@ import { ProblemError } from "../model/errors.ts";
 import type { Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import {
-  makeWebhookSecret,
   type DeliveryAttempt,
+  makeWebhookSecret,
   type WebhookChanges,
   type WebhookRef,
   type WebhookState,
@@ -32,11 +32,11 @@ import { deliverTest } from "../webhooks/delivery-attempt.ts";
 import { cursorRevision, sinceOf } from "../webhooks/webhook-event.ts";
 import type { SiteRecord } from "./sites.ts";
 import {
+  type DeliveryStart,
   findWebhook,
   type ListedWebhook,
-  resolveDeliveryStart,
   requireWebhook,
-  type DeliveryStart,
+  resolveDeliveryStart,
   type WebhookPosition,
   type WebhookRecord,
   webhookKeyOf,
@@ -154,7 +154,9 @@ async function changeRecord(
   now: number,
   change: (record: WebhookRecord) => Values,
 ): Promise<void> {
-  await commitSystemChanges(engine, (system) => [toUpdateIntent(webhookResource, id, change(requireWebhook(system, id)), now)]);
+  await commitSystemChanges(engine, (system) => [
+    toUpdateIntent(webhookResource, id, change(requireWebhook(system, id)), now),
+  ]);
 }
 
 /**
@@ -242,7 +244,10 @@ function requireRoom(system: SystemRecords, site: SiteRecord): void {
     throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
   requireWebhookRoom(system, 1);
   if (webhooksIn(system).filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
-    throw new ProblemError("conflict", `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`);
+    throw new ProblemError(
+      "conflict",
+      `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
+    );
 }
 
 /** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */

@@ -27,7 +27,7 @@ import { formats } from "../formats/format.ts";
 import { runOtherSlices, type Steps } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { ProblemError } from "../model/errors.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";

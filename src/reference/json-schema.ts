@@ -1,6 +1,6 @@
 // Makes JSON Schema 2020-12 from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
 
-import type { Field, Fields, FieldGroup, TextField } from "../model/field.ts";
+import type { Field, FieldGroup, Fields, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 export interface Schema {
@@ -96,7 +96,9 @@ function required(form: Form, { fields, textFields }: Resource): Schema {
   if (form === "changes") return {};
   if (form === "part") return { required: ["ID"] };
   if (form === "whole") return { required: ["ID", ...Object.keys(fields)] };
-  const names = new Set(textFields.filter((textField) => textField.field.required).map((textField) => textField.keys[0]));
+  const names = new Set(
+    textFields.filter((textField) => textField.field.required).map((textField) => textField.keys[0]),
+  );
   return names.size > 0 ? { required: [...names] } : {};
 }
 

@@ -1,7 +1,7 @@
 // Makes the XML Schema (1.0) from the declarations of the resources. One type describes a record in responses and in request bodies, so the type does
 // not require the ID or any element. The JSON Schema has a type for each of them, and says which members are required.
 
-import type { Fields, FieldGroup, TextField } from "../model/field.ts";
+import type { FieldGroup, Fields, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;

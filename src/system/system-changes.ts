@@ -61,7 +61,10 @@ export async function readSystemRecords(engine: Engine): Promise<SystemRecords> 
  * the intents; a deleted record as it was before.
  * @throws ProblemError from `decide`, or `conflict` after the last attempt
  */
-export async function commitSystemChanges(engine: Engine, decide: (system: SystemRecords) => readonly Intent[]): Promise<string[]> {
+export async function commitSystemChanges(
+  engine: Engine,
+  decide: (system: SystemRecords) => readonly Intent[],
+): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { system, ifHead } = await load(engine);
     const [first, ...others] = decide(system);
@@ -75,17 +78,41 @@ export async function commitSystemChanges(engine: Engine, decide: (system: Syste
 /** Returns the intent to create a record. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
 export function toCreateIntent(resource: Resource, values: Values, at: number, id?: number): Intent {
   const text = JSON.stringify(parseNewRecord(resource, values));
-  return { site: systemSite, resource: resource.name, operation: "create", id, valuesJson: text, actor: operatorActor, at };
+  return {
+    site: systemSite,
+    resource: resource.name,
+    operation: "create",
+    id,
+    valuesJson: text,
+    actor: operatorActor,
+    at,
+  };
 }
 
 /** Returns the intent to change the fields in `values`. @param at milliseconds since 1970. @throws ProblemError `invalid-record` */
 export function toUpdateIntent(resource: Resource, id: number, values: Values, at: number): Intent {
   const text = JSON.stringify(parseRecordChanges(resource, values).values);
-  return { site: systemSite, resource: resource.name, operation: "update", id, valuesJson: text, actor: operatorActor, at };
+  return {
+    site: systemSite,
+    resource: resource.name,
+    operation: "update",
+    id,
+    valuesJson: text,
+    actor: operatorActor,
+    at,
+  };
 }
 
 export function toDeleteIntent(resource: Resource, id: number, at: number): Intent {
-  return { site: systemSite, resource: resource.name, operation: "delete", id, valuesJson: "{}", actor: operatorActor, at };
+  return {
+    site: systemSite,
+    resource: resource.name,
+    operation: "delete",
+    id,
+    valuesJson: "{}",
+    actor: operatorActor,
+    at,
+  };
 }
 
 /** Formats a time as the records of the system site contain it (ISO 8601, UTC). @param at milliseconds since 1970 */

@@ -4,10 +4,17 @@ import { yieldToEventLoop } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { readCursorAt, type FeedPage, readFeedPage } from "../store/changes/feed.ts";
+import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { type AttemptDependencies, attemptDelivery } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
-import { abandonLease, type LeaseRef, releaseLease, type NextDelivery, acquireLease, type WebhookLease } from "./lease.ts";
+import {
+  abandonLease,
+  acquireLease,
+  type LeaseRef,
+  type NextDelivery,
+  releaseLease,
+  type WebhookLease,
+} from "./lease.ts";
 import type { ActiveWebhook, WebhookIndex } from "./records.ts";
 import { isBackingOff } from "./retry-policy.ts";
 import { changesEvent, cursorRevision, goneEvent, sinceOf, type WebhookEvent } from "./webhook-event.ts";

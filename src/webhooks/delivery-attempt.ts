@@ -11,7 +11,14 @@ import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookS
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { NextEvent } from "./deliver-next.ts";
 import type { LastSent } from "./last-sent.ts";
-import { type Clock, abandonLease, type LeaseRef, releaseLease, type NextDelivery, type WebhookLease } from "./lease.ts";
+import {
+  abandonLease,
+  type Clock,
+  type LeaseRef,
+  type NextDelivery,
+  releaseLease,
+  type WebhookLease,
+} from "./lease.ts";
 import { lookupAddresses } from "./name-resolver.ts";
 import type { ActiveWebhook } from "./records.ts";
 import { decideAfterFailure, stateAfterSuccess } from "./retry-policy.ts";

@@ -119,7 +119,11 @@ export interface LeaseRef {
  * Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
  * `changes` are then not made.
  */
-export async function releaseLease(leaseRef: LeaseRef, result: NextDelivery, changes?: WebhookChanges): Promise<NextDelivery> {
+export async function releaseLease(
+  leaseRef: LeaseRef,
+  result: NextDelivery,
+  changes?: WebhookChanges,
+): Promise<NextDelivery> {
   const { lease } = leaseRef;
   leaseRef.lease = undefined;
   if (!lease || (await lease.release(changes))) return result;

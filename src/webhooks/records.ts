@@ -2,7 +2,7 @@
 
 import type { RecordChange } from "../model/change.ts";
 import { toDeclaredJson } from "../model/record.ts";
-import { type Resource, publicResources } from "../model/resource.ts";
+import { publicResources, type Resource } from "../model/resource.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";

@@ -56,7 +56,11 @@ export function stateAfterSuccess(next: string): WebhookChanges {
 }
 
 /** Returns the changes of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
-export function decideAfterFailure(state: WebhookState, received: DeliveryResponse, moment: RetryInputs): FailureDecision {
+export function decideAfterFailure(
+  state: WebhookState,
+  received: DeliveryResponse,
+  moment: RetryInputs,
+): FailureDecision {
   const failures = state.failures + 1;
   const failingSince = state.failingSince ?? moment.now;
   const nextAt = Math.round(moment.now + pauseAfter(failures, received.retryAfter, moment));
@@ -69,7 +73,12 @@ export function decideAfterFailure(state: WebhookState, received: DeliveryRespon
 const gone = "the receiver responded with 410 (gone)";
 const failed = "failed for five days";
 
-function reasonToPause(failures: number, failingSince: number, { status, fault }: DeliveryResponse, { now }: RetryInputs) {
+function reasonToPause(
+  failures: number,
+  failingSince: number,
+  { status, fault }: DeliveryResponse,
+  { now }: RetryInputs,
+) {
   if (status === 410) return gone;
   if (now - failingSince < maxFailingMs || failures < minFailures) return undefined;
   return `${failed}; last: ${fault}`.slice(0, maxReason);

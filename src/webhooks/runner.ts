@@ -19,7 +19,7 @@ import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
 import type { RunnerEngine } from "./delivery-attempt.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
-import { type LeaseRef, releaseLease, type NextDelivery } from "./lease.ts";
+import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
 import type { ActiveWebhook } from "./records.ts";
 import { isBackingOff } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
@@ -130,7 +130,8 @@ export class WebhookRunner {
       if (mayHaveChanges(seen, clock.now(), this.#lastSent)) this.#enqueueDelivery(seen.state, seen.state.failures);
     this.#lastSent.keep(this.#seen);
     for (const id of this.#slow) if (!this.#seen.has(id)) this.#slow.delete(id);
-    for (const [id, until] of this.#coolingDownUntil) if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
+    for (const [id, until] of this.#coolingDownUntil)
+      if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
   }
 
   /** Subscribes to exactly these sites. */

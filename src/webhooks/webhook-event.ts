@@ -53,7 +53,10 @@ export function goneEvent(state: WebhookState, site: string): WebhookEvent {
 
 /** Creates the event of `webhook test`. @param random makes its ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
-  return eventWithoutChanges("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
+  return eventWithoutChanges("storefront.test", `evt_${webhook}_test_${random}`, {
+    data: { Site: site, Next: cursor },
+    now,
+  });
 }
 
 /** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */

@@ -79,7 +79,9 @@ interface MetricSources {
 /** Returns the metrics of this process, as of the last scan of the states. */
 async function webhookFamilies({ engine, records, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
   const { all, paused } = records.counts;
-  const lags = [...runner.knownWebhooks.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
+  const lags = [...runner.knownWebhooks.values(), ...runner.givenUp.values()]
+    .map(toLag)
+    .filter(({ changes }) => changes > 0);
   const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
   const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
   const labelled = (values: readonly number[]) =>

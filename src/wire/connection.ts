@@ -18,7 +18,7 @@ import type { Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RequestError } from "./request-header.ts";
 import { RequestLoop } from "./request-loop.ts";
-import { QueueEntry, type StepTask, type RoundRobin } from "./round-robin.ts";
+import { QueueEntry, type RoundRobin, type StepTask } from "./round-robin.ts";
 
 /** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {

@@ -47,7 +47,12 @@ export class RequestBody {
   #error: unknown;
   #waiting: PromiseWithResolvers<BodyBytes> | undefined;
 
-  constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, sendContinue: (() => void) | undefined) {
+  constructor(
+    { length, isChunked }: RequestFraming,
+    limit: number,
+    share: MemoryShare,
+    sendContinue: (() => void) | undefined,
+  ) {
     this.#length = length;
     this.#limit = limit;
     this.#share = share;

@@ -16,7 +16,7 @@ import {
   sendingLast,
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
-import { PeerState, IncomingRequest } from "./request.ts";
+import { IncomingRequest, PeerState } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
 import { HeaderReader, hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
@@ -124,7 +124,11 @@ export class RequestLoop {
   }
 
   #startNextRequest(): void {
-    this.#setState(hasBegun(this.input.bytes) ? { kind: "readingHeader", startedAtSeconds: this.#context.now, examinedBytes: 0 } : idle);
+    this.#setState(
+      hasBegun(this.input.bytes)
+        ? { kind: "readingHeader", startedAtSeconds: this.#context.now, examinedBytes: 0 }
+        : idle,
+    );
   }
 
   #readHeader(bytes: Buffer, since: number): boolean {

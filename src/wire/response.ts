@@ -142,7 +142,8 @@ export function writeEndingAt(target: Buffer, end: number, part: HeaderPart): nu
   if (typeof part === "string") return writeText(target, end, part);
   if (typeof part === "number") return writeNumber(target, end, part);
   let start = end;
-  for (let index = part.length - 1; index >= 0; index--) start = writeEndingAt(target, start, part[index] as HeaderPart);
+  for (let index = part.length - 1; index >= 0; index--)
+    start = writeEndingAt(target, start, part[index] as HeaderPart);
   return start;
 }
 

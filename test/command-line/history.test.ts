@@ -145,7 +145,9 @@ describe("journal", () => {
     /** The first revisions that the journals of sites and keys and of both sites still have. */
     const begins = () =>
       data.use((engine) =>
-        Promise.all([systemSite, 1, 2].map(async (site) => (await engine.readJournalPage(site, 0, 1)).entries[0]?.revision)),
+        Promise.all(
+          [systemSite, 1, 2].map(async (site) => (await engine.readJournalPage(site, 0, 1)).entries[0]?.revision),
+        ),
       );
     for (const site of ["one", "two"]) {
       await data.addSite(site);

@@ -106,7 +106,10 @@ describe("what is remembered", () => {
 
   test("is the last hundred of an operator, who cannot displace those of others", async () => {
     const repeats = new IdempotentResponses(() => now);
-    const [other, first] = [await repeats.respondOnce(attempt("a", 2), done), await repeats.respondOnce(attempt("a"), done)];
+    const [other, first] = [
+      await repeats.respondOnce(attempt("a", 2), done),
+      await repeats.respondOnce(attempt("a"), done),
+    ];
     for (let i = 0; i < 99; i++) await repeats.respondOnce(attempt(`b${i}`), done);
     expect(await repeats.respondOnce(attempt("a"), done)).toBe(first);
     for (let i = 0; i < 1000; i++) await repeats.respondOnce(attempt(`c${i}`), done);

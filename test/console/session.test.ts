@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { signIn, removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
+import { removeOperator, setOperatorSites, signIn, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";

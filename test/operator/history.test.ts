@@ -42,7 +42,9 @@ describe.each(engines)("the journal on $name", (kind) => {
       );
       return page;
     };
-    const thrown = await restoreRecord({ ...engine, readJournalPage: slow }, 1, brand, 1, undefined, 1).catch((error) => error);
+    const thrown = await restoreRecord({ ...engine, readJournalPage: slow }, 1, brand, 1, undefined, 1).catch(
+      (error) => error,
+    );
     expect(thrown).toMatchObject({ code: "conflict" });
     const { rows } = await readAllRows(engine, 1);
     expect(JSON.parse(rows[0]?.body as string).Name).toBe("from the backup");

@@ -40,7 +40,15 @@ describe.each(engines)("an import on $name", (kind) => {
   test.each(faults)("of all rows or none stores none when there is %s after many good ones", async (_, bad) => {
     const site = ++sites;
     await load(site, ["ID,Name", "7,Deleted"]);
-    const intent = { site, resource: "brand", operation: "delete", id: 7, valuesJson: "{}", actor: "test", at: 1 } as const;
+    const intent = {
+      site,
+      resource: "brand",
+      operation: "delete",
+      id: 7,
+      valuesJson: "{}",
+      actor: "test",
+      at: 1,
+    } as const;
     await engine.commit([intent]);
     const lines = ["ID,Name", ...times(batch + 100, (n) => `${n + 100},Brand`), bad, "3000,Last"];
     const begun: number[] = [];

@@ -196,7 +196,9 @@ describe.each(engines)("a site on $name", (kind) => {
       ["stays", ""],
       ["shop", ""],
     ]);
-    expect(await engine.findInconsistencies()).toEqual([expect.stringMatching(/site 2: an `import-site` is under way or was inter/)]);
+    expect(await engine.findInconsistencies()).toEqual([
+      expect.stringMatching(/site 2: an `import-site` is under way or was inter/),
+    ]);
     for (const refused of [
       () => findSite(engine, "shop"),
       () => setSite(engine, "shop", {}, now),
@@ -206,7 +208,9 @@ describe.each(engines)("a site on $name", (kind) => {
         /the site `shop` is imported until 2026-01-31T12:01/,
       );
     expect(await completeRemovals(engine, now + minute - 1)).toEqual([]);
-    expect(await completeRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect(await completeRemovals(engine, now + minute)).toEqual([
+      "removed the site shop, whose import was interrupted",
+    ]);
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["stays"]);
     expect(await listKeys(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
@@ -253,7 +257,9 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await listKeys(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
     await restore(engine, kept, join(folder, `${kind.name}.kept-too`), now);
-    expect(await completeRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect(await completeRemovals(engine, now + minute)).toEqual([
+      "removed the site shop, whose import was interrupted",
+    ]);
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["restored"]);
     expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();

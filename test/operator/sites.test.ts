@@ -14,7 +14,8 @@ import { createIntent } from "../support/intents.ts";
 
 /** Reads sites as older programs stored them: without the number of their records. */
 function withoutCounts(engine: Engine): Engine["readSite"] {
-  return (site, use, requiredHead) => engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), requiredHead);
+  return (site, use, requiredHead) =>
+    engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), requiredHead);
 }
 
 describe.each(engines)("sites on $name", (kind) => {
@@ -170,7 +171,10 @@ describe.each(engines)("sites on $name", (kind) => {
   test("whose removal cannot be finished now, as on a full disk, are reported, and removed later", async () => {
     const { ID } = await add("gone");
     await engine.commit([createIntent({ site: ID })]);
-    const full: Engine = { ...engine, dropSite: () => Promise.reject(new ProblemError("unavailable", "the disk is full")) };
+    const full: Engine = {
+      ...engine,
+      dropSite: () => Promise.reject(new ProblemError("unavailable", "the disk is full")),
+    };
     expect(await removeSite(full, "gone", 1).catch(({ code }) => code)).toBe("unavailable");
     expect(await completeRemovals(full, 1)).toEqual([
       `the interrupted removal of site ${ID} could not be finished: the disk is full`,

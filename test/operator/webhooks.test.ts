@@ -207,9 +207,9 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({ lag: 2, status: "active" });
     const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };
     expect(await stateOf(1)).toMatchObject({ rewinds: 1, ...none, holder: "runner" });
-    expect(await engine.compareAndSetWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, { cursor: "x" })).toBe(
-      false,
-    );
+    expect(
+      await engine.compareAndSetWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, { cursor: "x" }),
+    ).toBe(false);
     await Promise.all([0, 1, 2].map(() => rewindWebhook(engine, 1, { cursor: "0.0" })));
     expect(await stateOf(1)).toMatchObject({ rewinds: 4, cursor: "0.0" });
     expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");

@@ -11,10 +11,9 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const overrides = ["PUT", "PATCH", "DELETE", "put", "GET", "POST", "PUT, GET", "PUT\tx", ""];
-const paths = [...publicResources(allResources).flatMap(({ path }) => [path, `${path}/1`]), "changes"].flatMap((path) => [
-  `/restapi/${path}.json`,
-  `/restapi/${path}.xml`,
-]);
+const paths = [...publicResources(allResources).flatMap(({ path }) => [path, `${path}/1`]), "changes"].flatMap(
+  (path) => [`/restapi/${path}.json`, `/restapi/${path}.xml`],
+);
 
 describe.each(engines)("on $name", (kind) => {
   let server: TestServer;
@@ -36,7 +35,8 @@ describe.each(engines)("on $name", (kind) => {
   const send = (method: string, path: string, key: string | null, headers = {}, body?: object): Promise<TestResponse> =>
     server.call(method, path, { key, body, headers: { Host: "shop.example", ...headers } });
   const everything = async () =>
-    (await send("GET", "/restapi/changes.json", server.key)).text + JSON.stringify(await server.engine.readHeads([1, 2]));
+    (await send("GET", "/restapi/changes.json", server.key)).text +
+    JSON.stringify(await server.engine.readHeads([1, 2]));
 
   test("a key that may only read changes nothing, by no method, override, path or parameter", async () => {
     const reader = await server.issueKey({ scope: "read" });

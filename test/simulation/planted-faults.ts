@@ -103,7 +103,9 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "the schedule is ignored": inStates((state) => ({ ...state, nextAt: 0 })),
   "410 does not pause": inEngine((engine) => ({
     commit: async (intents, atomic) =>
-      intents[0]?.actor === "webhook" ? [{ kind: "rejected", rejectionReason: "not-found" }] : engine.commit(intents, atomic),
+      intents[0]?.actor === "webhook"
+        ? [{ kind: "rejected", rejectionReason: "not-found" }]
+        : engine.commit(intents, atomic),
   })),
   "failures are not reset": inChanges(({ failures, failingSince, nextAt, ...changes }) =>
     failures === 0

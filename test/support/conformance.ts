@@ -2,7 +2,7 @@
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { once } from "../../src/lib/concurrency.ts";
-import { type Resource, publicResources } from "../../src/model/resource.ts";
+import { publicResources, type Resource } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { resultOf } from "./steps.ts";

@@ -1,7 +1,7 @@
 // What tests of commands set up and look at beside the command that they are about. A process for each would take most of their time.
 
 import type { Engine } from "../../src/model/engine.ts";
-import { type Resource, publicResources } from "../../src/model/resource.ts";
+import { publicResources, type Resource } from "../../src/model/resource.ts";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";

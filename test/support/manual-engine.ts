@@ -5,7 +5,8 @@ import type { Engine, Head } from "../../src/model/engine.ts";
 import type { SiteRows } from "../../src/store/database/site-state.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
-interface Calls extends Pick<Engine, "readHeads" | "readChangesSince" | "readJournalPage" | "renewSite" | "commit" | "readRecord"> {
+interface Calls
+  extends Pick<Engine, "readHeads" | "readChangesSince" | "readJournalPage" | "renewSite" | "commit" | "readRecord"> {
   load(site: number, least?: Head): MaybePromise<SiteRows>;
 }
 

@@ -24,7 +24,14 @@ export async function putTestWebhook(
   const values = { Site: String(site), URL: url, Resources: resources, Created: new Date().toISOString() };
   const text = JSON.stringify(parseNewRecord(webhookResource, values));
   const [outcome] = await engine.commit([
-    { site: systemSite, resource: webhookResource.name, operation: "create", valuesJson: text, actor: "operator", at: Date.now() },
+    {
+      site: systemSite,
+      resource: webhookResource.name,
+      operation: "create",
+      valuesJson: text,
+      actor: "operator",
+      at: Date.now(),
+    },
   ]);
   if (outcome?.kind !== "done") throw new Error("the webhook was not created");
   const key = { site, webhook: outcome.id };

@@ -10,7 +10,7 @@ import {
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
 import type { Field, Fields } from "../../src/model/field.ts";
-import { type Resource, publicResources } from "../../src/model/resource.ts";
+import { publicResources, type Resource } from "../../src/model/resource.ts";
 import { toProblemXsd, toXsd } from "../../src/reference/xsd.ts";
 
 const problemXsd = new TextEncoder().encode(toProblemXsd());

@@ -15,7 +15,7 @@ import { findMatchField } from "../../operator/import/matcher.ts";
 import { previewUpload } from "../../operator/import/upload.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { withImportAuthorization } from "../guarded-engine.ts";
-import type { OpenImport, Imports } from "../imports.ts";
+import type { Imports, OpenImport } from "../imports.ts";
 import { readText } from "../json-body.ts";
 import { resourceNamed, resourceOf } from "./records.ts";
 
@@ -27,8 +27,9 @@ export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}
 
 export function importActions(imports: Imports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
-  const withImport = (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
-    act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
+  const withImport =
+    (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
+      act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
     ["GET", list, (call) => listOwn(call, imports)],
     ["POST", list, (call) => begin(call, imports)],
@@ -92,7 +93,12 @@ async function run(call: ActionContext, found: OpenImport, imports: Imports) {
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
   if (!found.job.isBusy) imports.requireFreeCapacity(found);
-  found.job.run(withImportAuthorization(call, "import", found), found.site, { rows: without, kinds: withoutKinds }, call.now);
+  found.job.run(
+    withImportAuthorization(call, "import", found),
+    found.site,
+    { rows: without, kinds: withoutKinds },
+    call.now,
+  );
   found.run = call.run;
   return toShown(found);
 }

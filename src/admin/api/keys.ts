@@ -84,7 +84,8 @@ const maxTimeMs = 8.64e15;
 function readSettings(input: unknown): Settings {
   const { label, scope, rate, expires } = Object(input);
   const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
-  if (label !== undefined && typeof label !== "string") throw new ProblemError("bad-request", "`label` must be a string");
+  if (label !== undefined && typeof label !== "string")
+    throw new ProblemError("bad-request", "`label` must be a string");
   if (scope !== undefined && !scopes.includes(scope as Scope))
     throw new ProblemError("bad-request", "`scope` must be read or write");
   if (rate !== undefined && rate !== null && !(Number.isInteger(rate) && rate >= 1 && rate <= 999_999))

@@ -3,9 +3,9 @@
 import { ProblemError } from "../../model/errors.ts";
 import {
   addOperator,
+  createSignInLink,
   type ListedOperator,
   listOperators,
-  createSignInLink,
   removeOperator,
   setOperatorSites,
   signOutEverywhere,

@@ -4,7 +4,7 @@ import { readWholeNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import { findTextField, type Resource, publicResources } from "../../model/resource.ts";
+import { findTextField, publicResources, type Resource } from "../../model/resource.ts";
 import { findInSites } from "../../operator/find-in-sites.ts";
 import {
   createRecord,
@@ -41,7 +41,8 @@ async function listPage(call: ActionContext) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const sort = query.get("sort") ?? "ID";
   const textField = findTextField(resource, sort);
-  if (!textField && sort !== "ID") throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
+  if (!textField && sort !== "ID")
+    throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
   const search = query.get("search") ?? "";
   if (search.length > maxSearch)
     throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearch} characters`);

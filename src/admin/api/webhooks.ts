@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
-import { type ListedWebhook, listWebhooks, type DeliveryStart, webhookKeyOf } from "../../operator/webhook-list.ts";
+import { type DeliveryStart, type ListedWebhook, listWebhooks, webhookKeyOf } from "../../operator/webhook-list.ts";
 import {
   addWebhook,
   pauseWebhook,

@@ -113,7 +113,9 @@ export async function withListenErrors<T>({ host, port }: Address, work: () => P
       return asUsageError(() => {
         throw error;
       });
-    throw new ProblemError("unavailable", `cannot listen on ${host}:${port}: ${reasonOf(error, host)}`, { cause: error });
+    throw new ProblemError("unavailable", `cannot listen on ${host}:${port}: ${reasonOf(error, host)}`, {
+      cause: error,
+    });
   }
 }
 

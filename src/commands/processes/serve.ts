@@ -9,10 +9,10 @@ import type { DemoSite } from "../demo.ts";
 import { commandLine } from "../undo.ts";
 import {
   findFreeAdminAddress,
-  requireFreePort,
   listenOnPort,
   readCertificate,
   reloadCertificate,
+  requireFreePort,
   withListenErrors,
 } from "./certificate.ts";
 import type { Listening } from "./child.ts";

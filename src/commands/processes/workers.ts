@@ -4,10 +4,10 @@
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { counter, gauge, type MetricFamily, type MetricsSample, addCounts } from "../../lib/metrics.ts";
+import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../common.ts";
-import { requireFreePort, reloadCertificate } from "./certificate.ts";
+import { reloadCertificate, requireFreePort } from "./certificate.ts";
 import { type Child, type Listening, startChild } from "./child.ts";
 import type { Server } from "./serve.ts";
 import { SupervisedProcess } from "./supervised-process.ts";

@@ -108,8 +108,11 @@ async function* readItems(
 
 /** Removes the annotations of a rejected row, which are not part of the record. */
 function removeAnnotations(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || !annotationNames.some((annotation) => annotation in input)) return input;
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !annotationNames.some((annotation) => annotation === name)));
+  if (typeof input !== "object" || input === null || !annotationNames.some((annotation) => annotation in input))
+    return input;
+  return Object.fromEntries(
+    Object.entries(input).filter(([name]) => !annotationNames.some((annotation) => annotation === name)),
+  );
 }
 
 async function* toAsyncIterable<T>(values: readonly T[]): AsyncGenerator<T> {

@@ -135,7 +135,8 @@ export class ImportJob {
       },
       (error) => {
         if (!(error instanceof ProblemError)) this.#onError(error);
-        this.#error = error instanceof ProblemError ? error : new ProblemError("internal", "the import failed", { cause: error });
+        this.#error =
+          error instanceof ProblemError ? error : new ProblemError("internal", "the import failed", { cause: error });
         this.#state = "failed";
       },
     );

@@ -28,11 +28,11 @@ import {
   type CommitEngine,
   countOutcome,
   countRejected,
+  DryRunEngine,
   emptySummary,
   type ImportSummary,
-  repeatedKey,
-  DryRunEngine,
   rejectionFieldError,
+  repeatedKey,
   withProgress,
 } from "./import-summary.ts";
 import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
@@ -344,9 +344,16 @@ function isObject(input: unknown): input is RowInput {
 }
 
 /** Returns the intent for the record that the row matches. @throws ProblemError `invalid-record` */
-function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, fieldErrors: readonly FieldError[]) {
+function toIntent(
+  resource: Resource,
+  match: Match,
+  { ID: _, ...fields }: RowInput,
+  fieldErrors: readonly FieldError[],
+) {
   const values =
-    match.kind === "update" ? parseRecordChanges(resource, fields, fieldErrors).values : parseNewRecord(resource, fields, fieldErrors);
+    match.kind === "update"
+      ? parseRecordChanges(resource, fields, fieldErrors).values
+      : parseNewRecord(resource, fields, fieldErrors);
   const { kind: operation, id, ifFound } = match;
   return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifFound };
 }

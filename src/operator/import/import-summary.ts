@@ -7,7 +7,7 @@ import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { Engine, Head, RecordRow } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
-import { decideBatch, emptyBatchInput, type BatchInput } from "../../store/writes/batch.ts";
+import { type BatchInput, decideBatch, emptyBatchInput } from "../../store/writes/batch.ts";
 import type { RevisionRange } from "../history.ts";
 import { withFileErrors } from "../output.ts";
 
@@ -66,12 +66,14 @@ export function givenId(id: number | undefined): FieldError {
 export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
   if (rejectionReason === "found-otherwise")
     return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
-  if (rejectionReason === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
+  if (rejectionReason === "other-history")
+    return { field: "", detail: "the site was restored or removed during the import" };
   if (rejectionReason === "id-given") return givenId(id);
   const deleted = `the record ${id} was deleted`;
   return {
     field: "",
-    detail: rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
+    detail:
+      rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
   };
 }
 

@@ -6,7 +6,7 @@ import type { FoundBy, JournalEntry } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
-import { findTextField, type TextFieldPath, type Resource } from "../../model/resource.ts";
+import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/found-records.ts";
 import type { RevisionRange } from "../history.ts";
 import { givenId } from "./import-summary.ts";

@@ -8,11 +8,11 @@ import { escapeXmlComment } from "../../formats/xml.ts";
 import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../output.ts";
 import {
+  annotationNames,
   type CsvSource,
   type FileFormat,
   type ItemSource,
   type NumberedRow,
-  annotationNames,
   type RowSource,
 } from "./file-rows.ts";
 
@@ -114,7 +114,8 @@ function headerOf({ table }: CsvSource): string {
 
 function toLine(row: number, { table, cells, text }: CsvSource, fault: string): string {
   const { header, delimiter } = table;
-  if (text === undefined) return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(2) : cells)], delimiter);
+  if (text === undefined)
+    return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(2) : cells)], delimiter);
   const line = /[\r\n]$/.test(text) ? text : `${text}\r\n`;
   return hasAnnotations(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
 }
@@ -130,7 +131,8 @@ const annotationPattern = /^\{\s*"# row"\s*:\s*[0-9]+\s*,\s*"# fault"\s*:\s*"(?:
 /** Returns the object with annotations. Its members stay as text, because parsing can lose members, for example of two with the same name. */
 function toObject(row: number, { text }: ItemSource, fault: string): string {
   const bare = text.replace(annotationPattern, "{");
-  const isObject = bare.startsWith("{") && !annotationNames.some((annotation) => bare.includes(JSON.stringify(annotation)));
+  const isObject =
+    bare.startsWith("{") && !annotationNames.some((annotation) => bare.includes(JSON.stringify(annotation)));
   if (!isObject) return text;
   const members = bare.slice(1).trimStart();
   const [rowAnnotation, errorAnnotation] = annotationNames;

@@ -9,15 +9,15 @@ import { removeImport } from "../site-removal.ts";
 import type { SiteRecord } from "../sites.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
 import {
-  type ReservedSite,
-  reserveSite,
-  type OmittedWebhook,
   completeSiteImport,
+  type OmittedWebhook,
+  type ReservedSite,
   readKey,
   readSettings,
   readWebhooks,
-  WebhookRows,
+  reserveSite,
   runWhileReserved,
+  WebhookRows,
 } from "./site-reservation.ts";
 
 interface ImportSiteOptions {

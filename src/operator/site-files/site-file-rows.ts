@@ -5,7 +5,7 @@ import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { validateText } from "../../model/field.ts";
 import { systemSite } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
-import { type Resource, publicResources } from "../../model/resource.ts";
+import { publicResources, type Resource } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
@@ -57,7 +57,8 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
     else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(toSystemRecord(row));
     else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
       webhooks.push(toSystemRecord(row));
-    else throw invalidSiteFileError(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
+    else
+      throw invalidSiteFileError(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
   }
   if (!site) throw invalidSiteFileError("it has no site");
   return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };

@@ -21,9 +21,9 @@ import { findCursorRevision } from "../../store/database/cursor.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import type { KeyRecord } from "../keys.ts";
-import { updateSites, hostnamesOf, requireUnusedNames, type SiteRecord } from "../sites.ts";
+import { hostnamesOf, requireUnusedNames, type SiteRecord, updateSites } from "../sites.ts";
 import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
-import { isCount, isTime, requireTime, type SystemRecord, invalidSiteFileError } from "./site-file-rows.ts";
+import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
 
 /** Milliseconds for which an import reserves its site. */
 const reservationMs = 60_000;
@@ -73,7 +73,8 @@ export function readSettings({ values }: SystemRecord, name: string | undefined)
 export function readKey({ id, values }: SystemRecord): ImportedKey {
   const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
-  if (!isPartialKey(String(read.Prefix))) throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key" }]);
+  if (!isPartialKey(String(read.Prefix)))
+    throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key" }]);
   return { id, values: read };
 }
 
@@ -245,7 +246,8 @@ export class WebhookRows {
     const isFit = isWebhookSecret(String(secret)) && isTime(created_at) && (until === null || isTime(until));
     const secrets = this.#secrets.get(id) ?? [];
     const isTwice = until === null && secrets.some((other) => other.until === null);
-    if (!isFit || isTwice || secrets.length === maxSecrets) throw invalidSiteFileError(`a secret of webhook ${id} is damaged`);
+    if (!isFit || isTwice || secrets.length === maxSecrets)
+      throw invalidSiteFileError(`a secret of webhook ${id} is damaged`);
     const added = {
       secret: String(secret),
       createdAt: Number(created_at),

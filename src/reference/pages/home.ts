@@ -1,4 +1,4 @@
-import { formatResourceList, type Resource, publicResources } from "../../model/resource.ts";
+import { formatResourceList, publicResources, type Resource } from "../../model/resource.ts";
 import { escapeHtml, toPage } from "./layout.ts";
 import { codeBlock } from "./markdown.ts";
 

@@ -7,7 +7,14 @@ import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { EpochChangedError } from "../../model/errors.ts";
-import { cursorWithoutEntry, firstCursor, cursorGoneError, parseCursor, requireCursorInJournal, toCursor } from "../database/cursor.ts";
+import {
+  cursorGoneError,
+  cursorWithoutEntry,
+  firstCursor,
+  parseCursor,
+  requireCursorInJournal,
+  toCursor,
+} from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/site-state.ts";
 
 /** Maximum entries that one page scans. */
@@ -60,7 +67,11 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
   const cursor = parseCursor(since);
   // Read the cursor's own entry in the same query as the entries after it, so that a prune or restore cannot happen in between.
   const own = cursor.revision === 0 ? 0 : 1;
-  let page = await engine.readJournalPage(site, cursor.revision - own, Math.min(query.limit, maxEntriesPerFeedRead) + own);
+  let page = await engine.readJournalPage(
+    site,
+    cursor.revision - own,
+    Math.min(query.limit, maxEntriesPerFeedRead) + own,
+  );
   requireHeadAtLeast(page.head, requiredHead);
   requireCursorInJournal(page, cursor);
   const { epoch, timeline } = page.head;

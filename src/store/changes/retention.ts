@@ -5,7 +5,7 @@
 // - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
-import { type Background, withJitter, startBackground } from "../../lib/background.ts";
+import { type Background, startBackground, withJitter } from "../../lib/background.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";

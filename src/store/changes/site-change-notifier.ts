@@ -11,7 +11,7 @@
 
 import { sleep } from "../../lib/background.ts";
 import { FairQueue, type FairTask, yieldToEventLoop } from "../../lib/event-loop.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { CommitSubscription, Engine, Head } from "../../model/engine.ts";
 import { isSameHead } from "../database/site-state.ts";
 

@@ -7,7 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/limits.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { findCursorRevision } from "./cursor.ts";
-import { isLiveEpoch, isImportingEpoch, parseCounts } from "./site-state.ts";
+import { isImportingEpoch, isLiveEpoch, parseCounts } from "./site-state.ts";
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
@@ -56,7 +56,9 @@ export class ConsistencyChecker {
     this.#checkSites();
     this.#checkEnds();
     for (const fault of this.#webhooks.finish()) this.#addInconsistency(fault);
-    return this.#unlistedCount === 0 ? this.#inconsistencies : [...this.#inconsistencies, `and ${this.#unlistedCount} more`];
+    return this.#unlistedCount === 0
+      ? this.#inconsistencies
+      : [...this.#inconsistencies, `and ${this.#unlistedCount} more`];
   }
 
   [Symbol.dispose](): void {
@@ -67,8 +69,11 @@ export class ConsistencyChecker {
     for (const [id, { isFilling, isRemoved, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
       if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isFilling)
-        this.#addInconsistency(`site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`);
-      else if (isRemoved && rowsLeft > 0) this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+        this.#addInconsistency(
+          `site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`,
+        );
+      else if (isRemoved && rowsLeft > 0)
+        this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
       if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
       else if (lastEntryRevision > revision)
         this.#addInconsistency(`site ${id} is at revision ${revision} and its journal ends at ${lastEntryRevision}`);
@@ -80,7 +85,8 @@ export class ConsistencyChecker {
     for (const record of this.#records.different()) {
       const { site_id, revision, journal_end } = record;
       const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
-      if (!isPruned) this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
+      if (!isPruned)
+        this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
     }
   }
 
@@ -107,7 +113,8 @@ export class ConsistencyChecker {
     const site = this.#sites.get(row.site_id);
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
-    if (row.id > Number(site.counters[row.resource] ?? 0)) this.#addInconsistency(`${name} is beyond the last ID that was given`);
+    if (row.id > Number(site.counters[row.resource] ?? 0))
+      this.#addInconsistency(`${name} is beyond the last ID that was given`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
@@ -137,7 +144,8 @@ export class ConsistencyChecker {
     if (site.floor === undefined) site.floor = site.lastEntryRevision = revision - 1;
     if (revision <= site.floor)
       return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
-    if (revision !== site.lastEntryRevision + 1) this.#addInconsistency(gap(site_id, site.lastEntryRevision + 1, revision - 1));
+    if (revision !== site.lastEntryRevision + 1)
+      this.#addInconsistency(gap(site_id, site.lastEntryRevision + 1, revision - 1));
     site.lastEntryRevision = revision;
     const name = nameOf(row);
     const record = this.#records.addEntry({ site_id, resource, id, revision });
@@ -237,7 +245,9 @@ class WebhookChecker {
 
   /** Returns the inconsistencies, after the last row. */
   finish(): string[] {
-    return [...this.#webhooks].flatMap(([id, webhook]) => describeRowError(webhook)?.replace(/^/, `webhook ${id} `) ?? []);
+    return [...this.#webhooks].flatMap(
+      ([id, webhook]) => describeRowError(webhook)?.replace(/^/, `webhook ${id} `) ?? [],
+    );
   }
 
   #of(id: unknown): CheckedWebhook {

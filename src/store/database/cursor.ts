@@ -72,7 +72,10 @@ export function findCursorRevision(text: string): number | undefined {
  * @param page the journal, read from the cursor's own entry on
  * @throws ProblemError `gone`
  */
-export function requireCursorInJournal({ head, floor, entries }: JournalPage, { entryDigest, revision }: FeedCursor): void {
+export function requireCursorInJournal(
+  { head, floor, entries }: JournalPage,
+  { entryDigest, revision }: FeedCursor,
+): void {
   const shown = `${entryDigest}.${revision}`;
   if (revision > head.revision) throw cursorGoneError(`the cursor \`${shown}\` lies ahead of the last change`);
   if (revision === 0 && floor > 0) throw cursorGoneError("the first changes of this site are no longer kept");

@@ -207,7 +207,11 @@ export interface SiteRows {
 }
 
 /** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
-export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): MaybePromise<SiteRows> {
+export function readAllRows(
+  engine: Pick<Engine, "readSite">,
+  site: number,
+  requiredHead?: Head,
+): MaybePromise<SiteRows> {
   return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
 }
 

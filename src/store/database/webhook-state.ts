@@ -3,9 +3,9 @@
 
 import type { DumpedRow } from "../../model/engine.ts";
 import type {
-  WebhookExpectation,
   DeliveryAttempt,
   WebhookChanges,
+  WebhookExpectation,
   WebhookRef,
   WebhookSecret,
   WebhookState,

@@ -1,7 +1,7 @@
 import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
 import { runInSlices, type Steps } from "../../lib/event-loop.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";

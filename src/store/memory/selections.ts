@@ -2,13 +2,12 @@
 // changes, a selection is patched: only the changed records are moved.
 
 import type { Steps } from "../../lib/event-loop.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import type { CollectionVersion } from "./collection-version.ts";
 import {
   compareKeys,
-  textSourceName,
   facetsOf,
   filterInSteps,
   nameOfOrder,
@@ -18,6 +17,7 @@ import {
   type RecordFilter,
   type SortKey,
   sortInSteps,
+  textSourceName,
   toPredicate,
 } from "./order.ts";
 

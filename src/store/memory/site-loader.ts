@@ -1,5 +1,5 @@
 import { runInSlices, type Steps } from "../../lib/event-loop.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -15,7 +15,8 @@ export function buildSnapshot(
   resources: readonly Resource[],
 ): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
   const loader = new SiteLoader(resources);
-  const taken = Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : runInSlices(addAllRows(loader, rowChunks));
+  const taken =
+    Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : runInSlices(addAllRows(loader, rowChunks));
   return whenResolved(taken, () => ({
     snapshot: new Snapshot(site, head, resources, loader.collections(), last),
     counts: loader.counts(),

@@ -3,7 +3,7 @@
 // A notification is sent after the commit of the change, not in its transaction, because PostgreSQL commits transactions with notifications one at a
 // time, in the whole database. So a notification can be lost. Subscribers must also check for changes from time to time (`mayMissCommits`).
 
-import { withJitter, sleep, startBackground } from "../../lib/background.ts";
+import { sleep, startBackground, withJitter } from "../../lib/background.ts";
 import type { CommitSubscription, OnCommit } from "../../model/engine.ts";
 import { isUnsupported } from "./errors.ts";
 import { Pool } from "./pool.ts";

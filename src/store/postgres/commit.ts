@@ -15,21 +15,21 @@ import {
 } from "../database/site-state.ts";
 import {
   authorizationRows,
+  type BatchInput,
+  type BatchResult,
   type BatchRow,
   BatchRows,
   decideBatch,
   isBatchAborted,
   responseKey,
-  type BatchInput,
   type StoredResponse,
-  type BatchResult,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { commitTransaction, awaitAll } from "./transaction-end.ts";
+import { awaitAll, commitTransaction } from "./transaction-end.ts";
 
 /** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
 const maxAttempts = 5;

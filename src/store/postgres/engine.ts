@@ -6,7 +6,7 @@ import { ConsistencyChecker } from "../database/consistency-check.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { readAddress } from "./address.ts";
 import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
-import { CommitNotifier, CommitListener } from "./commit-listener.ts";
+import { CommitListener, CommitNotifier } from "./commit-listener.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { createCredentialStore } from "./credentials.ts";
@@ -22,7 +22,7 @@ import { createJournalReads, createSiteReads, toHead } from "./reads.ts";
 import { renewHistories, renewSite } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { sql } from "./statements.ts";
-import { readTableNames, fillAndSwapTables } from "./table-sets.ts";
+import { fillAndSwapTables, readTableNames } from "./table-sets.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 import { createWebhookStore } from "./webhooks.ts";
 
@@ -104,11 +104,16 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
 }
 
 /** Creates the commits of requests and commands. After each, other processes are notified. */
-function createCommits(pool: Pool, timeout: number, notices: CommitNotifier): Pick<Engine, "commit" | "commitAtomically"> {
+function createCommits(
+  pool: Pool,
+  timeout: number,
+  notices: CommitNotifier,
+): Pick<Engine, "commit" | "commitAtomically"> {
   return {
     async commit(intents, atomic) {
       const outcomes = await commitBatch(pool, timeout, intents, atomic);
-      if (outcomes.some(({ kind }) => kind === "done")) notices.queueSites([...new Set(intents.map(({ site }) => site))]);
+      if (outcomes.some(({ kind }) => kind === "done"))
+        notices.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
     commitAtomically: (batches, onOutcomes) => notices.noting(commitTogether(pool, timeout, batches, onOutcomes)),
@@ -123,7 +128,10 @@ function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotifier
     importSiteRows: (site, rows) => notices.noting(fillSite(primary, site, rows)),
     renewEpochs: () => notices.noting(renewHistories(primary)),
     replaceAllData: (rows, save, amend) => notices.noting(fillAndSwapTables(primary, rows, save, amend)),
-    findInconsistencies: async (onRow) => [...(await checkRowsOf(primary, onRow)), ...describeLeftoverTables(await pool.read(readTableNames))],
+    findInconsistencies: async (onRow) => [
+      ...(await checkRowsOf(primary, onRow)),
+      ...describeLeftoverTables(await pool.read(readTableNames)),
+    ],
   };
 }
 

@@ -10,7 +10,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
-import { Timelines, TimelineMonitor } from "./timelines.ts";
+import { TimelineMonitor, Timelines } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */
 const grace = 200;

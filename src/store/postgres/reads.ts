@@ -22,7 +22,11 @@ const rowsPerChunk = 500;
 export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
   const loadSemaphore = new Semaphore(maxLoads);
 
-  function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, requiredHead?: Head): Promise<T> {
+  function readSite<T>(
+    site: number,
+    use: (contents: SiteContents) => MaybePromise<T>,
+    requiredHead?: Head,
+  ): Promise<T> {
     return pool.read(async (connection, lease) => {
       const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
       const [sites, entries] = await connection.script(texts.join("; "));
@@ -99,7 +103,8 @@ export function createJournalReads(pool: Pool, pagePool: Pool): JournalReads {
   return {
     readChangesSince: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
-    readJournalPage: (site, revision, limit) => pagePool.read((connection) => readJournal(connection, site, revision, limit)),
+    readJournalPage: (site, revision, limit) =>
+      pagePool.read((connection) => readJournal(connection, site, revision, limit)),
   };
 }
 

@@ -1,8 +1,14 @@
 // Imports the rows of a new site in chunks; store/database/site-state.ts explains how.
 
 import type { DumpedRow, Head } from "../../model/engine.ts";
-import { mayFill, newImportingEpoch, newSiteState, siteNotImportingError, invalidRowError } from "../database/site-state.ts";
-import { toChunksWithNewEpochs, type RowChunk } from "../database/table-swap.ts";
+import {
+  invalidRowError,
+  mayFill,
+  newImportingEpoch,
+  newSiteState,
+  siteNotImportingError,
+} from "../database/site-state.ts";
+import { type RowChunk, toChunksWithNewEpochs } from "../database/table-swap.ts";
 import { toSiteRow } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { codeOf } from "./errors.ts";

@@ -5,7 +5,7 @@
 // site names the site. LISTEN and NOTIFY are the exception: if they do not work, other processes find changes a little later.
 //
 // A plan must not depend on the statistics of the tables. They may be old, because PostgreSQL analyzes a table only from time to time, and keeps the
-// plan of a prepared statement. So the statements use the following tricks. Tests are in test/postgres-plans.test.ts and postgres-kept-plans.test.ts.
+// plan of a prepared statement. So the statements use the following tricks. Tests are in test/engine/postgres/plans.test.ts and postgres-kept-plans.test.ts.
 //
 //   `set local enable_seqscan = off` in `byKeys`: A look-up by keys does not read the whole table.
 //   `cross join lateral (... limit 1)` in `fetch`: The rows of a site are not all read for a join.

@@ -5,7 +5,6 @@ import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
 import {
-  toChunksWithNewEpochs,
   newTableSetId,
   type RowChunk,
   supersededError,
@@ -14,6 +13,7 @@ import {
   tableNameIn,
   tableSetsIn,
   tablesInSet,
+  toChunksWithNewEpochs,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
@@ -23,7 +23,7 @@ import { codeOf, isCollision, unavailable } from "./errors.ts";
 import { commitStep, dumpRows, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
-import { commitWithoutWait, awaitAll } from "./transaction-end.ts";
+import { awaitAll, commitWithoutWait } from "./transaction-end.ts";
 import { setWebhookSecrets } from "./webhooks.ts";
 
 /** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */

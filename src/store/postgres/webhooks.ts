@@ -2,15 +2,14 @@
 // executed one after the other, and a restore cannot replace the tables during a write.
 
 import {
-  maxWebhookAttempts,
   type DeliveryAttempt,
+  maxWebhookAttempts,
   type WebhookRef,
   type WebhookSecret,
   type WebhookState,
   type WebhookStore,
 } from "../../model/webhooks.ts";
 import {
-  withLease,
   fromSecretRows,
   fromStateRow,
   selectThisDatabase,
@@ -19,6 +18,7 @@ import {
   toSecretRow,
   toStateRow,
   withChangesIfExpected,
+  withLease,
   withRotatedSecret,
 } from "../database/webhook-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
@@ -62,7 +62,8 @@ function createWrites(
     acquireWebhookLease: (key, holder, milliseconds) =>
       change(key, (locked) => putChanged(locked, (state) => withLease(state, holder, milliseconds, locked.now))),
     compareAndSetWebhook: async (key, expected, changes) => {
-      const update = (locked: Locked) => putChanged(locked, (state) => withChangesIfExpected(state, expected, changes, locked.now));
+      const update = (locked: Locked) =>
+        putChanged(locked, (state) => withChangesIfExpected(state, expected, changes, locked.now));
       return (await change(key, update)) !== undefined;
     },
     saveWebhook: (state, secrets) =>

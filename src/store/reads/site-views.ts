@@ -14,17 +14,17 @@
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
 
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { EpochChangedError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Snapshot } from "../memory/snapshot.ts";
-import { type HeadQueryResult, HeadQueries } from "./head-queries.ts";
+import { HeadQueries, type HeadQueryResult } from "./head-queries.ts";
 import type { CacheUsage } from "./memory-budget.ts";
-import { type SystemSiteListener, SnapshotCache, type OnLostCommits } from "./snapshot-cache.ts";
-import { type UncachedRead, SiteLoadPolicy, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
+import { type OnLostCommits, SnapshotCache, type SystemSiteListener } from "./snapshot-cache.ts";
+import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
 /** Maximum head queries per request. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
 const maxHeadQueries = 3;
@@ -56,7 +56,8 @@ export class SiteViews {
     this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries(engine);
     this.#uncachedSiteOptions = {
       engine,
-      catchUpSystemSite: (head) => whenResolved(this.#viewAtLeast(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
+      catchUpSystemSite: (head) =>
+        whenResolved(this.#viewAtLeast(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
       loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
       onStoreRead: (read) => this.#countUncachedRead(read),
     };
@@ -78,7 +79,8 @@ export class SiteViews {
     }
     const wanted = this.#loaded.get(site) ?? this.#checkedUncachedSites.get(site);
     const isChecked = wanted instanceof UncachedSite || wanted?.checked === this.#commitGeneration;
-    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#commitGeneration) return this.#touch(wanted);
+    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#commitGeneration)
+      return this.#touch(wanted);
     return this.#readHeadsAndCatchUp(site);
   }
 

@@ -11,7 +11,7 @@
 // - Requests see all entries of a replacement or none. Listeners are notified of the cached snapshot of the system site only.
 
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -20,7 +20,7 @@ import { toCursor } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/site-state.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
-import { MemoryBudget, type CacheUsage } from "./memory-budget.ts";
+import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 
 /** A listener for the system site: gets its snapshot after each load, and then each change. */
 export interface SystemSiteListener {
@@ -90,7 +90,9 @@ export class SnapshotCache {
       return whenResolved(this.verify(snapshot), (now) => this.getOrLoad(site, now, this.#loadsInFlight.startedCount));
     if (snapshot.revision >= head.revision) return snapshot;
     // The load in flight may have started because the journal entries were pruned.
-    return this.isLoading(site) ? this.#reload(site, head, loadsStartedBefore) : this.catchUp(snapshot, head, loadsStartedBefore);
+    return this.isLoading(site)
+      ? this.#reload(site, head, loadsStartedBefore)
+      : this.catchUp(snapshot, head, loadsStartedBefore);
   }
 
   /**
@@ -119,10 +121,18 @@ export class SnapshotCache {
    * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. Reloads the site if entries were pruned.
    * @param loadsStartedBefore as for `getOrLoad`
    */
-  catchUp(snapshot: Snapshot, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): MaybePromise<Snapshot> {
+  catchUp(
+    snapshot: Snapshot,
+    head: Head,
+    loadsStartedBefore = this.#loadsInFlight.startedCount,
+  ): MaybePromise<Snapshot> {
     const { site } = snapshot;
-    if (isFarBehind(snapshot, head)) return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
-    return whenResolved(this.#applyNewEntries(snapshot, head), (done) => done ?? this.#loadInstead(snapshot, head, loadsStartedBefore));
+    if (isFarBehind(snapshot, head))
+      return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
+    return whenResolved(
+      this.#applyNewEntries(snapshot, head),
+      (done) => done ?? this.#loadInstead(snapshot, head, loadsStartedBefore),
+    );
   }
 
   /**
@@ -134,7 +144,10 @@ export class SnapshotCache {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head)) return this.#startInBackground(site, () => this.catchUp(snapshot, head));
     const loadLater = () => this.#loadInstead(snapshot, head, this.#loadsInFlight.startedCount);
-    return whenResolved(this.#applyNewEntries(snapshot, head), (done) => done ?? this.#startInBackground(site, loadLater));
+    return whenResolved(
+      this.#applyNewEntries(snapshot, head),
+      (done) => done ?? this.#startInBackground(site, loadLater),
+    );
   }
 
   /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
@@ -176,11 +189,14 @@ export class SnapshotCache {
     const { site, revision, epoch, timeline } = snapshot;
     if (revision >= head.revision) return snapshot;
     const limit = nextReadLimit(head, revision);
-    return whenResolved(this.#engine.readChangesSince(site, revision, { epoch, timeline, limit, requiredHead: head }), (changes) => {
-      if (snapshot.timeline !== timeline) return undefined;
-      if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
-      return changes.length < limit ? requireAtLeast(snapshot, head) : this.#applyNewEntries(snapshot, head);
-    });
+    return whenResolved(
+      this.#engine.readChangesSince(site, revision, { epoch, timeline, limit, requiredHead: head }),
+      (changes) => {
+        if (snapshot.timeline !== timeline) return undefined;
+        if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
+        return changes.length < limit ? requireAtLeast(snapshot, head) : this.#applyNewEntries(snapshot, head);
+      },
+    );
   }
 
   /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
@@ -198,9 +214,17 @@ export class SnapshotCache {
    * wait for it, then retry. A load that started later is shared, also if it fails or has another epoch. Otherwise a database that hangs or is
    * being restored would be tried once per request.
    */
-  #replaceSnapshot(site: number, head: Head, loadsStartedBefore: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
+  #replaceSnapshot(
+    site: number,
+    head: Head,
+    loadsStartedBefore: number,
+    make: () => MaybePromise<Snapshot>,
+  ): MaybePromise<Snapshot> {
     const running = this.#loadsInFlight.findRunning(site);
-    if (!running) return this.#loadsInFlight.run(site, () => whenResolved(make(), (made) => requireAtLeast(this.#cacheIfNewer(made), head)));
+    if (!running)
+      return this.#loadsInFlight.run(site, () =>
+        whenResolved(make(), (made) => requireAtLeast(this.#cacheIfNewer(made), head)),
+      );
     const again = () => this.getOrLoad(site, head, loadsStartedBefore);
     if (running.number <= loadsStartedBefore) return running.promise.then(again, again);
     return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
@@ -215,7 +239,12 @@ export class SnapshotCache {
     const copy = await snapshot.copy();
     while (copy.revision < head.revision) {
       const limit = nextReadLimit(head, copy.revision);
-      const changes = await this.#engine.readChangesSince(site, copy.revision, { epoch, timeline, limit, requiredHead: head });
+      const changes = await this.#engine.readChangesSince(site, copy.revision, {
+        epoch,
+        timeline,
+        limit,
+        requiredHead: head,
+      });
       if (!changes?.every((change) => copy.apply(change))) return this.#readSnapshot(site, head);
       await yieldToEventLoop();
     }

@@ -1,4 +1,4 @@
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { EpochChangedError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";

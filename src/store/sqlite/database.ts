@@ -106,7 +106,10 @@ export function migrate(database: Database, additions = knownAdditions): boolean
 /** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program */
 export function requireVersion(database: Database): void {
   if (knownVersion(database) === migrations.length && missing(database, knownAdditions).length === 0) return;
-  throw new ProblemError("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
+  throw new ProblemError(
+    "unavailable",
+    "the database was made by an older program and cannot be upgraded: it is read-only",
+  );
 }
 
 /** Returns the additions that the database lacks. */

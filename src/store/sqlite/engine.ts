@@ -17,7 +17,7 @@ import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
 import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
-import { makeViews, fillAndSwapTables } from "./table-sets.ts";
+import { fillAndSwapTables, makeViews } from "./table-sets.ts";
 import { createWebhookWrites } from "./webhook-writes.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";

@@ -2,7 +2,7 @@
 // outcomes, and each further line is the JSON of one record, which has no line breaks. Structured cloning of the objects would take twice the time.
 
 import { copyText } from "../../lib/bytes.ts";
-import type { Intent, Outcome, RejectedOutcome, RecordAfterWrite } from "../../model/change.ts";
+import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
 import { withId } from "../writes/decide-intent.ts";
 
 /** An outcome without its record JSON, which has its own line, empty for a new record. The change is left out, because it follows from the intent. */

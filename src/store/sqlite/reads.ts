@@ -5,7 +5,7 @@
 
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
-import { whenResolved, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -13,9 +13,9 @@ import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { type CredentialRow, selectCredential, toCredential } from "../database/credentials.ts";
 import { lastBackupTable, selectLastBackup } from "../database/last-backup.ts";
 import {
+  contiguousChanges,
   entryColumns,
   floorColumn,
-  contiguousChanges,
   operationColumn,
   parseCounts,
   requireHeadAtLeast,
@@ -71,13 +71,18 @@ export function createReader(database: Database, open: () => Database, requireSa
     ...createSiteReads(database, reads, open, requireSameDatabase),
     ...createJournalReads(database, reads),
     ...createWebhookReads(database, reads),
-    findCredential: (digest) => read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
+    findCredential: (digest) =>
+      read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
     readLastKeyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     readLastBackupTime: () => read(() => lastBackupIn(database)),
     readSitesToDrop: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
     findInconsistencies: (onRow) =>
-      read(() => [...integrity(database), ...findRowInconsistencies(dump(), onRow), ...describeLeftoverTables(tableNamesIn(database))]),
+      read(() => [
+        ...integrity(database),
+        ...findRowInconsistencies(dump(), onRow),
+        ...describeLeftoverTables(tableNamesIn(database)),
+      ]),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head } from "../../model/engine.ts";
-import { mayFill, newImportingEpoch, siteNotImportingError, invalidRowError } from "../database/site-state.ts";
+import { invalidRowError, mayFill, newImportingEpoch, siteNotImportingError } from "../database/site-state.ts";
 import { toChunksWithNewEpochs } from "../database/table-swap.ts";
 import { fromSqlite, runInTransaction } from "./database.ts";
 import { pauseForOtherWriters } from "./portions.ts";

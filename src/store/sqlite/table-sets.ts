@@ -6,7 +6,6 @@ import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
 import {
-  toChunksWithNewEpochs,
   newTableSetId,
   type RowChunk,
   supersededError,
@@ -15,6 +14,7 @@ import {
   tableNameIn,
   tableSetsIn,
   tablesInSet,
+  toChunksWithNewEpochs,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";

@@ -3,15 +3,14 @@
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
 import {
-  maxWebhookAttempts,
   type DeliveryAttempt,
+  maxWebhookAttempts,
   type WebhookRef,
   type WebhookSecret,
   type WebhookState,
   type WebhookStore,
 } from "../../model/webhooks.ts";
 import {
-  withLease,
   fromSecretRows,
   fromStateRow,
   toAttemptRow,
@@ -19,6 +18,7 @@ import {
   toSecretRow,
   toStateRow,
   withChangesIfExpected,
+  withLease,
   withRotatedSecret,
 } from "../database/webhook-state.ts";
 import { insert, put, select } from "./statements.ts";
@@ -31,7 +31,12 @@ const webhookTables = ["webhook_state", "webhook_secrets", "webhook_attempts"] a
 
 type WebhookWrites = Pick<
   WebhookStore,
-  "acquireWebhookLease" | "compareAndSetWebhook" | "saveWebhook" | "rotateWebhookSecret" | "removeWebhook" | "addWebhookAttempt"
+  | "acquireWebhookLease"
+  | "compareAndSetWebhook"
+  | "saveWebhook"
+  | "rotateWebhookSecret"
+  | "removeWebhook"
+  | "addWebhookAttempt"
 >;
 
 /** A message to the writer thread: one call. */

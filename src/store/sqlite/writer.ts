@@ -9,8 +9,8 @@ import { createLastBackup, putLastBackup } from "../database/last-backup.ts";
 import {
   lastAt,
   newSiteState,
-  putCounts,
   parseCounts,
+  putCounts,
   removedEpoch,
   type SiteState,
   type StoredCounts,
@@ -21,18 +21,18 @@ import {
 } from "../database/site-state.ts";
 import {
   authorizationRows,
+  type BatchInput,
+  type BatchResult,
   type BatchRow,
   decideBatch,
-  type JournalRow,
   emptyBatchInput,
+  type JournalRow,
   type ResponseRow,
   responseKey,
-  type BatchInput,
   type StoredResponse,
-  type BatchResult,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { runInTransaction, openDatabase, withSqliteErrors, version } from "./database.ts";
+import { openDatabase, runInTransaction, version, withSqliteErrors } from "./database.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
 import { deleteChunk } from "./portions.ts";
 import { insert, put, select } from "./statements.ts";
@@ -131,9 +131,13 @@ export class Writer {
    */
   #requireTransaction(): void {
     if (this.#database.inTransaction) return;
-    throw new ProblemError("unavailable", "the transaction of several batches has ended early; nothing of it is stored", {
-      retryAfterSeconds: 1,
-    });
+    throw new ProblemError(
+      "unavailable",
+      "the transaction of several batches has ended early; nothing of it is stored",
+      {
+        retryAfterSeconds: 1,
+      },
+    );
   }
 
   /** Runs `work` in a transaction. The second check decides: a write is acknowledged only if the files were still in place after its commit. */
@@ -192,7 +196,15 @@ function fetchSite(sql: WriterStatements, id: number): SiteState {
 }
 
 function toRow(id: number, { epoch, revision, lastIds, counts, floor, last_at }: SiteState): SqliteRow {
-  return { id, epoch, revision, counters: JSON.stringify(lastIds), floor, last_at, ...toCountColumns(revision, counts) };
+  return {
+    id,
+    epoch,
+    revision,
+    counters: JSON.stringify(lastIds),
+    floor,
+    last_at,
+    ...toCountColumns(revision, counts),
+  };
 }
 
 /** Stores the results of a batch. */

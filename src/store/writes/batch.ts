@@ -21,7 +21,7 @@ import {
   type RecordAfterWrite,
 } from "../../model/change.ts";
 import { idempotencyLifetimeMs, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
-import { isLiveEpoch, type SiteState, countsAfterChange } from "../database/site-state.ts";
+import { countsAfterChange, isLiveEpoch, type SiteState } from "../database/site-state.ts";
 import { decide } from "./decide-intent.ts";
 import { FoundRecords } from "./found-records.ts";
 
@@ -133,7 +133,8 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
     return { kind: "rejected", rejectionReason: "precondition-failed" };
   }
-  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "rejected", rejectionReason: "other-history" };
+  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch)
+    return { kind: "rejected", rejectionReason: "other-history" };
   const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
   if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
@@ -232,7 +233,10 @@ export class BatchRows {
   }
 
   /** Updates the row of a record to the state after a journal entry, or adds a row. Returns the row. @param row undefined for a new record */
-  upsertFromEntry(row: BatchRow | undefined, { site_id, resource, id, revision, operation, body }: JournalRow): BatchRow {
+  upsertFromEntry(
+    row: BatchRow | undefined,
+    { site_id, resource, id, revision, operation, body }: JournalRow,
+  ): BatchRow {
     const stored = operation === "delete" ? null : body;
     if (row) {
       row.revision = revision;
@@ -281,7 +285,8 @@ function rejectIfAuthorizationChanged(
   { rows, systemEpoch }: Pick<BatchInput, "rows" | "systemEpoch">,
 ): Outcome | undefined {
   const { site, ifSystemEpoch, authorizedBy } = intent;
-  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch) return { kind: "rejected", rejectionReason: "other-history" };
+  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)
+    return { kind: "rejected", rejectionReason: "other-history" };
   if (!authorizedBy) return undefined;
   const { keyId, revision } = authorizedBy;
   const key = rows.get(systemSite, keyResourceName, keyId);

@@ -131,7 +131,11 @@ export class WriteQueue {
   }
 
   /** Resolves the promises of the writes. Their responses take time, so while `isReading`, yields to the event loop in between. */
-  async #resolveOutcomes(batch: readonly QueuedWrite[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
+  async #resolveOutcomes(
+    batch: readonly QueuedWrite[],
+    outcomes: readonly Outcome[],
+    isReading: boolean,
+  ): Promise<void> {
     for (const [index, outcome] of outcomes.entries()) {
       if (isReading && index > 0 && index % responsesPerTick === 0) await nextImmediate();
       batch[index]?.resolve(outcome);
@@ -141,7 +145,12 @@ export class WriteQueue {
   #applyToSnapshots(batch: readonly QueuedWrite[], outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, index) => {
       if (outcome.kind !== "done") return;
-      this.#snapshots.applyOwnCommit(batch[index]?.intent.site as number, outcome.change, outcome.epoch, outcome.timeline);
+      this.#snapshots.applyOwnCommit(
+        batch[index]?.intent.site as number,
+        outcome.change,
+        outcome.epoch,
+        outcome.timeline,
+      );
     });
   }
 }

@@ -1,0 +1,177 @@
+// What `check` finds in stored rows: each kind of damage by itself, and nothing in what is in order.
+
+import { expect, test } from "bun:test";
+import type { DumpedRow } from "../../src/model/engine.ts";
+import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
+
+type Cells = Record<string, string | number | null>;
+
+const body = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
+
+/** A site with a brand that was changed, one that was deleted, and an order status. */
+function intactRows() {
+  const entry = (revision: number, resource: string, id: number, operation: string, Name: string) => ({
+    table: "journal",
+    row: { site_id: 1, revision, at: 1, actor: "test", resource, id, operation, body: body(id, Name) } as Cells,
+  });
+  const record = (resource: string, id: number, revision: number, text: string | null) => ({
+    table: "records",
+    row: { site_id: 1, resource, id, revision, body: text } as Cells,
+  });
+  return [
+    { table: "sites", row: { id: 1, epoch: "a", revision: 5, counters: '{"brand":2,"order-status":1}' } as Cells },
+    { table: "sites", row: { id: 2, epoch: "b", revision: 0, counters: "{}" } as Cells },
+    record("brand", 1, 2, body(1, "Bolt")),
+    record("brand", 2, 4, null),
+    record("order-status", 1, 5, body(1, "New")),
+    entry(1, "brand", 1, "create", "Acme"),
+    entry(2, "brand", 1, "update", "Bolt"),
+    entry(3, "brand", 2, "create", "Cord"),
+    entry(4, "brand", 2, "delete", "Cord"),
+    entry(5, "order-status", 1, "create", "New"),
+  ];
+}
+
+const [site, , brand, deleted, , , update, , , last] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
+
+test("rows that are in order have no fault", () => {
+  expect(findRowInconsistencies(intactRows())).toEqual([]);
+});
+
+test("of a removed site nothing but its row may be left, and what is left is counted", () => {
+  const rows = intactRows();
+  change(rows, site, { epoch: "", revision: 0, counters: "{}" });
+  expect(findRowInconsistencies(rows.filter(({ table }) => table === "sites"))).toEqual([]);
+  expect(findRowInconsistencies(rows)).toEqual(["site 1 was removed, and 8 of its rows are left"]);
+  for (const left of ["records", "journal"]) {
+    const some = rows.filter(({ table }) => table === "sites" || table === left).slice(0, 3);
+    expect(findRowInconsistencies(some)).toEqual(["site 1 was removed, and 1 of its rows are left"]);
+  }
+});
+
+test("of a badly damaged database, the first 1,000 faults are listed and the others counted", () => {
+  const rows = intactRows();
+  const more = Array.from({ length: 1500 }, (_, n) => ({
+    table: "records",
+    row: { ...cellsOf(rows, brand), id: n + 3, body: "{" },
+  }));
+  rows.splice(deleted + 1, 0, ...more);
+  const faults = findRowInconsistencies(rows);
+  expect(faults).toHaveLength(1001);
+  expect(faults[999]).toContain("is damaged");
+  // Each is beyond the last ID, damaged, and unknown to the journal.
+  expect(faults[1000]).toBe("and 3500 more");
+});
+
+test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]>([
+  [
+    "counters that are not valid JSON",
+    (rows) => change(rows, site, { counters: "{" }),
+    [
+      "site 1 is damaged: its counters are not valid JSON",
+      ...new Array(3).fill("is beyond the last ID that was given"),
+    ],
+  ],
+  [
+    "a counter behind its records",
+    (rows) => change(rows, site, { counters: '{"brand":1,"order-status":1}' }),
+    ["site 1: brand 2 is beyond the last ID that was given"],
+  ],
+  [
+    "a resource without a counter",
+    (rows) => change(rows, site, { counters: '{"brand":2}' }),
+    ["site 1: order-status 1 is beyond the last ID that was given"],
+  ],
+  [
+    "a site whose revision is ahead of its journal",
+    (rows) => change(rows, site, { revision: 6 }),
+    ["site 1: the journal lacks entry 6"],
+  ],
+  [
+    "a site whose revision is far ahead",
+    (rows) => change(rows, site, { revision: 8 }),
+    ["site 1: the journal lacks the entries 6 to 8"],
+  ],
+  [
+    "a site whose revision is behind its journal",
+    (rows) => change(rows, site, { revision: 4 }),
+    ["site 1 is at revision 4 and its journal ends at 5"],
+  ],
+  [
+    "a record whose text is another one's",
+    (rows) => change(rows, brand, { body: body(7, "Bolt") }),
+    ["site 1: brand 1 is damaged: its text", "site 1: brand 1 differs from its entry 2"],
+  ],
+  [
+    "a record whose text is not valid JSON",
+    (rows) => change(rows, brand, { body: "{" }),
+    ["is damaged", "differs from"],
+  ],
+  [
+    "a record whose text is not the journal's",
+    (rows) => change(rows, brand, { body: body(1, "Other") }),
+    ["site 1: brand 1 differs from its entry 2 in the journal"],
+  ],
+  [
+    "a deleted record that is there",
+    (rows) => change(rows, deleted, { body: body(2, "Cord") }),
+    ["site 1: brand 2 differs from its entry 4 in the journal"],
+  ],
+  [
+    "a record that is gone although it was not deleted",
+    (rows) => change(rows, brand, { body: null }),
+    ["site 1: brand 1 differs from its entry 2 in the journal"],
+  ],
+  [
+    "a record that is behind its journal",
+    (rows) => change(rows, brand, { revision: 1, body: body(1, "Acme") }),
+    ["site 1: brand 1 is at revision 1 and its journal ends at 2"],
+  ],
+  [
+    "a record that is ahead of its journal",
+    (rows) => change(rows, brand, { revision: 3 }),
+    ["site 1: brand 1 is at revision 3 and its journal ends at 2"],
+  ],
+  [
+    "a record that the journal does not know",
+    (rows) => {
+      change(rows, site, { counters: '{"brand":3,"order-status":1}' });
+      rows.splice(deleted, 0, { table: "records", row: { ...cellsOf(rows, brand), id: 3, body: body(3, "Dash") } });
+    },
+    ["site 1: brand 3 is at revision 2 and its journal ends at 0"],
+  ],
+  [
+    "an entry in the middle that is missing",
+    (rows) => rows.splice(update, 1),
+    ["site 1: the journal lacks entry 2", "site 1: brand 1 is at revision 2 and its journal ends at 1"],
+  ],
+  [
+    "the last entry missing",
+    (rows) => rows.splice(last, 1),
+    ["site 1: the journal lacks entry 5", "site 1: order-status 1 is at revision 5 and its journal ends at 0"],
+  ],
+  ["a record that is missing", (rows) => rows.splice(deleted, 1), ["brand 2 is in the journal", "brand 2 is in the"]],
+  [
+    "a site that is missing",
+    (rows) => rows.splice(site, 1),
+    [
+      ...["brand 1", "brand 2", "order-status 1"].map((name) => `site 1: ${name} belongs to no site`),
+      ...new Array(5).fill("site 1: its journal belongs to no site"),
+    ],
+  ],
+])("%s", (_, damage, expected) => {
+  const rows = intactRows();
+  damage(rows);
+  const found = findRowInconsistencies(rows as DumpedRow[]);
+  expect(found.map((fault, index) => (fault.includes(expected[index] ?? "?") ? expected[index] : fault))).toEqual(
+    expected,
+  );
+});
+
+function change(rows: { row: Cells }[], index: number, cells: Cells): void {
+  Object.assign(cellsOf(rows, index), cells);
+}
+
+function cellsOf(rows: { row: Cells }[], index: number): Cells {
+  return rows[index]?.row as Cells;
+}

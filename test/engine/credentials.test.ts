@@ -1,0 +1,92 @@
+// What every engine promises of credentials (src/model/engine.ts), held against each of them.
+
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../src/model/engine.ts";
+import { type Credential, maxCredentials } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { engines, useEngine } from "../support/engines.ts";
+
+const digest = (text: string) => Bun.SHA256.hash(text, "hex");
+const credential = (text: string, values: Partial<Credential> = {}): Credential => ({
+  digest: digest(text),
+  kind: "session",
+  operator: 1,
+  expiresAt: 10_000,
+  ...values,
+});
+
+for (const kind of engines) {
+  describe(kind.name, () => {
+    let engine: Engine;
+    useEngine(kind, (opened) => {
+      engine = opened;
+    });
+
+    test("one comes back as it was stored", async () => {
+      const stored = credential("a", { kind: "link", operator: 7, expiresAt: 2 ** 41 });
+      await engine.putCredential(stored, 0);
+      expect(await engine.findCredential(stored.digest)).toEqual(stored);
+      expect(await engine.findCredential(digest("another"))).toBeUndefined();
+    });
+
+    test("of several calls that take it, one gets it", async () => {
+      const stored = credential("b");
+      await engine.putCredential(stored, 0);
+      const taken = await Promise.all([1, 2, 3].map(() => engine.consumeCredential(stored.digest)));
+      expect(taken.filter(Boolean)).toEqual([stored]);
+      expect(await engine.findCredential(stored.digest)).toBeUndefined();
+    });
+
+    test("those that have expired are deleted with the next one", async () => {
+      await engine.putCredential(credential("c", { expiresAt: 500 }), 0);
+      await engine.putCredential(credential("d", { operator: 2 }), 500);
+      expect(await engine.findCredential(digest("c"))).toBeUndefined();
+      expect(await engine.findCredential(digest("d"))).toBeDefined();
+    });
+
+    test("an operator has a bounded number of a kind, the latest", async () => {
+      for (let i = 0; i < maxCredentials + 3; i++)
+        await engine.putCredential(credential(`e${i}`, { operator: 3, expiresAt: 1000 + i }), 0);
+      await engine.putCredential(credential("e link", { operator: 3, kind: "link" }), 0);
+      const kept = await Promise.all(
+        Array.from({ length: maxCredentials + 3 }, (_, i) => engine.findCredential(digest(`e${i}`))),
+      );
+      expect(kept.map((one) => one !== undefined)).toEqual([
+        ...Array(3).fill(false),
+        ...Array(maxCredentials).fill(true),
+      ]);
+      expect(await engine.findCredential(digest("e link"))).toBeDefined();
+    });
+
+    test("all of an operator are deleted, and those of others stay", async () => {
+      await engine.putCredential(credential("f", { operator: 4 }), 0);
+      await engine.putCredential(credential("g", { operator: 5 }), 0);
+      await engine.deleteCredentials(4);
+      expect(await engine.findCredential(digest("f"))).toBeUndefined();
+      expect(await engine.findCredential(digest("g"))).toBeDefined();
+    });
+
+    test("they are in no dump", async () => {
+      await engine.putCredential(credential("h"), 0);
+      const tables = new Set<string>();
+      for await (const { table } of engine.dump()) tables.add(table);
+      expect([...tables]).not.toContain("credentials");
+    });
+
+    test("after a restore there are none: an ID may be that of another operator then", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "storefront-credentials-"));
+      await backUp(engine, join(folder, "backup"), 1);
+      await engine.putCredential(credential("i"), 0);
+      await restore(engine, join(folder, "backup"), join(folder, "kept"), 1);
+      expect(await engine.findCredential(digest("i"))).toBeUndefined();
+      rmSync(folder, { recursive: true });
+    });
+
+    test("a digest that is none is refused, before it is part of a statement", async () => {
+      expect(async () => engine.findCredential("' or 1=1 --")).toThrow("hexadecimal");
+    });
+  });
+}

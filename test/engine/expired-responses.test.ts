@@ -1,0 +1,119 @@
+// Responses to idempotency keys are deleted after a day, in small portions that do not delay writes.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import pino from "pino";
+import type { Engine } from "../../src/model/engine.ts";
+import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { startResponseExpiry } from "../../src/store/changes/retention.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+setDefaultTimeout(60_000);
+
+const now = 10 * idempotencyLifetimeMs;
+const log = pino({ level: "silent" });
+
+for (const kind of engines) {
+  describe(kind.name, () => {
+    let url: string;
+    let engine: Engine;
+    beforeAll(async () => {
+      await kind.open();
+      url = await kind.newDatabase();
+      engine = await openEngine(url, allResources);
+    });
+    afterAll(async () => {
+      await engine.close();
+      await kind.close();
+    });
+
+    const named = (site: number, name: string, at: number) =>
+      createIntent({ site, at, idempotency: { keyId: site, name, digest: "d" } });
+    const kept = async () => {
+      const rows = (await kind.select(url, "select name from idempotency order by name")) as { name: string }[];
+      return rows.map(({ name }) => name);
+    };
+    /** Expired responses of three sites, and one of each that has not expired. */
+    const fill = () =>
+      engine.commit(
+        [1, 2, 3].flatMap((site) => [
+          ...Array.from({ length: 10 }, (_, i) => named(site, `old ${site}.${i}`, now - idempotencyLifetimeMs - i)),
+          named(site, `young ${site}`, now - idempotencyLifetimeMs + 1),
+        ]),
+      );
+
+    test("a write with a key deletes nothing, and an expired response is ignored", async () => {
+      await fill();
+      const [again] = await engine.commit([named(1, "old 1.0", now)]);
+      expect(again).toMatchObject({ kind: "done", id: 12 });
+      expect(await kept()).toHaveLength(33);
+    });
+
+    test("expired responses are deleted in portions across all sites, and the others remain", async () => {
+      let portions = 0;
+      let most = 0;
+      for (let isMore = true; isMore; portions++) {
+        const before = (await kept()).length;
+        isMore = await engine.deleteExpiredResponses(now - idempotencyLifetimeMs, 7);
+        most = Math.max(most, before - (await kept()).length);
+      }
+      expect(await kept()).toEqual(["old 1.0", "young 1", "young 2", "young 3"]);
+      expect(most).toBeGreaterThan(0);
+      expect(most).toBeLessThanOrEqual(7);
+      expect(portions).toBeGreaterThanOrEqual(5);
+      expect(await engine.findInconsistencies()).toEqual([]);
+    });
+
+    test("two processes delete at once while a client writes with the same keys", async () => {
+      await fill();
+      const other = await openEngine(url, allResources);
+      const forgetting = [engine, other].map((one) =>
+        startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPause: 0 }),
+      );
+      for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
+      for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {
+        if (tries === 400) throw new Error("they were not forgotten");
+        await Bun.sleep(50);
+      }
+      await Promise.all(forgetting.map(({ stop }) => stop()));
+      expect((await kept()).filter((name) => name.startsWith("old 2"))).toHaveLength(10);
+      await other.close();
+    });
+  });
+}
+
+test("with SQLite, a failed deletion does not delay writes", async () => {
+  const [kind] = engines;
+  await kind?.open();
+  const url = (await kind?.newDatabase()) as string;
+  const engine = await openEngine(url, allResources);
+  const write = (name: string, at: number) =>
+    engine.commit([createIntent({ at, idempotency: { keyId: 1, name, digest: "d" } })]);
+  await write("old", 1);
+  using database = new Database(url.replace("sqlite:", ""));
+  database.run("create trigger slow before delete on idempotency begin select raise(abort, 'slow'); end");
+  expect(await write("new", now)).toMatchObject([{ kind: "done" }]);
+  await engine.close();
+  await kind?.close();
+});
+
+test("with PostgreSQL, a slow deletion does not delay writes", async () => {
+  const kind = engines[1];
+  await kind?.open();
+  const url = (await kind?.newDatabase()) as string;
+  const engine = await openEngine(url, allResources);
+  const write = (name: string, at: number) =>
+    engine.commit([createIntent({ at, idempotency: { keyId: 1, name, digest: "d" } })]);
+  for (let i = 0; i < 500; i++) await write(`old ${i}`, 1);
+  await kind?.select(
+    url,
+    `create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(0.01); return old; end';
+     create trigger slow before delete on idempotency for each row execute function slow()`,
+  );
+  expect(await write("new", now)).toMatchObject([{ kind: "done" }]);
+  await engine.close();
+  await kind?.close();
+});

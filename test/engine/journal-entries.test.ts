@@ -1,0 +1,82 @@
+// What an entry of the journal has besides the change, and what the row of a site says about its journal.
+
+import { describe, expect, test } from "bun:test";
+import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import { engines, useEngine } from "../support/engines.ts";
+import { createIntent, versionAfter } from "../support/intents.ts";
+
+describe.each(engines)("an entry of the journal on $name", (kind) => {
+  let engine: Engine;
+  useEngine(kind, (opened) => {
+    engine = opened;
+  });
+  let site = 10;
+  const rows = async (table: string) =>
+    (await Array.fromAsync(engine.dump())).filter((row) => row.table === table).map(({ row }) => row);
+  const entries = async () => (await rows("journal")).filter((row) => row.site_id === site);
+  const siteRow = async () => (await rows("sites")).find(({ id }) => id === site) as DumpedRow["row"];
+
+  test("has the record before an update, and the run of its command", async () => {
+    site++;
+    await engine.commit([createIntent({ site, runId: "r1" })]);
+    await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, runId: "r2" })]);
+    await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
+    expect((await entries()).map(({ operation, run, before, body }) => [operation, run, before, body])).toEqual([
+      ["create", "r1", null, '{"ID":1,"Name":"Acme"}'],
+      ["update", "r2", '{"ID":1,"Name":"Acme"}', '{"ID":1,"Name":"B"}'],
+      ["delete", null, null, '{"ID":1,"Name":"B"}'],
+    ]);
+  });
+
+  test("has the state between two updates of one batch", async () => {
+    site++;
+    const rename = (Name: string) => createIntent({ site, operation: "update", id: 1, values: { Name } });
+    await engine.commit([createIntent({ site, id: 1 }), rename("B"), rename("C")]);
+    expect((await entries()).map(({ before }) => before && JSON.parse(before as string).Name)).toEqual([
+      null,
+      "Acme",
+      "B",
+    ]);
+  });
+
+  test("of a restore is a create if the record was deleted, otherwise an update", async () => {
+    site++;
+    const remove = createIntent({ site, operation: "delete", id: 1, values: {} });
+    const restore = (Name: string) => createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name } });
+    await engine.commit([createIntent({ site }), remove]);
+    const [back] = await engine.commit([restore("Back")]);
+    const [changed] = await engine.commit([restore("Changed")]);
+    const [same] = await engine.commit([restore("Changed")]);
+    expect([back, changed, same]).toMatchObject([
+      { kind: "done", operation: "create", body: '{"ID":1,"Name":"Back"}', change: { operation: "create" } },
+      { kind: "done", operation: "update", body: '{"ID":1,"Name":"Changed"}' },
+      { kind: "unchanged", operation: "update" },
+    ]);
+    expect((await entries()).slice(2).map(({ operation, before }) => [operation, before])).toEqual([
+      ["create", null],
+      ["update", '{"ID":1,"Name":"Back"}'],
+    ]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("of a restore is not written if the record has changed since it was read", async () => {
+    site++;
+    const [made] = await engine.commit([createIntent({ site })]);
+    const ifVersion = [versionAfter(made)];
+    await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
+    const restore = createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "Back" }, ifVersion });
+    expect(await engine.commit([restore])).toEqual([{ kind: "rejected", rejectionReason: "precondition-failed" }]);
+  });
+
+  test("is never earlier than the entry before it, within a batch and between processes", async () => {
+    site++;
+    await engine.commit([createIntent({ site, at: 50 }), createIntent({ site, at: 40 })]);
+    await engine.commit([
+      createIntent({ site, at: 30 }),
+      createIntent({ site, at: 60 }),
+      createIntent({ site, at: 59 }),
+    ]);
+    expect((await entries()).map(({ at }) => at)).toEqual([50, 50, 50, 60, 60]);
+    expect(await siteRow()).toMatchObject({ floor: 0, last_at: 60 });
+  });
+});

@@ -1,0 +1,211 @@
+// A failover that loses commits which were seen, and goes on with others under the same numbers: nothing of what is lost is served afterwards.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fc from "fast-check";
+import { readConfig } from "../../src/config.ts";
+import { toMetricsText } from "../../src/lib/metrics.ts";
+import type { Engine, Head } from "../../src/model/engine.ts";
+import { createKey } from "../../src/operator/keys.ts";
+import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { start } from "../../src/start.ts";
+import { readAllRows } from "../../src/store/database/site-state.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { waitFor } from "../support/command.ts";
+import { createIntent } from "../support/intents.ts";
+import { type LossyPostgres, startLossyPostgres } from "../support/lossy-postgres.ts";
+import { type CallOptions, call } from "../support/server.ts";
+
+setDefaultTimeout(120_000);
+
+interface Shop {
+  readonly site: SiteRecord;
+  readonly host: string;
+  readonly key: string;
+}
+
+/** What a client of one server has seen of one shop. */
+interface Client {
+  readonly shop: Shop;
+  readonly get: (path: string, options?: CallOptions & { readonly method?: string }) => ReturnType<typeof call>;
+  readonly listTag: string;
+  readonly cursor: string;
+  /** Of the brands 1 to 3 that there were. */
+  readonly tags: ReadonlyMap<number, string>;
+}
+
+const change = fc.record({
+  operation: fc.constantFrom("create" as const, "update" as const, "update" as const, "delete" as const),
+  id: fc.integer({ min: 1, max: 3 }),
+});
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+
+/** What is lost of a shop, and what is then written to it: often as much, so that the numbers are the same. */
+const loss = fc.record({
+  lost: fc.array(change, { maxLength: 3 }),
+  others: fc.array(change, { maxLength: 3 }),
+  isAsMuch: fc.boolean(),
+});
+type Loss = typeof loss extends fc.Arbitrary<infer T> ? T : never;
+
+let postgres: LossyPostgres;
+let url: string;
+let shops: Shop[];
+let servers: Awaited<ReturnType<typeof start>>[];
+beforeAll(async () => {
+  postgres = await startLossyPostgres();
+  url = await postgres.createDatabase();
+  shops = await use(async (engine) => {
+    const made: Shop[] = [];
+    for (const name of ["one", "two", "three"]) made.push(await addShop(engine, name));
+    return made;
+  });
+  const config = readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", DATABASE: url });
+  servers = [await start(config), await start(config)];
+});
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  await postgres.remove();
+});
+
+test("after a failover that lost commits, no record, list, version, cursor or key of them is served or accepted", async () => {
+  const rounds = fc.asyncProperty(fc.tuple(loss, loss, loss), loseAndGoOn);
+  await fc.assert(rounds, { numRuns: 4, endOnFailure: true });
+});
+
+async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
+  await postgres.keep();
+  const kept = await use(heads);
+  const key = await use(async (engine) => {
+    for (const [index, { lost }] of losses.entries()) await make(engine, index, lost);
+    return (await createKey(engine, shops[0]?.site as SiteRecord, {}, Date.now())).key;
+  });
+  const before = await use(heads);
+  const clients = await Promise.all(shops.flatMap((shop) => servers.map((server) => look(server.url, shop))));
+  const lostIn = (shop: Shop) => before.get(shop)?.revision !== kept.get(shop)?.revision;
+  const losers = clients.filter(({ shop }) => lostIn(shop));
+  const polls = losers.map(({ get, cursor }) => get(`changes.json?wait=50&since=${cursor}`));
+  await waitFor(async () => (await waiting()) === polls.length, "polls");
+
+  await postgres.failOver();
+  await use((engine) => goOn(engine, losses, before));
+  for (const client of clients) await checkList(client);
+  for (const { get } of clients) expect((await get("brands.json", { key })).status).toBe(401);
+  for (const poll of polls) expect((await poll).status).toBe(410);
+  for (const client of losers) await checkLost(client, kept.get(client.shop) as Head);
+  const after = await use(heads);
+  for (const client of clients) {
+    if (lostIn(client.shop)) continue;
+    expect(after.get(client.shop)?.epoch).toBe(before.get(client.shop)?.epoch as string);
+    expect((await client.get(`changes.json?since=${client.cursor}`)).status).toBe(200);
+  }
+  await checkWrites(clients);
+}
+
+/** Writes others in place of what is lost; those that make up for a number each create a brand. */
+async function goOn(engine: Engine, losses: readonly Loss[], before: ReadonlyMap<Shop, Head>): Promise<void> {
+  for (const [index, { others, isAsMuch }] of losses.entries()) {
+    await make(engine, index, others);
+    const shop = shops[index] as Shop;
+    const missing = (before.get(shop) as Head).revision - ((await heads(engine)).get(shop) as Head).revision;
+    const more: Change[] = Array.from({ length: Math.max(0, missing) }, () => ({ operation: "create", id: 0 }));
+    if (isAsMuch) await make(engine, index, more);
+  }
+}
+
+/** The first list that the server returns is what is stored. */
+async function checkList({ shop, get }: Client): Promise<void> {
+  const { rows } = await use(async (engine) => readAllRows(engine, shop.site.ID));
+  const stored = rows.flatMap(({ body }) => (body === null ? [] : JSON.parse(body)));
+  const named = ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`;
+  const list = await waitFor(async () => {
+    const response = await get("brands.json");
+    return response.status === 200 && response;
+  }, "the new primary");
+  expect(list.json.map(named)).toEqual(stored.map(named));
+}
+
+/** Nothing is accepted that names what was lost. */
+async function checkLost({ get, listTag, cursor, tags }: Client, kept: Head): Promise<void> {
+  expect((await get(`changes.json?since=${cursor}`)).status).toBe(410);
+  expect((await get("brands.json", { headers: { "If-None-Match": listTag } })).status).toBe(200);
+  for (const [id, tag] of tags) {
+    if (Number(/\.(\d+)"$/.exec(tag)?.[1]) <= kept.revision) continue;
+    expect((await get(`brands/${id}.json`, { headers: { "If-None-Match": tag } })).status).toBeOneOf([200, 404]);
+    const write = { method: "PUT", headers: { "If-Match": tag }, body: { Name: "of a client that saw what is lost" } };
+    expect((await get(`brands/${id}.json`, write)).status).toBeOneOf([412, 404]);
+  }
+}
+
+/** What one server confirms, the other one serves. */
+async function checkWrites(clients: readonly Client[]): Promise<void> {
+  for (const { shop, get } of clients) {
+    const { json } = await get("brands.json", { method: "POST", body: { Name: unique() } });
+    for (const other of clients) {
+      if (other.shop === shop) expect((await other.get(`brands/${json.ID}.json`)).json).toEqual(json);
+    }
+  }
+}
+
+/** Looks at everything, so that the server has it in memory. */
+async function look(server: string, shop: Shop): Promise<Client> {
+  const get: Client["get"] = async (path, { method = "GET", key = shop.key, headers, body } = {}) => {
+    for (;;) {
+      const options = { key, headers: { Host: shop.host, ...headers }, body };
+      const response = await call(`${server}/restapi/${path}`, method, options);
+      // On a busy machine, the database may take longer than a server waits; a client then reads again.
+      if (response.status !== 503 || method !== "GET") return response;
+    }
+  };
+  const list = await get("brands.json");
+  const tags = new Map<number, string>();
+  for (const id of [1, 2, 3]) {
+    const tag = (await get(`brands/${id}.json`)).headers.get("etag");
+    if (tag !== null) tags.set(id, tag);
+  }
+  const cursor = (await get("changes.json?since=now")).json.Next;
+  return { shop, get, listTag: list.headers.get("etag") as string, cursor, tags };
+}
+
+async function addShop(engine: Engine, name: string): Promise<Shop> {
+  const host = `${name}.example`;
+  const site = await addSite(engine, name, { hostnames: [host] }, Date.now());
+  const { key } = await createKey(engine, site, {}, Date.now());
+  const creates = [1, 2, 3].map(() => createIntent({ site: site.ID, values: { Name: unique() }, at: Date.now() }));
+  await engine.commit(creates);
+  return { site, host, key };
+}
+
+/** Makes each change in a commit of its own. One of a record that is no longer there changes nothing. */
+async function make(engine: Engine, shop: number, changes: readonly Change[]): Promise<void> {
+  const site = shops[shop]?.site.ID as number;
+  for (const { operation, id } of changes) {
+    const values = operation === "delete" ? {} : { Name: unique() };
+    const named = operation === "create" ? {} : { id };
+    await engine.commit([createIntent({ site, operation, ...named, values, at: Date.now() })]);
+  }
+}
+
+async function heads(engine: Engine): Promise<Map<Shop, Head>> {
+  const found = await engine.readHeads(shops.map(({ site }) => site.ID));
+  return new Map(shops.map((shop, index) => [shop, found[index] as Head]));
+}
+
+/** Uses an engine that knows nothing of before. */
+async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+  const engine = await openEngine(url, allResources);
+  try {
+    return await work(engine);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** How many requests wait for a change. */
+async function waiting(): Promise<number> {
+  const text = await toMetricsText(await Promise.all(servers.map((server) => server.sample())));
+  return Number(/^storefront_polls_waiting (\d+)$/m.exec(text)?.[1]);
+}
+
+let names = 0;
+const unique = () => `name ${++names}`;

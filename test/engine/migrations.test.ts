@@ -1,0 +1,77 @@
+// A migration that only adds columns runs on a database that has those of the migrations before it.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../src/model/engine.ts";
+import { allResources } from "../../src/resources/all.ts";
+import type { Addition } from "../../src/store/database/tables.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { readAddress } from "../../src/store/postgres/address.ts";
+import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts";
+import { Pool } from "../../src/store/postgres/pool.ts";
+import { createPrimary } from "../../src/store/postgres/primary.ts";
+import { migrate as migrateSqlite } from "../../src/store/sqlite/database.ts";
+import { createIntent } from "../support/intents.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
+
+const latest: Addition[] = [
+  { file: "002-added-columns.sql", table: "sites", column: "live_revision", sql: "this must not run again" },
+  { file: "003-shade.sql", table: "records", column: "shade", sql: "alter table records add column shade text" },
+  { file: "004-shape.sql", table: "records", column: "shape", sql: "alter table records add column shape text" },
+];
+
+let folder: string;
+let server: OpenedDatabases;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
+  server = await openDatabases();
+});
+afterAll(async () => {
+  await server.remove();
+  rmSync(folder, { recursive: true });
+});
+
+test("SQLite: each migration that is missing runs, once", () => {
+  using database = new Database(join(folder, "sites.db"), { create: true });
+  migrateSqlite(database);
+  for (const known of [latest.slice(0, 2), latest, latest]) migrateSqlite(database, known);
+  expect(database.query("select shade, shape from records").all()).toEqual([]);
+});
+
+test("PostgreSQL: each migration that is missing runs, once, also with two processes", async () => {
+  const primary = createPrimary(readAddress(await server.createDatabase()));
+  const pool = new Pool(primary, 1);
+  await migratePostgres(pool, primary, allResources);
+  for (const known of [latest.slice(0, 2), latest, latest]) {
+    await Promise.all([1, 2].map(() => migratePostgres(pool, primary, allResources, known)));
+  }
+  expect(await pool.read((connection) => connection.script("select shade, shape from records"))).toEqual([[]]);
+  await pool.close();
+});
+
+test.each([
+  ["UTF8", "opened"],
+  ["SQL_ASCII", "opened"],
+  ["LATIN1", "the database has the encoding LATIN1"],
+])("a PostgreSQL database with the encoding %s: %s", async (encoding, expected) => {
+  const database = `encoding_${encoding.toLowerCase()}`;
+  await server.run(`create database ${database} template template0 encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+  try {
+    const url = (await server.createDatabase()).replace(/[^/]+$/, database);
+    const result = await openEngine(url, allResources).then(writeEuro, ({ message }) => message.split(",")[0]);
+    expect(result).toBe(expected);
+  } finally {
+    await server.run(`drop database ${database} with (force)`);
+  }
+});
+
+/** Stores a character that few encodings have. */
+async function writeEuro(engine: Engine): Promise<string> {
+  const [outcome] = await engine.commit([createIntent({ values: { Name: "€" } })]);
+  expect(outcome).toMatchObject({ kind: "done", body: '{"ID":1,"Name":"€"}' });
+  await engine.close();
+  return "opened";
+}

@@ -1,0 +1,106 @@
+// Operators' commands on PostgreSQL: they succeed, and every one of them ends, whatever the database does.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { Intent } from "../../../src/model/change.ts";
+import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { openWorkshop, type Workshop } from "../../support/command.ts";
+import { createIntent } from "../../support/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.remove());
+
+let workshop: Workshop;
+let url: string;
+let engine: Engine;
+beforeEach(async () => {
+  workshop = openWorkshop();
+  url = await server.createDatabase();
+  engine = await openEngine(url, allResources);
+});
+afterEach(async () => {
+  await engine.close();
+  await workshop.close();
+});
+
+const onDatabase = () => ({ env: { STOREFRONT_DATABASE: url } });
+
+test("a dump that is read slowly is whole", async () => {
+  await engine.commit([create("a"), create("b")]);
+  const rows: DumpedRow[] = [];
+  for await (const row of engine.dump()) {
+    rows.push(row);
+    // Meanwhile the database ends the statement.
+    await Bun.sleep(20);
+  }
+  expect(rows.map(({ table }) => table)).toEqual(["sites", "records", "records", "journal", "journal"]);
+});
+
+test("a dump whose connection is lost is an error, and never a short dump", async () => {
+  const uses = Array.from({ length: 1500 }, (_, key) => [key + 1, key] as const);
+  await engine.saveKeyUses(new Map(uses));
+  const dump = async () => {
+    let rows = 0;
+    for await (const _ of engine.dump()) {
+      if (++rows !== 500) continue;
+      await server.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
+      await Bun.sleep(100);
+    }
+  };
+  expect(await dump().catch(({ code }) => code)).toBe("unavailable");
+});
+
+test("backup, and restore onto what is there, succeed as often as they are called", async () => {
+  await workshop.must(["site", "add", "shop", "--default"], onDatabase());
+  // So many that the file is written more slowly than the database sends them.
+  for (let n = 0; n < 25; n++)
+    await engine.commit(Array.from({ length: 500 }, (_, i) => create(`${n * 500 + i}`.repeat(40))));
+  for (let i = 0; i < 3; i++) {
+    await workshop.must(["backup", `${i}.backup`], onDatabase());
+    await workshop.must(["restore", `${i}.backup`], onDatabase());
+  }
+  expect(await workshop.must(["site", "list"], onDatabase())).toContain("shop");
+});
+
+test("a command that fails in the midst of its work ends", async () => {
+  await engine.commit([create("a")]);
+  await server.run("drop table key_uses", databaseOf(url));
+  const { code, stderr } = await workshop.run(["backup", "a.backup"], onDatabase());
+  expect(code).toBe(1);
+  expect(stderr).toContain("key_uses");
+});
+
+test("a command ends although a host of the address is frozen", async () => {
+  await workshop.must(["site", "add", "shop", "--default"], onDatabase());
+  const frozen = await startPostgres();
+  try {
+    await frozen.signal("SIGSTOP");
+    const name = databaseOf(url);
+    const hosts = `127.0.0.1:${frozen.port},127.0.0.1:${server.port}`;
+    const timed = async (address: string) => {
+      const started = performance.now();
+      expect(await workshop.must(["site", "list"], { env: { STOREFRONT_DATABASE: address } })).toContain("shop");
+      return performance.now() - started;
+    };
+    // A host has ten seconds to accept a connection.
+    expect(await timed(server.url(name, hosts))).toBeLessThan((await timed(url)) + 7000);
+  } finally {
+    await frozen.signal("SIGCONT");
+    await frozen.remove();
+  }
+});
+
+function databaseOf(address: string): string {
+  return /[^/]+$/.exec(address)?.[0] as string;
+}
+
+function create(name: string): Intent {
+  return createIntent({ values: { Name: name } });
+}

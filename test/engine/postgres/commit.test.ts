@@ -1,0 +1,304 @@
+// What becomes of a commit on PostgreSQL when the database holds it up, cuts it short or refuses it.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import postgres from "postgres";
+import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { readAllRows } from "../../../src/store/database/site-state.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { sql } from "../../../src/store/postgres/statements.ts";
+import { waitFor } from "../../support/command.ts";
+import { failureOf } from "../../support/failure.ts";
+import { createIntent, deleteSiteRecord } from "../../support/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { webhookSecret, webhookState } from "../../support/webhooks.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+beforeAll(async () => {
+  // A database that says so waits for a standby, and there is none.
+  server = await startPostgres({ settings: { synchronous_standby_names: "nobody", synchronous_commit: "local" } });
+});
+afterAll(() => server.remove());
+
+let url: string;
+let database: string;
+const opened: Engine[] = [];
+beforeEach(async () => {
+  url = await server.createDatabase();
+  database = /[^/]+$/.exec(url)?.[0] as string;
+  const engine = await open(20_000);
+  await engine.commit([createIntent({ values: { Name: "first" } }), createIntent({ site: 2 })]);
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((engine) => engine.close()));
+  await end("pg_terminate_backend", "true");
+});
+
+/** @param timeout milliseconds that the database has for one call */
+async function open(timeout: number, poolSize = 3): Promise<Engine> {
+  const engine = await openEngine(`${url}?statement_timeout=${timeout}&pool_size=${poolSize}`, allResources);
+  opened.push(engine);
+  return engine;
+}
+
+/** From now on, what is opened waits for the standby with every commit. */
+const waitForStandby = () => server.run(`alter database ${database} set synchronous_commit = on`);
+
+const write = (engine: Engine, Name = "second") => engine.commit([createIntent({ values: { Name } })]);
+
+const cuts = [
+  { name: "cut short", how: "pg_cancel_backend" },
+  { name: "ended together with its connection", how: "pg_terminate_backend" },
+] as const;
+
+const key = { site: 1, webhook: 1 };
+const credential = { digest: "0".repeat(64), kind: "link", operator: 1, expiresAt: 1e15 } as const;
+
+/** Every call of an engine that must be durable when it returns. */
+const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown } = {
+  commit: (engine) => write(engine),
+  commitAtomically: (engine) => engine.commitAtomically([[createIntent()]], () => {}),
+  probeWrite: (engine) => engine.probeWrite(),
+  renewEpochs: (engine) => engine.renewEpochs(),
+  importSiteRows: (engine) => engine.importSiteRows(9, stored([])),
+  dropSite: (engine) => engine.dropSite(3),
+  saveBackupTime: (engine) => engine.saveBackupTime(1),
+  saveWebhook: (engine) => engine.saveWebhook(webhookState(key), [webhookSecret()]),
+  acquireWebhookLease: (engine) => engine.acquireWebhookLease(key, "one", 1000),
+  compareAndSetWebhook: (engine) =>
+    engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 1 }),
+  rotateWebhookSecret: (engine) => engine.rotateWebhookSecret(key, "whsec_", 2, 3),
+  addWebhookAttempt: (engine) => engine.addWebhookAttempt(key, { at: 1, status: 200, milliseconds: 1, fault: null }),
+  removeWebhook: (engine) => engine.removeWebhook(key),
+  putCredential: (engine) => engine.putCredential({ ...credential, digest: "1".repeat(64) }, 1),
+  consumeCredential: (engine) => engine.consumeCredential(credential.digest),
+  deleteCredentials: (engine) => engine.deleteCredentials(credential.operator),
+  // The last one: what is cut short here is done all the same.
+  replaceAllData: (engine) => engine.replaceAllData(stored([])),
+};
+
+/** Every call that changes what may be lost. */
+const lossy: typeof durable = {
+  saveKeyUses: (engine) => engine.saveKeyUses(new Map([[1, 1]])),
+  deleteExpiredResponses: async (engine) => {
+    while (await engine.deleteExpiredResponses(10, 10));
+  },
+  pruneJournal: (engine) => engine.pruneJournal(1, 1, 10),
+  renewSite: async (engine) => engine.renewSite?.(2, (await engine.readHeads([2]))[0]?.epoch as string),
+  noteCounts: (engine) => engine.noteCounts(2, { revision: 1, epoch: "" }, {}),
+};
+
+const others = [
+  ...["heads", "readRecord", "readPage", "readSite", "since", "journal", "keyUses", "dump", "undroppedSites", "check"],
+  ...["webhookStates", "webhookSecrets", "webhookAttempts", "databaseIdentity", "credential", "lastBackup"],
+  ...["isNew", "openForRequests", "watchCommits", "usage", "close"],
+];
+
+test("of every call of an engine it is known here whether it changes anything, and whether that may be lost", () => {
+  const all = [...Object.keys(durable), ...Object.keys(lossy), ...others];
+  expect(Object.keys(opened[0] as Engine).sort()).toEqual(all.sort());
+});
+
+for (const { name, how } of cuts) {
+  test(`a commit whose wait for its standby is ${name} is not reported as done, whatever commits`, async () => {
+    await storeMore(opened[0] as Engine);
+    await waitForStandby();
+    const engine = await open(20_000, 10);
+    for (const [call, commit] of Object.entries(durable))
+      expect([call, await cutShort(how, () => commit(engine))]).toEqual([call, unknown]);
+  });
+}
+
+test("tables whose commit is cut short are not reported as made", async () => {
+  url = await server.createDatabase();
+  database = /[^/]+$/.exec(url)?.[0] as string;
+  await waitForStandby();
+  expect(await cutShort("pg_cancel_backend", () => open(20_000))).toEqual(unknown);
+});
+
+const unknown = { code: "unavailable", isUnknown: true };
+
+/** Cuts short what `commit` waits for, and returns what it says then. */
+async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown) {
+  let isDone = false;
+  const ending = Promise.resolve(commit()).then(
+    () => "done",
+    ({ code, message }) => ({ code, isUnknown: message.includes("the write may have been done all the same") }),
+  );
+  void ending.then(() => {
+    isDone = true;
+  });
+  await waitFor(async () => isDone || (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
+  await end(how, "wait_event = 'SyncRep'");
+  return ending;
+}
+
+/** Stores what the calls of `durable` change. */
+async function storeMore(engine: Engine): Promise<void> {
+  await engine.saveWebhook(webhookState(key), [webhookSecret()]);
+  await engine.putCredential(credential, 1);
+  await deleteSiteRecord(engine, 3);
+  await engine.commit([createIntent({ site: 3 })]);
+}
+
+async function* stored(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
+  yield* rows;
+}
+
+test("a commit that waits for its standby for long is seen by no reader", async () => {
+  await waitForStandby();
+  const engine = await open(1500);
+  expect((await failureOf(write(engine))).message).toMatch(/within 1500 ms; the write may have been done/);
+  await Bun.sleep(1000);
+  expect(await backEnds("wait_event = 'SyncRep'")).toBe(1);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
+  await end("pg_terminate_backend", "wait_event = 'SyncRep'");
+});
+
+test("what is there already is not confirmed before the standby has it: a request that is sent again, and an update that changes nothing", async () => {
+  await waitForStandby();
+  const engine = await open(20_000, 10);
+  const request = createIntent({ values: { Name: "second" }, idempotency: { keyId: 1, name: "key", digest: "d" } });
+  // From now on, the primary shows what its standby does not have.
+  expect(await cutShort("pg_terminate_backend", () => engine.commit([request]))).toEqual(unknown);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
+  const same = createIntent({ operation: "update", id: 2, values: { Name: "second" } });
+  for (const again of [request, same])
+    expect(await cutShort("pg_cancel_backend", () => engine.commit([again]))).toEqual(unknown);
+});
+
+test("what may be lost waits for no standby: when keys were used, which responses are forgotten, what is pruned and counted", async () => {
+  const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
+  await opened[0]?.commit([keyed]);
+  await waitForStandby();
+  const engine = await open(5000);
+  for (const call of Object.values(lossy)) await call(engine);
+  expect(await server.run("select name from idempotency", database)).toEqual([]);
+  expect(await server.run("select floor from sites where id = 1", database)).toEqual([{ floor: "1" }]);
+});
+
+test("a write that takes the database too long is not done afterwards", async () => {
+  const engine = await open(1500);
+  await beforeEachRecord("perform pg_sleep(6); return new;");
+  expect((await failureOf(write(engine))).code).toBe("unavailable");
+  await waitFor(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
+});
+
+for (const { code, message } of [
+  { code: "53100", message: "the disk of the database is full: no" },
+  { code: "40P01", message: "the database cannot be used: no" },
+  // What a database says that goes down, also where it has committed.
+  { code: "57P01", message: "the database cannot be used: no; the write may have been done all the same" },
+  { code: "57P02", message: "the database cannot be used: no; the write may have been done all the same" },
+  { code: "08006", message: "the database cannot be used: no; the write may have been done all the same" },
+]) {
+  test(`a write that ends with ${code} says what is known of it, and the next one is done`, async () => {
+    const engine = await open(20_000);
+    await beforeEachRecord(`raise exception 'no' using errcode = '${code}';`);
+    expect((await failureOf(write(engine))).message).toBe(message);
+    await server.run("drop trigger hook on records", database);
+    // It is refused for as long as the database takes to end a connection on which a commit might still run.
+    const next = await waitFor(() => write(engine).catch(() => undefined), "the next write");
+    expect(next).toMatchObject([{ kind: "done", id: 2 }]);
+  });
+}
+
+test("a write to a site that is locked is ended by the database, before this program gives it up", async () => {
+  const engine = await open(5000);
+  const unlock = await inTransaction("select * from sites for update");
+  const error = await failureOf(write(engine));
+  expect((error.cause as { code: string }).code).toBe("55P03");
+  expect(error.message).not.toContain("may have been done");
+  await unlock();
+});
+
+test("a write to a site that another process just made sees what that one wrote", async () => {
+  const engine = await open(20_000);
+  const finish = await inTransaction(
+    `insert into sites (id, epoch, revision, counters) values (7, 'epoch', 1, '{"brand":1}');
+     insert into records (site_id, resource, id, revision, body) values (7, 'brand', 1, 1, '{"ID":1,"Name":"theirs"}');
+     insert into journal (site_id, revision, at, actor, resource, id, operation, body)
+     values (7, 1, 1, '', 'brand', 1, 'create', '{"ID":1,"Name":"theirs"}')`,
+  );
+  const writing = engine.commit([createIntent({ site: 7, operation: "update", id: 1, values: { Name: "ours" } })]);
+  await waitFor(async () => (await backEnds("wait_event_type = 'Lock'")) === 1, "a write that waits");
+  await finish();
+  expect(await writing).toMatchObject([{ kind: "done", body: '{"ID":1,"Name":"ours"}' }]);
+  expect(await engine.findInconsistencies()).toEqual([]);
+});
+
+test("a write that another transaction was in the way of is tried again, five times in all", async () => {
+  const engine = await open(20_000);
+  const refuse = (upTo: number) =>
+    beforeEachRecord(
+      `if nextval('tries') <= ${upTo} then raise exception 'in the way' using errcode = '40001'; end if; return new;`,
+    );
+  const tries = async () => Number((await server.run("select last_value from tries", database))[0]?.last_value);
+  await server.run("create sequence tries", database);
+  await refuse(4);
+  expect(await write(engine)).toMatchObject([{ kind: "done" }]);
+  expect(await tries()).toBe(5);
+  await server.run("drop trigger hook on records; alter sequence tries restart", database);
+  await refuse(100);
+  expect((await failureOf(write(engine))).message).toContain("in the way");
+  expect(await tries()).toBe(5);
+});
+
+for (const [time, lock, silence] of [
+  [300, 240, 10_000],
+  [20_000, 16_000, 20_000],
+] as const) {
+  test(`of ${time} ms for a call, a lock has ${lock}, and a process that falls silent in a transaction ${silence}`, async () => {
+    const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+    await connection.unsafe(sql.begin(time));
+    const settings = await connection.unsafe("select name, setting from pg_settings where name like '%_timeout'");
+    const of = (name: string) => Number(settings.find((setting) => setting.name === name)?.setting);
+    expect(of("statement_timeout")).toBe(time);
+    expect(of("lock_timeout")).toBe(lock);
+    expect(of("idle_in_transaction_session_timeout")).toBe(silence);
+    await connection.end();
+  });
+}
+
+test("a batch that only refuses leaves no transaction open", async () => {
+  const engine = await open(20_000);
+  const update = createIntent({ operation: "update", id: 99, values: { Name: "x" } });
+  expect(await engine.commit([update])).toMatchObject([{ kind: "rejected" }]);
+  expect(await backEnds("state like 'idle in transaction%'")).toBe(0);
+});
+
+/** Has the database run `text` (PL/pgSQL) before each record is written. */
+async function beforeEachRecord(text: string): Promise<void> {
+  await server.run(
+    `create or replace function hook() returns trigger language plpgsql as 'begin ${text.replaceAll("'", "''")} end';
+     create trigger hook before insert or update on records for each row execute function hook()`,
+    database,
+  );
+}
+
+/** Runs statements in a transaction that stays open. Returns what commits it. */
+async function inTransaction(text: string): Promise<() => Promise<void>> {
+  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  await connection.unsafe(`begin; ${text}`);
+  return async () => {
+    await connection.unsafe("commit");
+    await connection.end();
+  };
+}
+
+/** How many of the program's connections to this database the condition is true of. */
+async function backEnds(condition: string): Promise<number> {
+  return (await server.run(`select 1 from pg_stat_activity where ${ours(condition)}`)).length;
+}
+
+/** Ends what they do, or them. */
+async function end(how: "pg_cancel_backend" | "pg_terminate_backend", condition: string): Promise<void> {
+  await server.run(`select ${how}(pid) from pg_stat_activity where ${ours(condition)}`);
+}
+
+function ours(condition: string): string {
+  return `application_name = 'storefront' and datname = '${database}' and ${condition}`;
+}

@@ -1,0 +1,221 @@
+// A primary that hangs, is replaced by its standby, and comes back without knowing it: what each process makes of that.
+
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { Intent } from "../../../src/model/change.ts";
+import type { Engine, Head } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { readAllRows } from "../../../src/store/database/site-state.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { failureOf } from "../../support/failure.ts";
+import { createIntent } from "../../support/intents.ts";
+import { type PostgresPair, startPostgresPair } from "../../support/postgres.ts";
+import { loadFresh } from "../../support/snapshots.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+
+setDefaultTimeout(60_000);
+
+const poolSize = 5;
+let pair: PostgresPair;
+let engine: Engine;
+const opened: Engine[] = [];
+beforeEach(async () => {
+  pair = await startPostgresPair();
+  engine = await open();
+  await engine.commit([create(1, "first")]);
+  await fillPool(engine);
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.close()));
+  await pair.remove();
+});
+
+/** @param timeout in milliseconds; by default one that a busy machine keeps, and that a test can wait for */
+async function open(timeout = 1500, url = pair.url): Promise<Engine> {
+  const one = await openEngine(`${url}?pool_size=${poolSize}&statement_timeout=${timeout}`, allResources);
+  opened.push(one);
+  return one;
+}
+
+/** Leaves as many idle connections as the pool may have. */
+async function fillPool(one: Engine): Promise<void> {
+  await Promise.all(Array.from({ length: poolSize - 1 }, () => readAllRows(one, 1)));
+  await one.readHeads([1]);
+}
+
+/** What becomes of the first call after a primary hangs: the engine may have noticed it by itself before, because it compares the hosts every second. */
+const once = ["unavailable", "done"];
+
+test("a primary that hangs delays one write only, however many connections to it are idle", async () => {
+  await pair.primary.signal("SIGSTOP");
+  await pair.standby.run("select pg_promote()");
+  expect(await codeOf(engine.commit([create(1, "first")]))).toBeOneOf(once);
+  expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
+});
+
+test("a primary that hangs delays one read only, whichever part of the engine noticed it", async () => {
+  await pair.primary.signal("SIGSTOP");
+  await pair.standby.run("select pg_promote()");
+  expect(await codeOf(engine.readHeads([1]))).toBeOneOf(once);
+  expect(((await engine.readHeads([1])) as Head[])[0]?.revision).toBe(1);
+  expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
+  expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
+});
+
+test("a standby that is promoted while the primary hangs is found by searches under way", async () => {
+  await pair.primary.signal("SIGSTOP");
+  const fresh = open(10_000);
+  await Bun.sleep(500);
+  await pair.standby.run("select pg_promote()");
+  expect(((await (await fresh).readHeads([1])) as Head[])[0]?.revision).toBe(1);
+});
+
+test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
+  const snapshots = new SiteViews(engine, allResources, 1e9);
+  expect((await loadFresh(snapshots, 1)).revision).toBe(1);
+  await fillPool(engine);
+  await failOver();
+  await until(async () => (await revision()) === 2);
+  await pair.primary.signal("SIGCONT");
+  for (let i = 0; i < poolSize; i++) {
+    expect((await engine.readChangesSince(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
+    expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
+  }
+  expect((await loadFresh(snapshots, 1)).revision).toBe(2);
+});
+
+test("of two hosts that act as primary, the one that was promoted is used", async () => {
+  await failOver();
+  await pair.primary.signal("SIGCONT");
+  for (let i = 0; i < 10; i++) {
+    const fresh = await open(10_000);
+    expect(((await fresh.readHeads([1])) as Head[])[0]?.revision).toBe(2);
+    await fresh.close();
+  }
+});
+
+test("a primary that was replaced is refused, although it is the only one that is left", async () => {
+  await failOver();
+  await until(async () => (await revision()) === 2);
+  await pair.primary.signal("SIGCONT");
+  await pair.standby.signal("SIGKILL");
+  for (let i = 0; i < 3; i++) {
+    const error = await Promise.resolve(engine.readHeads([1])).catch((reason) => reason);
+    expect(error.message).toMatch(/timeline 1\b.* 2 has been seen|was lost/);
+  }
+  const error = await Promise.resolve(engine.readHeads([1])).catch((reason) => reason);
+  expect(error.message).toContain(`127.0.0.1:${pair.primary.port}: it is on timeline 1`);
+  expect(error.message).toContain(`127.0.0.1:${pair.standby.port}: `);
+});
+
+test("whatever a process does on a primary that was replaced and lives on, it leaves it, before anything there times out", async () => {
+  await pair.primary.run("alter system set synchronous_standby_names = 'nobody'");
+  await pair.primary.run("select pg_reload_conf()");
+  const [waiting, locked, listening] = [await open(30_000), await open(30_000), await open(30_000)];
+  const proxy = await startTcpProxy(pair.primary.port);
+  // The database of the address exists on both.
+  const database = /[^/]+$/.exec(pair.url)?.[0] as string;
+  const behindName = await open(1500, pair.primary.url(database, `127.0.0.1:${proxy.port}`));
+  await fillPool(behindName);
+  listening.subscribeToCommits(() => {});
+  const waits = (event: string) => pair.primary.run(`select 1 from pg_stat_activity where wait_event = '${event}'`);
+  const commit = failureOf(waiting.commit([create(1, "lost")]));
+  await until(async () => (await waits("SyncRep")).length === 1);
+  const write = failureOf(locked.commit([create(1, "never done")]));
+  await until(async () => (await waits("transactionid")).length === 1);
+  const trial = failureOf(waiting.probeWrite());
+  await until(async () => (await waits("SyncRep")).length === 2);
+  await pair.standby.run("select pg_promote()");
+  expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
+  expect((await trial).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
+  expect((await write).message).toMatch(/is no longer the primary$/);
+  // The standby had received the first write.
+  expect(await locked.commit([create(1, "third")])).toMatchObject([{ kind: "done", revision: 3 }]);
+  // One that only reads.
+  await until(async () => (await revision()) === 3);
+  // One that knows a single name, which leads to the new primary by now, meets the lock of the commit that was given up.
+  proxy.lead(pair.standby.port);
+  expect((await failureOf(behindName.commit([create(1, "never done")]))).message).toContain("lock timeout");
+  await until(async () => ((await behindName.readHeads([1])) as Head[])[0]?.revision === 3);
+  expect(await codeOf(behindName.commit([create(1, "fourth")]))).toBe("done");
+  const isIdle = `datname = '${database}' and state = 'idle' and query not like '%pg_is_in_recovery%'`;
+  const left = () => pair.primary.run(`select 1 from pg_stat_activity where ${isIdle}`);
+  await until(async () => (await left()).length === 0);
+  await proxy.stop();
+});
+
+test("a process that is not used asks no other host", async () => {
+  const ours = "application_name = 'storefront'";
+  const asked = () => pair.standby.run(`select 1 from pg_stat_activity where ${ours}`);
+  const use = async () => {
+    await engine.readHeads([1]);
+    return (await asked()).length > 0;
+  };
+  await until(use);
+  // Two comparisons, of which the first one follows on the use.
+  await Bun.sleep(1600);
+  await pair.standby.run(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`);
+  await Bun.sleep(1600);
+  expect(await asked()).toHaveLength(0);
+  await until(use);
+});
+
+test("commits that wait for a standby hold no more connections than the pool has, and reads go on", async () => {
+  await pair.standby.signal("SIGSTOP");
+  for (let i = 0; i < poolSize + 2; i++) {
+    expect(await codeOf(engine.commit([create(10 + i, "a")]))).toBe("unavailable");
+    expect(await codeOf(engine.saveKeyUses(new Map([[i, 1]])))).toMatch(/done|unavailable/);
+    expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
+  }
+  expect(await backEnds()).toBeLessThanOrEqual(poolSize);
+  await pair.standby.signal("SIGCONT");
+  await until(async () => (await codeOf(engine.commit([create(1, "second")]))) === "done");
+  await fillPool(engine);
+  expect(await backEnds()).toBeLessThanOrEqual(poolSize);
+});
+
+test("a write with an unknown outcome is reported as such", async () => {
+  await pair.standby.signal("SIGSTOP");
+  const error = await engine.commit([create(1, "a")]).catch((reason) => reason);
+  expect(error.message).toMatch(/did not respond within 1500 ms; the write may have been done/);
+});
+
+/** The primary hangs, the standby is promoted, and another process writes there. */
+async function failOver(): Promise<void> {
+  await pair.primary.signal("SIGSTOP");
+  await pair.standby.run("select pg_promote()");
+  const other = await open(10_000);
+  expect(await codeOf(other.commit([create(1, "second")]))).toBe("done");
+}
+
+/** That of the site; undefined while there is none to be had. */
+async function revision(): Promise<number | undefined> {
+  return Promise.resolve(engine.readHeads([1])).then(
+    ([head]) => head?.revision,
+    () => undefined,
+  );
+}
+
+async function backEnds(): Promise<number> {
+  const rows = await pair.primary.run("select 1 from pg_stat_activity where application_name = 'storefront'");
+  return rows.length;
+}
+
+/** `done`, or the code of the error. */
+async function codeOf(work: unknown): Promise<string> {
+  return Promise.resolve(work).then(
+    () => "done",
+    ({ code }) => code,
+  );
+}
+
+function create(site: number, name: string): Intent {
+  return createIntent({ site, values: { Name: name } });
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await isTrue()); tries++) {
+    if (tries === 400) throw new Error("it did not happen");
+    await Bun.sleep(50);
+  }
+}

@@ -1,0 +1,180 @@
+// A database that goes away, hangs, fills up or changes its mind: a clear 503 soon, nothing half done, and everything
+// well again by itself.
+
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import postgres from "postgres";
+import { makeFullDisk } from "../../support/full-disk.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startTestServer, type TestResponse, type TestServer } from "../../support/server.ts";
+
+setDefaultTimeout(60_000);
+
+let database: TestPostgres;
+let shop: TestServer;
+
+beforeAll(async () => {
+  database = await startPostgres();
+  shop = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
+});
+afterAll(async () => {
+  await shop.stop();
+  await database.remove();
+});
+beforeEach(() => healed(shop));
+
+test("a database that was stopped gives 503, and is found again when it is back", async () => {
+  await database.halt();
+  for (const response of await everyKindOfRequest()) expectUnavailable(response);
+  expect((await shop.call("GET", "/readyz")).status).toBe(503);
+  expect((await shop.call("GET", "/healthz")).status).toBe(200);
+  await database.start();
+  await healed(shop);
+});
+
+test("a database that was killed gives 503, and has lost nothing when it is back", async () => {
+  const made = await shop.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
+  await database.signal("SIGKILL");
+  for (const response of await everyKindOfRequest()) expectUnavailable(response);
+  await database.start();
+  await healed(shop);
+  expect((await shop.call("GET", `/restapi/brands/${made.json.ID}.json`)).json.Name).toBe("kept");
+});
+
+test("a database that hangs gives 503 within three seconds, to all who wait, and goes on when it does", async () => {
+  await database.signal("SIGSTOP");
+  try {
+    const waves = [
+      everyKindOfRequest(),
+      Bun.sleep(1000).then(everyKindOfRequest),
+      Bun.sleep(1900).then(everyKindOfRequest),
+    ];
+    for (const response of (await Promise.all(waves)).flat()) expectUnavailable(response);
+  } finally {
+    await database.signal("SIGCONT");
+  }
+  await healed(shop);
+});
+
+test("a site that another transaction keeps locked gives 503 to writes alone, and nothing was done", async () => {
+  const before = await shop.call("GET", "/restapi/brands.json");
+  const sql = postgres(shop.database, { max: 1, onnotice: () => {} });
+  const { promise: over, resolve: finish } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
+  const transaction = sql.begin(async (inside) => {
+    await inside`select * from sites for update`;
+    isLocked();
+    await over;
+  });
+  await locked;
+  expectUnavailable(await timed(() => shop.call("POST", "/restapi/brands.json", { body: { Name: "late" } })));
+  expect((await shop.call("GET", "/restapi/brands.json")).text).toBe(before.text);
+  finish();
+  await transaction;
+  await sql.end();
+  await Bun.sleep(100);
+  expect((await shop.call("GET", "/restapi/brands.json")).text).toBe(before.text);
+});
+
+test("a read-only database is read, and refuses writes with 503", async () => {
+  await database.halt();
+  await database.start({ default_transaction_read_only: "on" });
+  await healed(shop);
+  expectUnavailable(await timed(() => shop.call("POST", "/restapi/brands.json", { body: { Name: "no" } })));
+  await database.halt();
+  await database.start();
+});
+
+test("connections that the database ended while they were idle cost no request", async () => {
+  await shop.call("POST", "/restapi/brands.json", { body: { Name: "a" } });
+  await database.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
+  await Bun.sleep(50);
+  expect((await shop.call("GET", "/restapi/brands.json")).status).toBe(200);
+  expect((await shop.call("POST", "/restapi/brands.json", { body: { Name: "b" } })).status).toBe(201);
+});
+
+test("a standby that lagged and became the primary is believed: what it lost is gone from memory too", async () => {
+  const made = await shop.call("POST", "/restapi/orderstatuses.json", { body: { Name: "lost" } });
+  expect(made.status).toBe(201);
+  const { revision } = (await shop.engine.readHeads([shop.site.ID]))[0] as { revision: number };
+  const name = /[^/]+$/.exec(shop.database)?.[0];
+  await database.run(
+    `begin;
+     update sites set revision = ${revision - 1}, counters = '{"brand":100}' where id = ${shop.site.ID};
+     delete from journal where site_id = ${shop.site.ID} and revision = ${revision};
+     delete from records where site_id = ${shop.site.ID} and revision = ${revision};
+     commit`,
+    name,
+  );
+  expect((await shop.call("GET", `/restapi/orderstatuses/${made.json.ID}.json`)).status).toBe(404);
+  expect((await shop.call("GET", "/restapi/orderstatuses.json")).json).toEqual([]);
+});
+
+test("a database with a full disk gives 503 to writes, keeps what it has, and takes writes again when there is room", async () => {
+  const disk = await makeFullDisk(database);
+  const full = await startTestServer({ settings: { DATABASE: disk.url } });
+  try {
+    const body = { Name: "n".repeat(255), Address: { AddressLine1: "a".repeat(255), AddressLine2: "b".repeat(255) } };
+    const made: TestResponse[] = [];
+    await disk.fill();
+    for (let i = 0; i < 20_000; i++) {
+      const responses = await Promise.all(
+        Array.from({ length: 100 }, () => full.call("POST", "/restapi/brands.json", { body })),
+      );
+      made.push(...responses.filter(({ status }) => status === 201));
+      const refused = responses.find(({ status }) => status !== 201);
+      if (refused) {
+        expect(refused.status).toBe(503);
+        break;
+      }
+    }
+    const list = await full.call("GET", "/restapi/brands.json");
+    expect(list.json.map(({ ID }: { ID: number }) => ID)).toEqual(
+      made.map(({ json }) => json.ID as number).sort((a, b) => a - b),
+    );
+    await disk.grow();
+    expect((await full.call("POST", "/restapi/brands.json", { body })).status).toBe(201);
+  } finally {
+    await full.stop();
+    await disk.remove();
+  }
+});
+
+interface Timed extends TestResponse {
+  /** Without those for which a busy machine kept this process, in which the server runs, from running. */
+  readonly milliseconds: number;
+}
+
+async function timed(request: () => Promise<TestResponse>): Promise<Timed> {
+  let milliseconds = 0;
+  const timer = setInterval(() => {
+    milliseconds += 50;
+  }, 50);
+  const response = await request().finally(() => clearInterval(timer));
+  return Object.assign(response, { milliseconds });
+}
+
+function everyKindOfRequest(): Promise<Timed[]> {
+  return Promise.all([
+    timed(() => shop.call("GET", "/restapi/brands.json")),
+    timed(() => shop.call("GET", "/restapi/brands/1.xml")),
+    timed(() => shop.call("POST", "/restapi/brands.json", { body: { Name: "x" } })),
+    timed(() => shop.call("PUT", "/restapi/brands.xml", { body: '<Brand ID="1"><Name>x</Name></Brand>' })),
+    timed(() => shop.call("DELETE", "/restapi/orderstatuses/1.json")),
+  ]);
+}
+
+function expectUnavailable(response: Timed): void {
+  expect(response.status).toBe(503);
+  expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
+  expect(response.milliseconds).toBeLessThan(3000);
+  expect(response.text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|password/i);
+}
+
+/** Waits until reads succeed again, as a client that does what `Retry-After` says would. */
+async function healed(server: TestServer): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while ((await server.call("GET", "/restapi/brands.json")).status !== 200) {
+    if (performance.now() > deadline) throw new Error("the server did not heal");
+    await Bun.sleep(100);
+  }
+}

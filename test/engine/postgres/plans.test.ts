@@ -1,0 +1,87 @@
+// How PostgreSQL carries out what is sent to it when its statistics are older than the rows.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Intent } from "../../../src/model/change.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { sql } from "../../../src/store/postgres/statements.ts";
+import { createIntent } from "../../support/intents.ts";
+import { type OpenedDatabases, openDatabases } from "../../support/postgres-databases.ts";
+
+setDefaultTimeout(60_000);
+
+let databases: OpenedDatabases;
+beforeAll(async () => {
+  databases = await openDatabases();
+});
+afterAll(() => databases.remove());
+
+/** The address with more time for a statement than a busy machine takes for thousands of rows. */
+const patient = (url: string) => `${url}?statement_timeout=50000`;
+
+/** Writes to as many sites, or of one site, that leave a record, a change and a response each. */
+function writes(siteOf: (at: number) => number): Intent[] {
+  return Array.from({ length: 3000 }, (_, at) =>
+    createIntent({ site: siteOf(at), at, idempotency: { keyId: 1, name: `${at}`, digest: "" } }),
+  );
+}
+
+test("before the first statistics, a page of a journal is read without the entries that follow", async () => {
+  const url = await databases.createDatabase();
+  const engine = await openEngine(patient(url), allResources);
+  await engine.commit(writes(() => 1));
+  await engine.close();
+  const [declared] = `explain ${sql.entries(1, 10, 1000)}`.split(";");
+  const plan = JSON.stringify(await databases.run(`begin; ${declared}; commit`, /[^/]+$/.exec(url)?.[0]));
+  expect(plan).toContain("Index Scan using journal_pkey");
+  expect(plan).not.toContain("Sort");
+});
+
+describe.each([
+  ["one site", () => 1],
+  ["many sites with a row each", (at: number) => 3 + at],
+])("with statistics of %s,", (_, siteOf) => {
+  let name: string;
+  beforeAll(async () => {
+    const url = await databases.createDatabase();
+    name = /[^/]+$/.exec(url)?.[0] as string;
+    const engine = await openEngine(patient(url), allResources);
+    await engine.commit(writes(siteOf));
+    await databases.run("analyze", name);
+    await engine.commit(writes(() => 2));
+    await engine.commit(Array.from({ length: 3000 }, () => createIntent({ site: 0, resource: "key" })));
+    await engine.close();
+  });
+
+  async function planOf(statement: string): Promise<string> {
+    const lines = await databases.run(`explain analyze ${statement}`, name);
+    return lines.map((line) => line["QUERY PLAN"]).join("\n");
+  }
+
+  test.each([
+    ["records of a removed site", sql.dropRows("records", 2)],
+    ["journal of a removed site", sql.dropRows("journal", 2)],
+    ["responses of a removed site", sql.dropRows("idempotency", 2)],
+    ["expired responses", sql.deleteExpiredResponses(2, 3000, 500)],
+  ])("%s are found by their keys", async (_, statement) => {
+    const plan = await planOf(statement);
+    expect(plan).toMatch(/^Delete .*actual .* rows=[1-9]/);
+    expect(plan).not.toContain("Removed by");
+  });
+
+  test("what is left of removed sites is found by the sites", async () => {
+    const plan = JSON.stringify(await databases.run(sql.undroppedSites.replace(/(?=select gone)/, "explain "), name));
+    expect(plan).toContain("on records gone");
+    expect(plan).not.toMatch(/Seq Scan on (records|journal|idempotency)/);
+  });
+
+  test("the key and the site of a write are found by their keys", async () => {
+    const rows = [
+      { resource: "key", id: 77 },
+      { resource: "site", id: 2 },
+    ];
+    const plan = await planOf(sql.fetchRevisions(rows));
+    expect(plan).toMatch(/^Append .*actual .* rows=1/);
+    expect(plan).not.toContain("Removed by");
+  });
+});

@@ -1,0 +1,176 @@
+// Every statement that the program sends to PostgreSQL, as the server logs it. UPDATE_GOLDEN=1 writes the list anew.
+// It shows what a distributed engine must support.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import type { Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { tables } from "../../../src/store/database/tables.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { waitFor } from "../../support/command.ts";
+import { createIntent, deleteSiteRecord } from "../../support/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startTestServer } from "../../support/server.ts";
+import { webhookSecret, webhookState } from "../../support/webhooks.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+let statements: string[];
+beforeAll(async () => {
+  server = await startPostgres({ settings: { log_statement: "all", log_line_prefix: "%a:" } });
+  await useEverything(await server.createDatabase());
+  statements = statementsIn(await logged());
+});
+afterAll(() => server.remove());
+
+test("the statements are those of the list", async () => {
+  const file = join(import.meta.dir, "../..", "golden", "postgres-statements.sql");
+  const list = `${statements.join(";\n\n")};\n`;
+  if (process.env.UPDATE_GOLDEN) await Bun.write(file, list);
+  expect(list).toBe(await Bun.file(file).text());
+});
+
+test("none uses what a distributed engine lacks, but for notifications, which it can do without", () => {
+  expect(statements.filter((statement) => /pg_notify/.test(statement)).length).toBeGreaterThan(0);
+  for (const statement of statements) {
+    expect(statement).not.toMatch(
+      /advisory|\blisten\b|\bnotify\b|nextval|serial|identity|lock table|\btemp\b|\bcopy\b/i,
+    );
+  }
+});
+
+test("every write and every read of one site names the site", () => {
+  const whole =
+    /storefront_(unused|replaced)_|^(select [a-z_, ]+ from \w+ order by|select key_id, at from key_uses)|from storefront_schema/;
+  const data = statements
+    .map((statement) => statement.replace(/^declare pages no scroll cursor for /, ""))
+    .filter(
+      (statement) =>
+        /^(select|insert|update|delete)/.test(statement) &&
+        Object.keys(tables).some((table) => statement.includes(table)),
+    );
+  const spread = data.filter(
+    (statement) =>
+      !whole.test(statement) && !/site_id|key_uses|from sites where id|into sites|sites\.id/.test(statement),
+  );
+  expect(data.length).toBeGreaterThan(15);
+  expect(spread).toEqual([]);
+});
+
+test("every key of every table leads with the site, or is the table's only one", async () => {
+  const url = await server.createDatabase();
+  await (await openEngine(url, allResources)).close();
+  const keys = await server.run(
+    "select tablename, indexdef from pg_indexes where schemaname = 'public' and tablename <> 'storefront_schema'",
+    /[^/]+$/.exec(url)?.[0],
+  );
+  for (const { tablename, indexdef } of keys) {
+    const lead =
+      { sites: "id", key_uses: "key_id", this_database: "id", credentials: "digest" }[tablename as string] ?? "site_id";
+    expect(indexdef).toMatch(new RegExp(`\\(${lead}[,)]`));
+  }
+});
+
+test("requests that arrive together share the question whether anything has changed", async () => {
+  const shop = await startTestServer({ settings: { DATABASE: await server.createDatabase() } });
+  const asked = async () => (await logged()).split("select id, revision, epoch from sites where id in").length;
+  const before = await asked();
+  const responses = await Promise.all(Array.from({ length: 256 }, () => shop.call("GET", "/restapi/brands.json")));
+  expect(responses.every(({ status }) => status === 200)).toBe(true);
+  const questions = (await asked()) - before;
+  expect(questions).toBeGreaterThan(0);
+  expect(questions).toBeLessThan(64);
+  await shop.stop();
+});
+
+/** What the server has logged so far, which comes by a pipe. */
+async function logged(): Promise<string> {
+  const mark = `select '${crypto.randomUUID()}'`;
+  await server.run(mark);
+  await waitFor(() => server.log().includes(mark), "the log");
+  return server.log();
+}
+
+/** Does everything that the program does with a database. */
+async function useEverything(url: string): Promise<void> {
+  const shop = await startTestServer({ settings: { DATABASE: url } });
+  const { engine } = shop;
+  const headers = { "Idempotency-Key": "one" };
+  for (const _ of [1, 2]) await shop.call("POST", "/restapi/brands.json", { body: { Name: "a" }, headers });
+  await shop.call("PUT", "/restapi/brands/1.json", { body: { Name: "b" } });
+  await shop.call("DELETE", "/restapi/brands/1.json");
+  await shop.call("DELETE", "/restapi/brands/9.json");
+  await shop.call("GET", "/restapi/brands.json");
+  await engine.commit([createIntent({ site: shop.site.ID })]);
+  await shop.call("GET", "/restapi/brands.json");
+  await engine.probeWrite();
+  await engine.readLastKeyUses();
+  await engine.saveKeyUses(new Map([[1, 1]]));
+  await engine.readRecord(shop.site.ID, "brand", 2);
+  await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
+  await engine.noteCounts(-1, { revision: 1, epoch: "" }, {});
+  await useWebhooks(engine, shop.site.ID);
+  await engine.findInconsistencies();
+  const rows = await Array.fromAsync(engine.dump());
+  await engine.replaceAllData(
+    (async function* () {
+      yield* rows;
+    })(),
+  );
+  await engine.renewEpochs();
+  const ofSite = await Array.fromAsync(engine.dump(shop.site.ID));
+  await engine.importSiteRows(
+    99,
+    (async function* () {
+      for (const { table, row } of ofSite.toReversed())
+        yield { table, row: { ...row, ...(table === "sites" ? { id: 99 } : { site_id: 99 }) } };
+    })(),
+  );
+  while (await engine.deleteExpiredResponses(Number.MAX_SAFE_INTEGER, 10));
+  await deleteSiteRecord(engine, shop.site.ID);
+  await engine.dropSite(shop.site.ID);
+  await shop.stop();
+  await (await openEngine(url, allResources)).close();
+}
+
+async function useWebhooks(engine: Engine, site: number): Promise<void> {
+  const state = webhookState({ site });
+  await engine.saveWebhook(state, [webhookSecret()]);
+  await engine.acquireWebhookLease(state, "one", 1000);
+  await engine.compareAndSetWebhook(state, { cursor: state.cursor, rewinds: 0, resumes: 0 }, { nextAt: 1 });
+  await engine.rotateWebhookSecret(state, "whsec_", 2, 3);
+  await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+  await engine.webhookStates();
+  await engine.webhookStates([state]);
+  await engine.webhookSecrets(state);
+  await engine.webhookAttempts(state);
+  await engine.readDatabaseId();
+  await engine.removeWebhook(state);
+}
+
+/** The different statements of the program in a server's log; of the numbers in them, only those of settings. */
+function statementsIn(log: string): string[] {
+  const entries = log.split(/\n(?!\t)/).filter((entry) => entry.startsWith("storefront:LOG:"));
+  const texts = entries.flatMap(
+    (entry) => /^storefront:LOG: {2}(?:statement|execute [^:]+): ([\s\S]*)$/.exec(entry)?.[1] ?? [],
+  );
+  const single = texts.flatMap((text) => text.split(/;\s*(?=[a-z])/));
+  return [...new Set(single.map(normalised))].sort();
+}
+
+function normalised(text: string): string {
+  return (
+    text
+      .replace(/^\s*--.*$/gm, "")
+      .replace(/'[0-9a-f]{64}'/g, "'<digest>'")
+      .replace(/(?<=pg_notify\('storefront_commits', ')[0-9, ]*/, "<changed>")
+      // As PostgreSQL words the definition of a view.
+      .replace(/(?<=^create or replace view \w+ as)\s+SELECT [\s\S]*/, " <definition>")
+      .replace(/(?<=storefront_(unused|replaced)_)[0-9a-f]+/g, "<run>")
+      .replace(/(?<![$\w']|^set local \w+ = )-?[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
+      .replace(/\s+/g, " ")
+      .replace(/;\s*$/, "")
+      .trim()
+  );
+}

@@ -1,0 +1,149 @@
+// How processes on PostgreSQL hear of each other's commits: LISTEN and NOTIFY where they work, and nothing breaks where they do not.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { createIntent } from "../../support/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+let proxy: TcpProxy;
+let url: string;
+let opened: Engine[];
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.remove());
+beforeEach(async () => {
+  opened = [];
+  url = await server.createDatabase();
+  // What the server says to words that it does not know is what a server without LISTEN says.
+  proxy = await startTcpProxy(server.port, { "listen storefront": "lixten storefront", "pg_notify(": "pg_notifx(" });
+});
+afterEach(async () => {
+  for (const engine of opened) await engine.close();
+  await proxy.stop();
+});
+
+async function open(address = url): Promise<Engine> {
+  const engine = await openEngine(address, allResources);
+  opened.push(engine);
+  return engine;
+}
+
+/** The address through the proxy. */
+const limited = (parameters = "") => url.replace(`:${server.port}`, `:${proxy.port}`) + parameters;
+
+/** Watches `engine`. The function returned waits for a call that names `site`, or any. */
+function watch(engine: Engine): {
+  next(site: number): Promise<void>;
+  readonly calls: (readonly number[] | undefined)[];
+} {
+  const calls: (readonly number[] | undefined)[] = [];
+  engine.subscribeToCommits((sites) => void calls.push(sites));
+  return {
+    calls,
+    async next(site) {
+      calls.length = 0;
+      while (!calls.some((sites) => sites?.includes(site))) await Bun.sleep(5);
+    },
+  };
+}
+
+const listening = "select pid from pg_stat_activity where query like 'listen storefront%' or query = 'select 1'";
+
+/** Waits until a session listens, other than `before`. Returns its process ID. */
+async function listener(before?: unknown): Promise<unknown> {
+  for (;;) {
+    const [row] = await server.run(`${listening} and datname = '${new URL(url).pathname.slice(1)}'`);
+    if (row && row.pid !== before) return row.pid;
+    await Bun.sleep(20);
+  }
+}
+
+test("a process whose listening connection was ended listens again, and assumes that it has missed commits", async () => {
+  const [one, other] = [await open(), await open()];
+  const seen = watch(one);
+  const first = await listener();
+  seen.calls.length = 0;
+  await server.run(`select pg_terminate_backend(${first})`);
+  await listener(first);
+  while (!seen.calls.includes(undefined)) await Bun.sleep(5);
+  const next = seen.next(7);
+  await other.commit([createIntent({ site: 7 })]);
+  await next;
+});
+
+test("a server that was restarted is listened to again", async () => {
+  const [one, other] = [await open(), await open()];
+  const seen = watch(one);
+  const first = await listener();
+  await server.halt();
+  await server.start();
+  await listener(first);
+  const next = seen.next(7);
+  await other.commit([createIntent({ site: 7 })]);
+  await next;
+});
+
+test("on a server without LISTEN and NOTIFY, commits work as ever, and neither is tried again and again", async () => {
+  const [one, other] = [await open(limited()), await open(limited())];
+  const seen = watch(one);
+  for (let count = 0; count < 5; count++) {
+    await other.commit([createIntent({ site: 7 })]);
+    await Bun.sleep(300);
+  }
+  expect((await one.readHeads([7]))[0]?.revision).toBe(5);
+  expect([proxy.count("listen storefront"), proxy.count("pg_notify(")]).toEqual([1, 1]);
+  // Its own commits need no server.
+  const next = seen.next(8);
+  await one.commit([createIntent({ site: 8 })]);
+  await next;
+});
+
+test("behind a pooler that gives each transaction another connection, nothing listens, and others are still told", async () => {
+  const [direct, pooled] = [await open(), await open(limited("?prepare=no"))];
+  const [heard, own] = [watch(direct), watch(pooled)];
+  await listener();
+  await direct.commit([createIntent({ site: 7 })]);
+  await (await open(`${url}?prepare=no`)).commit([createIntent({ site: 8 })]);
+  while (!heard.calls.some((sites) => sites?.includes(8))) await Bun.sleep(5);
+  expect(own.calls).toEqual([]);
+  expect(proxy.count("listen storefront")).toBe(0);
+});
+
+test("a notification of another program is taken for a commit to any site", async () => {
+  const seen = watch(await open());
+  await listener();
+  for (const payload of ["", "x", "1; drop table sites", "-1", "9".repeat(5000), "1,2"]) {
+    seen.calls.length = 0;
+    await server.run(`select pg_notify('storefront_commits', '${payload}')`, new URL(url).pathname.slice(1));
+    while (seen.calls.length === 0) await Bun.sleep(5);
+    expect(seen.calls).toEqual([undefined]);
+  }
+});
+
+test("commits to many sites at once are one notification to any", async () => {
+  const [one, other] = [await open(), await open()];
+  const seen = watch(one);
+  await listener();
+  seen.calls.length = 0;
+  await other.commit(Array.from({ length: 450 }, (_, site) => createIntent({ site: site + 1 })));
+  while (seen.calls.length === 0) await Bun.sleep(5);
+  expect(seen.calls).toEqual([undefined]);
+});
+
+test("what a process commits just before it closes the database is still told", async () => {
+  const seen = watch(await open());
+  await listener();
+  const next = seen.next(7);
+  const other = await open();
+  await other.commit([createIntent({ site: 7 })]);
+  await other.close();
+  await next;
+});

@@ -1,0 +1,261 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { toMetricsText } from "../../src/lib/metrics.ts";
+import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { copyDatabase } from "../../src/operator/copy.ts";
+import { readEntries, restoreRecord } from "../../src/operator/history.ts";
+import { pruneJournals } from "../../src/operator/prune-journals.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { undo } from "../../src/operator/undo.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { findRevisionBefore, startRetention } from "../../src/store/changes/retention.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { waitFor } from "../support/command.ts";
+import { engines, useEngine } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+import { loadFresh } from "../support/snapshots.ts";
+import { webhookSecret, webhookState } from "../support/webhooks.ts";
+
+describe.each(engines)("a journal without its old entries on $name", (kind) => {
+  let engine: Engine;
+  let url = "";
+  let site = 100;
+  useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
+    engine = opened;
+  });
+
+  const update = (id: number, Name: string, at = 1) =>
+    createIntent({ site, operation: "update", id, values: { Name }, at });
+  const revisions = async (since?: number) =>
+    (await Array.fromAsync(readEntries(engine, site, since))).map(({ revision }) => revision);
+  const failed = (work: Promise<unknown>) => work.catch((error) => error);
+  const rowOf = async (one: Engine) => {
+    const rows: DumpedRow[] = await Array.fromAsync(one.dump());
+    return rows.find(({ table, row }) => table === "sites" && row.id === site)?.row;
+  };
+  /** A site with the brands A2, B and C, of which the journal begins with revision 4, the update of A. */
+  async function makePruned(): Promise<void> {
+    site++;
+    await engine.commit([createIntent({ site }), createIntent({ site }), createIntent({ site })]);
+    await engine.commit([update(1, "A2"), update(2, "B2"), update(1, "A3")]);
+    await pruneJournals(engine, [site], { revision: 4 });
+  }
+
+  test("begins with the revision that is kept, and `check` finds nothing wrong", async () => {
+    await makePruned();
+    expect(await revisions()).toEqual([4, 5, 6]);
+    expect(await revisions(3)).toEqual([4, 5, 6]);
+    expect(await failed(revisions(2))).toMatchObject({
+      code: "not-found",
+      message: "the journal begins with revision 4: older entries were pruned",
+    });
+    expect(await engine.readChangesSince(site, 2)).toBeUndefined();
+    expect(await engine.readChangesSince(site, 3)).toHaveLength(3);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("keeps its last entry, so that whoever has read everything can go on", async () => {
+    await makePruned();
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 2, begins: 6, webhooks: [] },
+    ]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 0, begins: 6, webhooks: [] },
+    ]);
+    expect([await revisions(), await revisions(6), await engine.readChangesSince(site, 6)]).toEqual([[6], [], []]);
+    expect(await engine.readChangesSince(site, 4)).toBeUndefined();
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("may be empty after another program pruned it, and goes on with the next change", async () => {
+    await makePruned();
+    await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 6 where id = ${site}`);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 0, begins: 7, webhooks: [] },
+    ]);
+    expect([await revisions(), await revisions(6), await engine.readChangesSince(site, 6)]).toEqual([[], [], []]);
+    expect(await engine.readChangesSince(site, 5)).toBeUndefined();
+    expect(await engine.findInconsistencies()).toEqual([]);
+    await engine.commit([update(3, "C2", 0)]);
+    expect(await revisions()).toEqual([7]);
+    expect(await engine.readChangesSince(site, 6)).toMatchObject([{ revision: 7, at: 1 }]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("still has what undo and restore-record need, and says what it lacks", async () => {
+    await makePruned();
+    expect((await restoreRecord(engine, site, brand, 2, undefined, 1)).kind).toBe("done");
+    expect(await failed(restoreRecord(engine, site, brand, 3, undefined, 1))).toMatchObject({
+      message: "the journal has no brand 3 from revision 4, where it begins",
+    });
+    expect(await restoreRecord(engine, site, brand, 1, 3, 1)).toMatchObject({ body: '{"ID":1,"Name":"Acme"}' });
+    expect(await failed(restoreRecord(engine, site, brand, 1, 2, 1))).toMatchObject({ code: "not-found" });
+    expect(await undo(engine, site, { since: 3, until: 6 }, { at: 1 })).toMatchObject({ unchanged: 2 });
+    expect(await failed(undo(engine, site, { since: 2 }, { at: 1 }))).toMatchObject({ code: "not-found" });
+    await kind.select(url, `update journal set before = null where site_id = ${site}`);
+    expect(await undo(engine, site, { since: 3, until: 6 }, { at: 1, force: true })).toMatchObject({
+      left: [
+        { id: 1, changed: undefined },
+        { id: 2, changed: undefined },
+      ],
+    });
+  });
+
+  test("is copied, backed up and restored with its beginning", async () => {
+    await makePruned();
+    const folder = mkdtempSync(join(tmpdir(), "storefront-retention-"));
+    await backUp(engine, join(folder, "a"), 0);
+    const other = await openEngine(await kind.newDatabase(), allResources);
+    await copyDatabase(engine, other);
+    expect(await rowOf(other)).toMatchObject({ floor: 3 });
+    expect(await other.findInconsistencies()).toEqual([]);
+    await restore(other, join(folder, "a"), join(folder, "kept"), 0);
+    expect((await other.readJournalPage(site, 0, 10)).entries.map(({ revision }) => revision)).toEqual([4, 5, 6]);
+    expect(await other.findInconsistencies()).toEqual([]);
+    await other.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test("is loaded again by a server that was behind its beginning", async () => {
+    await makePruned();
+    const snapshots = new SiteViews(engine, allResources, 1 << 20);
+    const name = async () => JSON.parse((await loadFresh(snapshots, site)).collection(brand).get(3)?.json ?? "{}").Name;
+    expect(await name()).toBe("Acme");
+    const another = await openEngine(url, allResources);
+    await another.commit([update(3, "C2"), update(3, "C3")]);
+    await pruneJournals(another, [site], { revision: 9 });
+    expect(await name()).toBe("C3");
+    await another.close();
+  });
+
+  test("keeps its beginning when a program of before writes, which does not know it", async () => {
+    await makePruned();
+    await kind.select(url, `update sites set floor = null where id = ${site}`);
+    expect((await engine.readJournalPage(site, 0, 10)).floor).toBe(3);
+    expect(await revisions()).toEqual([4, 5, 6]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+    await pruneJournals(engine, [site], { revision: 5 });
+    expect(await rowOf(engine)).toMatchObject({ floor: 4 });
+  });
+
+  test("is found wanting by `check` if an entry is missing or left over", async () => {
+    await makePruned();
+    const faults = async () => (await engine.findInconsistencies()).filter((fault) => fault.includes(`site ${site}:`));
+    await kind.select(url, `update sites set floor = 4 where id = ${site}`);
+    expect(await faults()).toEqual([`site ${site}: entry 4 is before the beginning of the journal`]);
+    await kind.select(url, `update sites set floor = 2 where id = ${site}`);
+    expect(await faults()).toEqual([
+      `site ${site}: the journal lacks entry 3`,
+      `site ${site}: brand 3 is at revision 3 and its journal ends at 0`,
+    ]);
+    await kind.select(url, `update sites set floor = 3 where id = ${site}`);
+  });
+
+  test("is pruned up to a time, in portions, while others write", async () => {
+    site++;
+    const entries = Array.from({ length: 3000 }, (_, n) => createIntent({ site, at: 1000 + Math.floor(n / 10) }));
+    await engine.commit(entries);
+    for (const [at, revision] of [
+      [999, 0],
+      [1000, 0],
+      [1001, 10],
+      [1250, 2500],
+      [9999, 3000],
+    ] as const)
+      expect([at, await findRevisionBefore(engine, site, at)]).toEqual([at, revision]);
+    const pruning = pruneJournals(engine, [site], { at: 1250 });
+    await engine.commit([createIntent({ site, at: 2000 })]);
+    expect(await pruning).toEqual([{ site, deleted: 2500, begins: 2501, webhooks: [] }]);
+    expect((await revisions()).length).toBe(501);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("of a removed site stays removed", async () => {
+    const { ID } = await addSite(engine, "gone", {}, 1);
+    await engine.commit([createIntent({ site: ID })]);
+    await removeSite(engine, "gone", 1);
+    expect(await engine.pruneJournal(ID, 10, 10)).toBe(false);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("loses nothing to a clock that is ahead: ages count from the newest entry of the whole database", async () => {
+    const day = 24 * 60 * 60_000;
+    const today = 1000 * day;
+    const ahead = today + 400 * day;
+    const { ID } = await addSite(engine, "quiet", {}, 1);
+    await engine.commit(Array.from({ length: 20 }, (_, n) => createIntent({ site: ID, at: today - 100 * day + n })));
+    const { ID: busy } = await addSite(engine, "busy", {}, 1);
+    await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
+    const log = { info: () => {}, warn: () => {} };
+    const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
+    await waitFor(
+      async () => (await engine.readJournalPage(busy, 0, 1)).floor > 0,
+      "what is old all the same to be deleted",
+    );
+    await retention.stop();
+    expect((await engine.readJournalPage(ID, 0, 1)).floor).toBe(0);
+    const prune = (age: number, now = ahead) => pruneJournals(engine, [ID], { age: age * day, now });
+    expect(await prune(365)).toMatchObject([{ deleted: 0 }]);
+    // The clock counts where it is the earlier one.
+    expect(await prune(99, today - 2 * day)).toMatchObject([{ deleted: 0 }]);
+    expect(await prune(99)).toMatchObject([{ deleted: 19 }]);
+  });
+
+  test("of which more than half is old is left alone by a server for a day, and says so; then it loses half at a time", async () => {
+    const day = 24 * 60 * 60_000;
+    const at = 2000 * day;
+    const { ID } = await addSite(engine, "jumped", {}, 1);
+    const old = Array.from({ length: 9 }, () => createIntent({ site: ID, at: at - 400 * day }));
+    await engine.commit([...old, createIntent({ site: ID, at })]);
+    const floor = async () => (await engine.readJournalPage(ID, 0, 1)).floor;
+    const warnings: { sites?: number[]; days?: number }[] = [];
+    const deleted: number[] = [];
+    const log = {
+      info: ({ site: pruned, through }: { site: number; through: number }) => pruned === ID && deleted.push(through),
+      warn: (warning: { sites?: number[] }) => warnings.push(warning),
+    } as unknown as Parameters<typeof startRetention>[1]["log"];
+    const options = { days: 365, log, now: () => at, firstPause: 0 };
+    // As when a server is restarted, or has several workers: each begins with a round that deletes nothing of it.
+    for (let n = 0; n < 3; n++) {
+      warnings.length = 0;
+      const first = startRetention(engine, options);
+      const [{ sites = [], days } = {}] = await waitFor(() => warnings.length > 0 && warnings, "the warning");
+      expect([sites.includes(ID), days]).toEqual([true, 365]);
+      const metrics = await toMetricsText([first.families()]);
+      expect(metrics).toContain(`\nstorefront_journals_pruning_stopped ${sites.length}\n`);
+      await first.stop();
+    }
+    expect([await floor(), deleted]).toEqual([0, []]);
+    const next = startRetention(engine, { ...options, pause: 20 });
+    await waitFor(async () => (await floor()) === 9, "the rest, day by day");
+    await next.stop();
+    expect(deleted).toEqual([5, 7, 8, 9]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("is pruned by a server once entries are old enough, but not that of sites and keys", async () => {
+    const { ID } = await addSite(engine, "kept", {}, 1);
+    const day = 24 * 60 * 60_000;
+    await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);
+    const warnings: unknown[] = [];
+    const log = { info: () => {}, warn: (warning: unknown) => warnings.push(warning) };
+    await engine.saveWebhook(webhookState({ site: ID, webhook: 5 }), [webhookSecret()]);
+    const { ID: idle } = await addSite(engine, "idle", {}, 1);
+    await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
+    const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
+    await waitFor(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");
+    await waitFor(async () => (await engine.readJournalPage(idle, 0, 1)).floor > 0, "that of a site without new ones");
+    await waitFor(async () => warnings.length > 0, "a warning about the webhook that had not delivered it");
+    await retention.stop();
+    expect(warnings).toEqual([{ site: ID, through: 1, webhooks: [5] }]);
+    expect((await engine.readJournalPage(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
+    expect((await engine.readJournalPage(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
+    expect((await engine.readJournalPage(0, 0, 1)).floor).toBe(0);
+  });
+});

@@ -1,0 +1,43 @@
+// The SQLite engine closes all descriptors of a database that it refuses.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+
+const refused: [string, (database: Database) => void][] = [
+  ["of a newer program", (database) => database.run("pragma user_version = 99")],
+  ["of another program", (database) => database.run("create table theirs (x)")],
+  ["whose view cannot be made", (database) => database.run("create table brand (x); pragma user_version = 1")],
+];
+
+test.skipIf(process.platform !== "linux").each(refused)(
+  "a refused database %s is not left open",
+  async (_, prepare) => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-descriptors-"));
+    try {
+      const database = new Database(join(folder, "refused.db"));
+      prepare(database);
+      database.close();
+      for (let i = 0; i < 10; i++) {
+        await expect(openEngine(`sqlite:${join(folder, "refused.db")}`, allResources)).rejects.toThrow();
+      }
+      expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
+
+function openFiles(): string[] {
+  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      return [];
+    }
+  });
+}

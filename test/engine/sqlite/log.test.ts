@@ -1,0 +1,53 @@
+// The size of SQLite's log (`-wal`).
+
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { logLimit } from "../../../src/store/sqlite/database.ts";
+import { createIntent } from "../../support/intents.ts";
+
+let folder: string;
+let engine: Engine;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-log-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+});
+afterEach(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+const logSize = () => statSync(join(folder, "test.db-wal")).size;
+const create = (Name: string) => createIntent({ values: { Name } });
+/** Each is stored twice: as a record and in the journal. */
+const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
+
+test("the log of one very large transaction shrinks with the writes after it", async () => {
+  await engine.commit(large);
+  expect(logSize()).toBeGreaterThan(logLimit * 1.5);
+  for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
+  expect(logSize()).toBeLessThanOrEqual(logLimit);
+});
+
+test("the log that grew during a long read shrinks with the writes after it", async () => {
+  await engine.commit([create("first"), create("second")]);
+  const reading = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
+  reading.next();
+  for (const intent of large) await engine.commit([intent]);
+  expect(logSize()).toBeGreaterThan(logLimit * 1.5);
+  while (!reading.next().done);
+  for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
+  expect(logSize()).toBeLessThanOrEqual(logLimit);
+});
+
+test("the SQLite of the runtime has no WAL-reset fault: a checkpoint beside a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
+  const database = new Database(":memory:");
+  const { version } = database.query("select sqlite_version() as version").get() as { version: string };
+  database.close();
+  expect(Bun.semver.order(version, "3.51.3")).toBeGreaterThanOrEqual(0);
+});

@@ -1,0 +1,172 @@
+// Unusual but valid bodies: text is returned exactly as sent, in either format.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { XML } from "bun";
+import fc from "fast-check";
+import { escapeText } from "../../src/formats/xml.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+/** The text of <Name>, read by a parser that is not ours. */
+function nameIn(xml: string): string {
+  return (XML.parse(xml) as unknown as { Brand: { Name: string } }).Brand.Name;
+}
+
+async function roundTrip(name: string): Promise<void> {
+  const viaJson = await server.call("POST", "/restapi/brands.json", { body: { Name: name } });
+  expect(viaJson.json.Name).toBe(name);
+  const { ID } = viaJson.json;
+  const asXml = await server.call("GET", `/restapi/brands/${ID}.xml`);
+  expect(nameIn(asXml.text)).toBe(name);
+  const copy = asXml.text.replace(` ID="${ID}"`, "");
+  const viaXml = await server.call("POST", "/restapi/brands.xml", { body: copy });
+  expect(viaXml.status).toBe(201);
+  expect(nameIn(viaXml.text)).toBe(name);
+  const copyId = /ID="(\d+)"/.exec(viaXml.text)?.[1];
+  expect((await server.call("GET", `/restapi/brands/${copyId}.json`)).json).toEqual({
+    ...viaJson.json,
+    ID: Number(copyId),
+  });
+}
+
+test.each([
+  "a\rb",
+  "a\nb",
+  "a\r\nb\n\r",
+  "\ttab\t",
+  "&amp;",
+  "&amp;amp; & <b> > \" '",
+  "]]>",
+  "<![CDATA[x]]>",
+  "<!-- x -->",
+  "&#13;",
+  "👨‍👩‍👧‍👦 family",
+  "a     b",
+  "   ",
+  "e\u0301 and \u00e9",
+  "\u200b\u200d\ufeff",
+  "العربية",
+  "日本語",
+  "\u0085\u2028\u2029",
+  "\ud83d\ude00",
+  "x\u007f\u0080",
+  "\\u0041 \\n",
+  "%20+",
+  "=1+1",
+])("%j is unchanged from JSON to XML to JSON and from XML to JSON to XML", roundTrip);
+
+test("any text that XML can represent is unchanged in both formats", async () => {
+  const text = fc
+    .string({ unit: "binary", minLength: 1, maxLength: 40 })
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot represent them
+    .map((value) => value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "x"));
+  await fc.assert(fc.asyncProperty(text, roundTrip), { numRuns: 150 });
+});
+
+test("escaped text has no markup left", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (value) => !/[<>\r]|&(?!amp;|lt;|gt;|#13;)/.test(escapeText(value))),
+  );
+});
+
+describe("in XML", () => {
+  const create = async (body: string | Uint8Array) => {
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect([response.status, response.text.slice(0, 1)]).toEqual([201, "<"]);
+    return nameIn(response.text);
+  };
+
+  test.each<[string, string, string]>([
+    ["CDATA is text", "<Brand><Name><![CDATA[<a> & b]]></Name></Brand>", "<a> & b"],
+    [
+      "comments and processing instructions are skipped",
+      "<!-- x --><?y z?><Brand><!-- x --><Name>a<!-- x -->b<?y z?>c</Name></Brand>",
+      "abc",
+    ],
+    [
+      "blanks between elements are layout",
+      "\n<Brand>\n  <Name>a</Name>\n\t<Address>\n <Town>b</Town> </Address>\r\n</Brand>\n",
+      "a",
+    ],
+    ["blanks inside a field are its text", "<Brand><Name>  a  </Name></Brand>", "  a  "],
+    ["character references are characters", "<Brand><Name>&#x1F600;&#65;&lt;</Name></Brand>", "😀A<"],
+    ["a raw CR LF is a LF, as XML has it", "<Brand><Name>a\r\nb\rc</Name></Brand>", "a\nb\nc"],
+    [
+      "a declaration of UTF-8 is right in any case",
+      '<?xml version="1.0" encoding="UTF-8" standalone="yes"?><Brand><Name>é</Name></Brand>',
+      "é",
+    ],
+    [
+      "prefixes that serialisers declare say nothing",
+      '<Brand xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Name>a</Name></Brand>',
+      "a",
+    ],
+  ])("%s", async (_, body, name) => {
+    expect(await create(body)).toBe(name);
+  });
+
+  test("a byte order mark is skipped", async () => {
+    expect(await create('\ufeff<?xml version="1.0" encoding="utf-8"?><Brand><Name>a</Name></Brand>')).toBe("a");
+  });
+
+  test("the ID may be a child element", async () => {
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
+    for (const body of [
+      `<Brand><ID>${ID}</ID><Name>y</Name></Brand>`,
+      `<Brand ID="${ID}"><ID>${ID}</ID><Name>z</Name></Brand>`,
+    ]) {
+      expect((await server.call("PUT", "/restapi/brands.xml", { body })).status).toBe(200);
+    }
+  });
+});
+
+describe("in JSON", () => {
+  test("a byte order mark and surrounding whitespace are skipped", async () => {
+    const response = await server.call("POST", "/restapi/brands.json", { body: '\ufeff \n{ "Name" : "a" }\n ' });
+    expect(response.status).toBe(201);
+  });
+
+  test("quotes, colons and braces inside strings are text", async () => {
+    const name = '{"Name":"x","Name":["\\"]}';
+    expect(
+      (await server.call("POST", "/restapi/brands.json", { body: { Name: name, AccountNumber: '"Name":' } })).json.Name,
+    ).toBe(name);
+  });
+
+  test("length limits count code points, not bytes or UTF-16 units", async () => {
+    const response = await server.call("POST", "/restapi/brands.json", {
+      body: { Name: "😀".repeat(255), Address: { Country: "gb" } },
+    });
+    expect([response.status, response.json.Address.Country]).toEqual([201, "gb"]);
+  });
+});
+
+describe("an update", () => {
+  test("keeps absent fields and empties empty ones, field by field in groups", async () => {
+    const body = { Name: "a", AccountNumber: "1", Address: { Town: "t", Country: "GB" }, Telephone: { Mobile: "m" } };
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body })).json;
+    const response = await server.call("PUT", "/restapi/brands.json", {
+      body: { ID, AccountNumber: "", Address: { Town: "u" } },
+    });
+    expect(response.json).toMatchObject({
+      Name: "a",
+      AccountNumber: "",
+      Address: { Town: "u", Country: "GB" },
+      Telephone: { Mobile: "m" },
+    });
+  });
+
+  test("that changes nothing is 200 and adds nothing to the journal", async () => {
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "same" } })).json;
+    const before = (await server.engine.readChangesSince(server.site.ID, 0))?.length;
+    const response = await server.call("PUT", "/restapi/brands.json", { body: { ID, Name: "same" } });
+    const empty = await server.call("PUT", `/restapi/brands/${ID}.json`, { body: {} });
+    expect([response.status, empty.status]).toEqual([200, 200]);
+    expect((await server.engine.readChangesSince(server.site.ID, 0))?.length).toBe(before as number);
+  });
+});

@@ -1,0 +1,84 @@
+// Filters and searches find a text in any case, in every script of Unicode.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { foldCase } from "../../src/lib/text.ts";
+import { listRecords } from "../../src/operator/records.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { dataOf } from "../support/data.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+import "../support/property-seed.ts";
+
+/** Every character that is stored and that has another case. */
+const cased = Array.from({ length: 0x11_0000 }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code))
+  .filter((one) => casesOf(one).length > 1);
+/** Those among them whose cases are not one character each, or not a pair. */
+const special = cased.filter((one) =>
+  casesOf(one).some((other) => [...other].length > 1 || casesOf(other).join() !== casesOf(one).join()),
+);
+const words = ["ΟΔΟΣ", "Οδός", "ΣΟΦΟΣ ΣΑΣ", "ΑΣ.ΑΣ", "Straße", "İstanbul", "ﬁne ŉ", "ᾼδης"];
+const names = [...words, ...special.map((one) => `x${one}`), ...special.map((one) => `Ω${one}Ω`)];
+
+function casesOf(text: string): string[] {
+  return [...new Set([text, text.toLowerCase(), text.toUpperCase()])].sort();
+}
+
+let server: TestServer;
+const ids = new Map<string, number>();
+beforeAll(async () => {
+  server = await startTestServer();
+  await dataOf(server.database).addBrands("shop", ...names);
+  for (const { ID, Name } of await dataOf(server.database).brands("shop")) ids.set(Name, ID);
+});
+afterAll(() => server.stop());
+
+const idsOf = async (query: Record<string, string>): Promise<number[]> =>
+  (await server.call("GET", `/restapi/brands.json?${new URLSearchParams(query)}`)).json.map(
+    ({ ID }: { ID: number }) => ID,
+  );
+
+test.each(words)("a filter finds %s by all of it and by its beginnings, in any case", async (word) => {
+  for (let end = 1; end <= word.length; end++)
+    for (const part of casesOf(word.slice(0, end))) {
+      const found = await idsOf({ "filter[Name][contains]": part });
+      expect([part, found.includes(ids.get(word) as number)]).toEqual([part, true]);
+    }
+});
+
+test("a filter finds names with every character of special casing, and the search of the console does too", async () => {
+  expect(special.length).toBeGreaterThan(100);
+  for (const name of names)
+    for (const text of casesOf(name)) {
+      const found = await idsOf({ "filter[Name][contains]": text, sort: "-Name" });
+      expect([text, found.includes(ids.get(name) as number)]).toEqual([text, true]);
+    }
+  const query = { sort: { textField: undefined, descending: false }, limit: 1000, offset: 0 };
+  for (const name of names.filter((name) => !name.includes(" ")))
+    for (const search of casesOf(name)) {
+      const { records } = await listRecords(server.snapshots, server.site.ID, brand, { ...query, search }, () => true);
+      expect([search, records.some(({ record }) => record.ID === ids.get(name))]).toEqual([search, true]);
+    }
+});
+
+test("sort puts names with special casing in the order of Unicode's collation, and leaves none out", async () => {
+  const { compare } = new Intl.Collator("und");
+  const byName = [...ids].sort(([a, idA], [b, idB]) => compare(a, b) || idA - idB).map(([, id]) => id);
+  expect(await idsOf({ sort: "Name" })).toEqual(byName);
+});
+
+test("any two texts that differ in case alone are folded to the same, and a part is folded as in the whole", () => {
+  for (const one of cased) expect([one, ...new Set(casesOf(one).map(foldCase))]).toEqual([one, foldCase(one)]);
+  const text = fc
+    .array(fc.oneof(fc.constantFrom(...cased), fc.constantFrom(" ", ".", "'", "\u0301", "1")))
+    .map((all) => all.join(""));
+  fc.assert(
+    fc.property(text, text, text, (before, inside, after) => {
+      const whole = foldCase(before + inside + after);
+      expect(whole).toBe(foldCase(before) + foldCase(inside) + foldCase(after));
+      for (const other of casesOf(inside)) expect(whole).toContain(foldCase(other));
+    }),
+    { numRuns: 1000 },
+  );
+});

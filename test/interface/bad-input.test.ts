@@ -1,0 +1,304 @@
+// Invalid bodies: the response is the right problem, and nothing changes.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let before: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+  before = (await server.call("GET", "/restapi/brands.json")).text;
+});
+afterAll(async () => {
+  expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
+  await server.stop();
+});
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
+const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
+
+describe("JSON", () => {
+  test.each<[string, string | Uint8Array, string]>([
+    ["empty", "", "the body is empty"],
+    ["blank", " \n", "the body is empty"],
+    ["cut short", '{"Name":"Ac', "not valid JSON"],
+    ["not JSON", "Name=Acme", "not valid JSON"],
+    ["XML", "<Brand/>", "not valid JSON"],
+    ["with more after it", '{"Name":"a"} {}', "not valid JSON"],
+    ["with a comment", '{"Name":"a"/**/}', "not valid JSON"],
+    ["not UTF-8", bytes('{"Name":"\xff"}'), "not valid UTF-8"],
+    ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
+    ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
+    ["nested too deeply", `{"Name":${deep("[", "]")}}`, "nested too deeply"],
+    // Naming each of these faults by its path would take a minute and block all other requests.
+    [
+      "nested too deeply with repeated names",
+      `${'{"a":'.repeat(20_000)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(20_000)}`,
+      "nested too deeply",
+    ],
+  ])("that is %s", async (_, body, detail) => {
+    const response = await server.call("POST", "/restapi/brands.json", { body });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
+    expect(response.json.detail).toContain(detail);
+  });
+
+  const name = { Name: "x" };
+  test.each<[string, unknown, Record<string, string>]>([
+    ["null", null, { "": "the body must be one brand (an object), not null" }],
+    ["an array", [name], { "": "the body must be one brand (an object); send one request for each" }],
+    ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
+    ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
+    ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],
+    ["with an ID", { ...name, ID: 7 }, { ID: "must be absent: the server assigns the ID of a new record" }],
+    [
+      "with a misspelt field",
+      { ...name, accountNumber: "" },
+      { accountNumber: "no such field; did you mean `AccountNumber`?" },
+    ],
+    [
+      "with a misspelt field in a group",
+      { ...name, Address: { town: "" } },
+      { "Address.town": "no such field; did you mean `Address.Town`?" },
+    ],
+    ["with a field like no other", { ...name, qwertyuiop: "" }, { qwertyuiop: "no such field" }],
+    ["with a number", { Name: 5 }, { Name: "must be a string, not a number" }],
+    ["with a boolean", { Name: true }, { Name: "must be a string, not a boolean" }],
+    ["with null", { Name: null }, { Name: "must be a string, not null" }],
+    ["with an object for a string", { Name: {} }, { Name: "must be a string, not an object" }],
+    ["with a string for a group", { ...name, Telephone: "1" }, { Telephone: "must be an object, not a string" }],
+    ["with an array for a group", { ...name, Address: [] }, { Address: "must be an object, not an array" }],
+    ["with a repeated name", '{"Name":"a","Name":"b"}', { Name: "appears more than once" }],
+    ["with a repeated escaped name", '{"Name":"a","N\\u0061me":"b"}', { Name: "appears more than once" }],
+    [
+      "with a repeated name in a group",
+      '{"Name":"a","Address":{"Town":"","Town":""}}',
+      { "Address.Town": "appears more than once" },
+    ],
+    ["with __proto__", '{"Name":"a","__proto__":{"AccountNumber":"1"}}', { __proto__x: "" }],
+    ["with constructor", { ...name, constructor: "x" }, { constructor: "no such field" }],
+    [
+      "with a control character",
+      { Name: "a\u0000" },
+      { Name: "must not contain the character U+0000, which XML cannot carry" },
+    ],
+    ["with U+FFFE", { Name: "\ufffe" }, { Name: "must not contain the character U+FFFE, which XML cannot carry" }],
+    [
+      "with half a surrogate pair",
+      '{"Name":"\\ud83d"}',
+      { Name: "must not contain half of a surrogate pair, which is no character" },
+    ],
+    ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "must have at most 255 characters, not 256" }],
+    [
+      "with a country that is none",
+      { ...name, Address: { Country: "Greatbritain" } },
+      { "Address.Country": "must have at most 3 characters, not 12" },
+    ],
+    [
+      "with a country of digits",
+      { ...name, Address: { Country: "12" } },
+      { "Address.Country": "must be empty or a country code of 2 or 3 letters, such as GB" },
+    ],
+    [
+      "with many faults at once",
+      { name: "x", Name: 1, Address: { Town: 2 } },
+      {
+        name: "no such field; did you mean `Name`?",
+        Name: "must be a string, not a number",
+        "Address.Town": "must be a string, not a number",
+      },
+    ],
+  ])("of a record %s", async (title, body, faults) => {
+    const response = await server.call("POST", "/restapi/brands.json", {
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/invalid-record"]);
+    const named = Object.fromEntries(
+      response.json.errors.map(({ field, detail }: Record<string, string>) => [
+        `${field}${field === "__proto__" ? "x" : ""}`,
+        detail,
+      ]),
+    );
+    if (title === "with __proto__") expect(Object.keys(named)).toEqual(["__proto__x"]);
+    else expect(named).toEqual(faults);
+    const [first, ...others] = response.json.errors;
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    expect(response.json.detail).toBe(`${first.field ? `\`${first.field}\`: ` : ""}${first.detail}${more}`);
+    expect(response.json.instance).toBe(response.headers.get("X-Request-Id"));
+  });
+
+  test.each([
+    "0",
+    "-1",
+    "1.5",
+    "1e300",
+    '"1"',
+    "true",
+    "null",
+    "[1]",
+    "100000000000000000000",
+    "9007199254740993",
+  ])("of an update with the ID %s", async (id) => {
+    const response = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
+    expect(response.status).toBe(400);
+    expect(response.json.errors).toEqual([
+      { field: "ID", detail: expect.stringContaining("must be a whole number from 1, not ") },
+    ]);
+  });
+
+  test("of an update that empties the Name", async () => {
+    const response = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
+    expect([response.status, response.json.errors]).toEqual([400, [{ field: "Name", detail: "must not be empty" }]]);
+  });
+});
+
+describe("XML", () => {
+  test.each<[string, string | Uint8Array, number, string]>([
+    ["empty", "", 400, "the body is empty"],
+    ["JSON", '{"Name":"x"}', 400, "not well-formed"],
+    ["cut short", "<Brand><Name>x", 400, "not well-formed"],
+    ["with two roots", "<Brand><Name>x</Name></Brand><Brand/>", 400, "not well-formed"],
+    ["with an unknown entity", "<Brand><Name>&auml;</Name></Brand>", 400, "not well-formed"],
+    ["with a NUL reference", "<Brand><Name>&#0;</Name></Brand>", 400, "not well-formed"],
+    [
+      "with a DOCTYPE",
+      '<!DOCTYPE Brand [<!ENTITY e "x">]><Brand><Name>&e;</Name></Brand>',
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with an external entity",
+      '<?xml version="1.0"?><!-- > --><!DOCTYPE Brand [<!ENTITY e SYSTEM "file:///etc/passwd">]><Brand><Name>&e;</Name></Brand>',
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with an entity bomb",
+      `<!DOCTYPE x [<!ENTITY a "${"x".repeat(1000)}"><!ENTITY b "${"&a;".repeat(1000)}">]><Brand><Name>&b;</Name></Brand>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with a long comment before its DOCTYPE",
+      `<!--${" -".repeat(400_000)} --><!DOCTYPE x><Brand/>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with a very long comment before its DOCTYPE",
+      `<!--${"a".repeat(1_048_000)}--><!DOCTYPE Brand [<!ENTITY e "x">]><Brand><Name>x</Name></Brand>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with another root",
+      "<brand><Name>x</Name></brand>",
+      400,
+      "the root element must be &lt;Brand&gt;, not &lt;brand&gt;",
+    ],
+    ["not UTF-8", bytes("<Brand><Name>\xe9</Name></Brand>"), 400, "not valid UTF-8"],
+    [
+      "declared as another encoding",
+      bytes('<?xml version="1.0" encoding="ISO-8859-1"?><Brand><Name>\xe9</Name></Brand>'),
+      415,
+      "declares the encoding ISO-8859-1",
+    ],
+    [
+      "declared as another encoding after many blanks",
+      `<?xml version="1.0"${" ".repeat(1000)}encoding="ISO-8859-1"?><Brand><Name>x</Name></Brand>`,
+      415,
+      "declares the encoding ISO-8859-1",
+    ],
+    [
+      "declared as UTF-16",
+      '<?xml version="1.0" encoding="utf-16"?><Brand><Name>x</Name></Brand>',
+      415,
+      "declares the encoding utf-16",
+    ],
+    ["UTF-16", bytes("\xff\xfe<\x00B\x00"), 415, "UTF-16"],
+    ["nested too deeply", deep("<a>", "</a>"), 400, "nested too deeply"],
+  ])("that is %s", async (_, body, status, detail) => {
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);
+    expect(response.text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<problem xmlns="urn:ietf:rfc:7807">');
+    expect(response.text).toContain(detail);
+  });
+
+  test.each<[string, string, [string, string][]]>([
+    ["a repeated element", "<Brand><Name>a</Name><Name>b</Name></Brand>", [["Name", "appears more than once"]]],
+    ["a repeated group", "<Brand><Name>a</Name><Address/><Address/></Brand>", [["Address", "appears more than once"]]],
+    [
+      "an unknown element",
+      "<Brand><Name>a</Name><Nmae>b</Nmae></Brand>",
+      [["Nmae", "no such element; did you mean &lt;Name&gt;?"]],
+    ],
+    ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "no such attribute"]]],
+    ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
+    ["another namespace", '<Brand xmlns="urn:x"><Name>a</Name></Brand>', [["xmlns", "no such attribute"]]],
+    ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
+    ["a stray no-break space", "<Brand>\u00a0<Name>a</Name></Brand>", [["Brand", 'stray text: ""']]],
+    ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],
+    ["an element inside a text", "<Brand><Name>a<b/></Name></Brand>", [["Name", "must hold text, not &lt;b&gt;"]]],
+    ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],
+    [
+      "an ID",
+      '<Brand ID="3"><Name>a</Name></Brand>',
+      [["ID", "must be absent: the server assigns the ID of a new record"]],
+    ],
+    [
+      "faults of several kinds",
+      '<Brand x="1">y<Name></Name></Brand>',
+      [
+        ["x", "no such attribute"],
+        ["Brand", 'stray text: "y"'],
+        ["Name", "must not be empty"],
+      ],
+    ],
+  ])("of a record with %s", async (_, body, faults) => {
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect(response.status).toBe(400);
+    for (const [field, detail] of faults)
+      expect(response.text).toContain(`<i><field>${field}</field><detail>${detail}</detail></i>`);
+    expect(response.text.match(/<i>/g)).toHaveLength(faults.length);
+  });
+
+  test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("of an update with %s", async (attribute) => {
+    const response = await server.call("PUT", "/restapi/brands.xml", {
+      body: `<Brand ${attribute}><Name>x</Name></Brand>`,
+    });
+    expect(response.status).toBe(400);
+    expect(response.text).toContain("must be a whole number from 1");
+  });
+
+  test("of an update whose ID element and attribute differ", async () => {
+    const response = await server.call("PUT", "/restapi/brands.xml", {
+      body: '<Brand ID="1"><ID>2</ID><Name>x</Name></Brand>',
+    });
+    expect([response.status, response.text.includes("the attribute says 1 and the element")]).toEqual([400, true]);
+  });
+});
+
+test.each([
+  "text/plain; charset=iso-8859-1",
+  'application/json; charset="windows-1252"',
+])("a body with the Content-Type %s is refused", async (type) => {
+  const response = await server.call("POST", "/restapi/brands.json", {
+    body: '{"Name":"x"}',
+    headers: { "Content-Type": type },
+  });
+  expect([response.status, response.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
+});
+
+test("a compressed body is refused", async () => {
+  const body = Bun.gzipSync('{"Name":"x"}');
+  const response = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
+  expect(response.status).toBe(415);
+});
+
+test("a body of 1 MiB is accepted, and a longer one is refused", async () => {
+  const fill = (size: number) => `{"Name":"${"x".repeat(size - 11)}"}`;
+  const large = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024 + 1) });
+  expect([large.status, large.json.type]).toEqual([413, "/docs/problems/too-large"]);
+  const most = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024) });
+  expect([most.status, most.json.errors[0].field]).toEqual([400, "Name"]);
+});

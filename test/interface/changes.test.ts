@@ -1,0 +1,266 @@
+// The feed over HTTP: its documents, its parameters, and who gets it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { revokeKey } from "../../src/operator/keys.ts";
+import { pruneJournals } from "../../src/operator/prune-journals.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+import { type CallOptions, startTestServer, type TestServer } from "../support/server.ts";
+
+const at = Date.UTC(2026, 10, 21, 20, 15, 0, 123);
+const time = "2026-11-21T20:15:00.123Z";
+const location = {
+  Code: "L1",
+  Name: "Mill <Road> & Son\r\n",
+  Telephone: { Daytime: "", Evening: "", Mobile: "" },
+};
+
+describe.each(engines)("the feed on $name", (kind) => {
+  let server: TestServer;
+  let site = 0;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => at });
+    site = server.site.ID;
+    await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+    await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "Acme Ltd" } });
+    await server.engine.commit([createIntent({ site, resource: "location", values: location, at })]);
+    await server.engine.commit([createIntent({ site, resource: "unknown", values: {}, at })]);
+    await server.call("DELETE", "/restapi/brands/1.json");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);
+  const marks = (text: string) => text.replace(/\b[0-9a-f]{12}\./g, "mark.");
+
+  test("is a document in JSON", async () => {
+    const brand = (await get(".json?limit=1")).text.match(/"Record":(\{.*?\})\}\]/)?.[1];
+    expect(JSON.parse(brand ?? "")).toMatchObject({ ID: 1, Name: "Acme", AccountNumber: "" });
+    const { headers, status, text, json } = await get(".json");
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect([headers.get("cache-control"), headers.get("etag")]).toEqual(["no-cache, no-store, must-revalidate", null]);
+    expect(marks(text)).toStartWith(
+      `{"Changes":[{"Cursor":"mark.1","Time":"${time}","Operation":"create","Resource":"brands","ID":1,"Record":${brand}},{`,
+    );
+    expect(marks(text)).toEndWith(
+      `},{"Cursor":"mark.5","Time":"${time}","Operation":"delete","Resource":"brands","ID":1,"Record":null}],"Next":"mark.5","More":false}`,
+    );
+    expect(json.Changes.map(({ Record: record }: { Record: object | null }) => record)).toMatchObject([
+      { Name: "Acme" },
+      { Name: "Acme Ltd" },
+      location,
+      null,
+    ]);
+  });
+
+  test("is a document in XML", async () => {
+    const record = (await server.call("GET", "/restapi/locations/1.xml")).text.split("\n").slice(1).join("\n");
+    const { headers, text } = await get(".xml?resource=locations,brands&collapse=1");
+    expect([headers.get("content-type"), headers.get("etag")]).toEqual(["application/xml; charset=utf-8", null]);
+    expect(marks(text)).toBe(
+      `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="mark.5" More="false"><Change Cursor="mark.3" Time="${time}" Operation="create" Resource="locations" ID="1">${record}</Change><Change Cursor="mark.5" Time="${time}" Operation="delete" Resource="brands" ID="1"/></Changes>`,
+    );
+    expect(record).toContain("<Name>Mill &lt;Road&gt; &amp; Son&#13;\n</Name>");
+  });
+
+  test("goes on from Next, and moves past what does not match", async () => {
+    const revisions = (page: { Changes: { Cursor: string }[] }) =>
+      page.Changes.map(({ Cursor }) => Number(Cursor.split(".")[1]));
+    const first = (await get(".json?limit=2")).json;
+    expect([revisions(first), first.More]).toEqual([[1, 2], true]);
+    const second = (await get(`.json?limit=2&since=${first.Next}`)).json;
+    expect([revisions(second), second.More]).toEqual([[3, 5], false]);
+    const none = (await get(`.json?since=${first.Next}&resource=orderstatuses`)).json;
+    expect(none).toEqual({ Changes: [], Next: second.Next, More: false });
+    expect((await get(".json?since=now")).json).toEqual({ Changes: [], Next: second.Next, More: false });
+    expect((await get(".json?since=now&wait=55")).json.Next).toBe(second.Next);
+    expect(revisions((await get(".json?resource=brands&resource=locations&limit=3")).json)).toEqual([1, 2, 3]);
+    expect((await get(".json?_=1&cachebuster=x")).json.Changes).toHaveLength(4);
+  });
+
+  test("has a change as soon as the write has its response, and not before", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    expect((await get(`.json?since=${Next}`)).json.Changes).toEqual([]);
+    const written = (await server.call("POST", "/restapi/brands.json", { body: { Name: "new" } })).json;
+    expect((await get(`.json?since=${Next}`)).json.Changes).toMatchObject([{ Operation: "create", Record: written }]);
+    expect((await get(`.xml?since=${Next}`)).text).toContain(`<Brand ID="${written.ID}"><Name>new</Name>`);
+  });
+
+  test.each<[string, string]>([
+    ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],
+    ["limit=1001", "`limit`"],
+    ["limit=1e2", "`limit`"],
+    ["limit=5&limit=5", "`limit` appears more than once"],
+    ["since=now&since=now", "`since` appears more than once"],
+    ["wait=56", "`wait` must be a whole number from 0 to 55, not `56`"],
+    ["wait=-1", "`wait`"],
+    ["wait=", "`wait`"],
+    ["collapse=true", "`collapse` must be 1, not `true`"],
+    ["collapse=", "`collapse`"],
+    ["resource=brand", "there is no resource `brand`; did you mean `brands`?"],
+    ["resource=", "there is no resource ``; there is `brands`"],
+    ["resource=sites", "there is no resource `sites`"],
+    ["resource=brands,", "there is no resource ``"],
+    ["resource=keys", "there is no resource `keys`"],
+    [
+      "filter[Name]=x",
+      "the feed has no parameter `filter[Name]`; there is `since`, `limit`, `wait`, `resource`, `collapse`",
+    ],
+    ["filter=x", "the feed has no parameter `filter`"],
+    ["sort=Name", "the feed has no parameter `sort`"],
+    ["fields=Name", "the feed has no parameter `fields`"],
+    ["offset=1", "the feed has no parameter `offset`"],
+    ["Name=Acme", "the feed has no parameter `Name`"],
+    ["page=2", "the feed has no parameter `page`"],
+    ["Since=now", "the feed has no parameter `Since`; write `since`"],
+    ["cursor=x", "write `since`"],
+    ["resources=brands", "write `resource`"],
+    ["timeout=5", "write `wait`"],
+    ["starting_after=0.0", "write `since`"],
+    ["updated_since=2026-11-01", "write `since`"],
+    ["before=0.0", "the feed has no parameter `before`; there is `since`"],
+    ["per_page=5", "write `limit`"],
+  ])("refuses ?%s", async (query, says) => {
+    for (const format of ["json", "xml"]) {
+      const { status, text } = await get(`.${format}?${query}`);
+      expect([status, text.replaceAll("&amp;", "&")]).toEqual([400, expect.stringContaining(says)]);
+    }
+  });
+
+  test.each<[string, string]>([
+    ["", "empty"],
+    ["null", "a value that a program forgot to set"],
+    ["undefined", "another"],
+    ["0", "no digits of a revision"],
+    ["-1", "negative"],
+    ["1e3", "a float"],
+    ["+5", "a sign"],
+    ["%2B5", "an encoded sign"],
+    ["%00", "a control character"],
+    ["%ff%fe", "invalid UTF-8"],
+    ["2026-11-21", "a date"],
+    ["2026-11-21T20:15:00.123Z", "a time"],
+    ["2026-11-21T20:15:00.123", "a time without a zone"],
+    ["21.11.2026", "a date with dots"],
+    [".5", "no mark"],
+    ["0123456789ab.", "no revision"],
+    ["0123456789ab.5%20", "a blank"],
+    ["<script>alert(1)</script>", "a script"],
+    ["a".repeat(12_000), "long"],
+  ])("responds to since=%.20s (%s) with 400, as reading everything again would not help", async (since) => {
+    for (const [format, wait] of [
+      ["json", ""],
+      ["xml", "&wait=55"],
+    ]) {
+      const { status, text } = await get(`.${format}?since=${since}${wait}`);
+      expect(status).toBe(400);
+      expect(text).toContain("/docs/problems/bad-request");
+      expect(text).toContain("invalid cursor `");
+      expect(text).not.toContain("start again");
+      expect(text.length).toBeLessThan(600);
+    }
+  });
+
+  test.each<[string, string]>([
+    ["%F0%9F%98%80.1", "another mark"],
+    ["0.1", "a mark of the first cursor"],
+    [`${"a".repeat(10_000)}.5`, "a long mark"],
+    ["0123456789ab.99999999999999999999", "a revision that no number has"],
+    ["0123456789ab.9007199254740991", "ahead"],
+    ["0123456789ab.1", "another history"],
+  ])("responds to since=%.20s (%s) with how to start again", async (since) => {
+    const json = await get(`.json?since=${since}`);
+    expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
+    expect(json.json).toMatchObject({
+      type: "/docs/problems/gone",
+      title: "These changes are no longer there",
+      status: 410,
+    });
+    expect(json.json.detail).toEndWith(
+      "start again: request `since=now`, read the lists, then follow from that page's `Next`",
+    );
+    expect(json.text.length).toBeLessThan(600);
+    const xml = await get(`.xml?since=${since}&wait=55`);
+    expect([xml.status, xml.headers.get("content-type")]).toEqual([410, "application/problem+xml"]);
+    expect(xml.text).toContain("<type>/docs/problems/gone</type>");
+  });
+
+  test("can only be read, with the same header fields for HEAD, and without waiting", async () => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      const refused = await server.call(method, "/restapi/changes.json");
+      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    }
+    const allowed = await server.call("OPTIONS", "/restapi/changes.xml", { key: null });
+    expect([allowed.status, allowed.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+    const { Next } = (await get(".json?since=now")).json;
+    const head = await server.call("HEAD", `/restapi/changes.json?since=${Next}&wait=55`);
+    const full = await get(`.json?since=${Next}`);
+    expect([head.status, head.text]).toEqual([200, ""]);
+    expect(head.headers.get("content-length")).toBe(full.headers.get("content-length"));
+  });
+
+  test("is found by similar paths", async () => {
+    for (const [path, meant] of [
+      ["/restapi/change.json", "/restapi/changes.json"],
+      ["/restapi/Changes.xml", "/restapi/changes.xml"],
+      ["/restapi/changes", "/restapi/changes.json"],
+      ["/restapi/changes/5.json", "/restapi/changes.json"],
+      ["/changes.json", "/restapi/changes.json"],
+    ]) {
+      const { status, text } = await server.call("GET", path as string);
+      expect([path, status, text]).toEqual([
+        path,
+        path?.startsWith("/r") ? 404 : 404,
+        expect.stringContaining(`did you mean \`${meant}\`?`),
+      ]);
+    }
+  });
+
+  test("needs a valid key of this site, and no more than that it may read", async () => {
+    const reader = await server.issueKey({ scope: "read" });
+    expect((await get(".json", { key: reader })).status).toBe(200);
+    expect((await get(".json", { key: null })).status).toBe(401);
+    await addSite(server.engine, "other", { hostnames: ["other.example"] }, at);
+    expect((await get(".json", { headers: { Host: "other.example" } })).status).toBe(403);
+    await revokeKey(server.engine, reader.slice(0, 12), at);
+    expect((await get(".json", { key: reader })).status).toBe(401);
+  });
+
+  test("is compressed if that pays", async () => {
+    await server.engine.commit(Array.from({ length: 300 }, () => createIntent({ site, at })));
+    const plain = (await get(".json?limit=1000", { headers: { "Accept-Encoding": "identity" } })).text;
+    const raw = await fetch(`${server.url}/restapi/changes.json?limit=1000`, {
+      headers: { "X-API-AUTH": server.key, "Accept-Encoding": "gzip" },
+      decompress: false,
+    });
+    expect([raw.headers.get("content-encoding"), raw.headers.get("vary")]).toEqual(["gzip", "Accept-Encoding"]);
+    const bytes = new Uint8Array(await raw.arrayBuffer());
+    expect(bytes.length).toBeLessThan(plain.length / 5);
+    expect(gunzipSync(bytes).toString()).toBe(plain);
+  });
+
+  test("is 410 after its changes were pruned, and after a restore, but not for who has read all", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    const [first] = (await get(".json?limit=1")).json.Changes;
+    await pruneJournals(server.engine, [site], { revision: 1_000_000 });
+    expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
+    await Bun.sleep(150); // For so long, a page is shared.
+    expect((await get(".json?limit=1")).json.detail).toMatch("the first changes of this site are no longer kept");
+    expect((await get(`.json?since=${Next}`)).json).toEqual({ Changes: [], Next, More: false });
+    const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
+    await backUp(server.engine, join(folder, "a"), at);
+    await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
+    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("belongs to another history");
+    expect((await get(".xml?since=now")).status).toBe(200);
+    rmSync(folder, { recursive: true });
+  });
+});

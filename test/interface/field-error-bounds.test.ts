@@ -1,0 +1,139 @@
+// The worst bodies of 1 MiB: checking them takes time proportional to their size, and at most 100 faults are listed.
+
+import { expect, test } from "bun:test";
+import { json } from "../../src/formats/json.ts";
+import { xml } from "../../src/formats/xml.ts";
+import { ProblemError } from "../../src/model/errors.ts";
+import { parseNewRecord } from "../../src/model/record.ts";
+import { brand } from "../../src/resources/brand.ts";
+
+const size = 1024 * 1024;
+
+/** Of the processor. Far more than the tens of milliseconds that each takes, and far less than a quadratic algorithm would take. */
+const mostMilliseconds = 1500;
+
+/** `open`, as many pieces as fit into 1 MiB, then `close`. */
+function filled(open: string, piece: string | ((index: number) => string), close: string): string {
+  const pieces: string[] = [open];
+  let length = open.length + close.length;
+  for (let index = 0; ; index++) {
+    const next = typeof piece === "string" ? piece : piece(index);
+    length += next.length;
+    if (length > size) return pieces.join("") + close;
+    pieces.push(next);
+  }
+}
+
+const emoji = "\u{1f600}";
+
+test.each<[string, string, string]>([
+  ["unknown names", filled("{", (i) => `"u${i}":1,`, '"z":1}'), "more than 1000 values"],
+  ["names that are nearly right", filled("{", (i) => `"AddresLine${i}":1,`, '"z":1}'), "more than 1000 values"],
+  ["such names in a group", filled('{"Address":{', (i) => `"Twon${i}":1,`, '"z":1}}'), "more than 1000 values"],
+  ["a repeated name", filled("{", '"Name":"",', '"Name":""}'), "more than 1000 values"],
+  ["a repeated unknown name", filled("{", '"b":1,', '"b":1}'), "more than 1000 values"],
+  ["names that are numbers", filled("{", (i) => `"${i}":1,`, '"z":1}'), "more than 1000 values"],
+  ["long names", filled("{", (i) => `"${"n".repeat(200)}${i}":1,`, '"z":1}'), "more than 1000 values"],
+  ["one name as long as the body", `{"${"n".repeat(size)}":1}`, "no such field"],
+  ["an escaped name as long as the body", filled('{"', "\\u0041", '":1}'), "no such field"],
+  ["arrays in arrays", "[".repeat(size), "nested too deeply"],
+  ["objects in objects", '{"a":'.repeat(size / 5), "nested too deeply"],
+  [
+    "repeated names below many arrays",
+    `{"a":${"[".repeat(20_000)}{${'"b":1,'.repeat(150_000)}"b":1}${"]".repeat(20_000)},"a":1}`,
+    "nested too deeply",
+  ],
+  ["many small arrays", filled('{"a":[', "[],", "0]}"), "more than 1000 values"],
+  ["many small objects", filled('{"a":[', (i) => `{"a${i}":1},`, "0]}"), "more than 1000 values"],
+  ["many numbers", filled("[", "1,", "1]"), "the body must be one brand"],
+  ["one long number", `{"Name":${"9".repeat(size)}}`, "must be a string, not a number"],
+  ["one large exponent", `{"Name":1e${"9".repeat(size)}}`, "must be a string, not a number"],
+  ["escapes", filled('{"Name":"', "\\n", '"}'), "at most 255 characters"],
+  ["escaped letters", filled('{"Name":"', "\\u0041", '"}'), "at most 255 characters"],
+  ["lone surrogates", filled('{"Name":"', "\\ud800", '"}'), "at most 255 characters"],
+  ["characters of four bytes", filled('{"Name":"', emoji, '"}'), "at most 255 characters"],
+  ["blanks", filled("{", " ", "}"), "is required"],
+  ["line breaks before an error", filled("{", "\n", "x"), "expected a name in double quotes"],
+  ["a string that never ends", `{"Name":"${"x".repeat(size)}`, "not closed"],
+  ["backslashes that never end", `{"Name":"${"\\".repeat(size)}`, "not closed"],
+  ["quotes", '"'.repeat(size), "follows the end"],
+])("JSON of %s is refused in time", (_, body, detail) => {
+  expectRefusal(json, body, detail);
+});
+
+test.each<[string, string, string]>([
+  ["unknown elements", filled("<Brand>", (i) => `<u${i}/>`, "</Brand>"), "more than 1000 elements"],
+  ["elements that are nearly right", filled("<Brand>", (i) => `<AddresLine${i}/>`, "</Brand>"), "more than 1000"],
+  ["one unknown element", filled("<Brand>", "<a/>", "</Brand>"), "more than 1000 elements"],
+  ["a repeated element", filled("<Brand>", "<Name>x</Name>", "</Brand>"), "more than 1000 elements"],
+  ["repeated IDs", filled("<Brand>", "<ID>1</ID>", "</Brand>"), "more than 1000 elements"],
+  ["text and elements", filled("<Brand><Name>", "x<Name/>", "</Name></Brand>"), "more than 1000 elements"],
+  ["long names", filled("<Brand>", (i) => `<n${"n".repeat(200)}${i}/>`, "</Brand>"), "more than 1000 elements"],
+  ["one name as long as the body", `<Brand><${"n".repeat(size)}/></Brand>`, "no such element"],
+  ["elements in elements", "<a>".repeat(size / 3), "nested too deeply"],
+  ["attributes", filled("<Brand", (i) => ` a${i}=""`, "/>"), "at most 100 attributes"],
+  ["a repeated attribute", filled("<Brand", ' a=""', "/>"), "appears more than once"],
+  ["attributes of many elements", filled("<Brand>", '<a b="" c="" d="" e=""/>', "</Brand>"), "more than 1000 elements"],
+  ["prefixes", filled("<Brand", (i) => ` xmlns:a${i}=""`, "/>"), "at most 100 attributes"],
+  ["one long attribute", filled('<Brand a="', "&lt;", '"/>'), "no such attribute"],
+  ["line breaks in an attribute", filled('<Brand a="', "\r", '"/>'), "no such attribute"],
+  ["comments", filled("<Brand>", "<!---->", "</Brand>"), "is required"],
+  ["text between comments", filled("<Brand>", "x<!---->", "</Brand>"), "first 100 are listed"],
+  ["comments before the record", filled("", "<!---->", "<Brand/>"), "is required"],
+  ["processing instructions", filled("<Brand>", "<?a?>", "</Brand>"), "is required"],
+  ["CDATA sections", filled("<Brand><Name>", "<![CDATA[x]]>", "</Name></Brand>"), "at most 255 characters"],
+  ["entities", filled("<Brand><Name>", "&lt;", "</Name></Brand>"), "at most 255 characters"],
+  ["character references", filled("<Brand><Name>", "&#9;", "</Name></Brand>"), "at most 255 characters"],
+  ["one long reference", `<Brand>&#${"9".repeat(size)};</Brand>`, "is not a reference"],
+  ["ampersands", `<Brand>${"&".repeat(size)}`, "is not a reference"],
+  ["line ends", filled("<Brand><Name>", "\r", "</Name></Brand>"), "at most 255 characters"],
+  ["characters of four bytes", filled("<Brand><Name>", emoji, "</Name></Brand>"), "at most 255 characters"],
+  ["blanks", filled("<Brand>", " ", "</Brand>"), "is required"],
+  ["blanks in a tag", filled("<Brand", " ", "<"), "expected an attribute"],
+  ["blanks in the declaration", filled("<?xml version='1.0'", " ", "x?><Brand/>"), "declaration is malformed"],
+  ["encodings in the declaration", filled("<?xml ", "encoding ", "?><Brand/>"), "declaration is malformed"],
+  ["comments that never end", "<!--".repeat(size / 4), "must not contain `--`"],
+  ["CDATA that never ends", `<Brand>${"<![CDATA[".repeat(size / 9)}`, "not closed"],
+  ["instructions that never end", "<?a ".repeat(size / 4), "not closed"],
+  ["end tags", "</a>".repeat(size / 4), "has no start tag"],
+  ["less-than signs", "<".repeat(size), "expected an element's name"],
+])("XML of %s is refused in time", (_, body, detail) => {
+  expectRefusal(xml, body, detail);
+});
+
+function expectRefusal(format: typeof json, body: string, detail: string): void {
+  const bytes = Buffer.from(body);
+  const started = process.cpuUsage();
+  let refusal: unknown;
+  try {
+    const { input, fieldErrors } = format.decode(brand, bytes);
+    parseNewRecord(brand, input, fieldErrors);
+  } catch (error) {
+    refusal = error;
+  }
+  const { user, system } = process.cpuUsage(started);
+  expect(refusal).toBeInstanceOf(ProblemError);
+  const { message, fieldErrors } = refusal as ProblemError;
+  expect(message + fieldErrors.map((fault) => fault.detail).join("\n")).toContain(detail);
+  expect(fieldErrors.length).toBeLessThanOrEqual(100);
+  expect((user + system) / 1000).toBeLessThan(mostMilliseconds);
+}
+
+test.each([
+  ["json", json, (count: number) => `{${Array.from({ length: count }, (_, i) => `"u${i}":1,`).join("")}"Name":"x"}`],
+  ["xml", xml, (count: number) => `<Brand>${"<u/>".repeat(count)}<Name>x</Name></Brand>`],
+] as const)("100 faults are listed in %s, and of more it is said that there are more", (_, format, bodyOf) => {
+  const refusalOf = (count: number) => {
+    const { input, fieldErrors } = format.decode(brand, Buffer.from(bodyOf(count)));
+    try {
+      parseNewRecord(brand, input, fieldErrors);
+    } catch (error) {
+      return error as ProblemError;
+    }
+    throw new Error("was accepted");
+  };
+  expect(refusalOf(100).fieldErrors).toHaveLength(100);
+  expect(refusalOf(100).message).toEndWith(" (and 99 more)");
+  expect(refusalOf(101).fieldErrors).toHaveLength(100);
+  expect(refusalOf(101).message).toEndWith(" (and more; the first 100 are listed)");
+});

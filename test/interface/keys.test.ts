@@ -1,0 +1,300 @@
+// Sites and keys (contract section 1): nothing is visible across sites, and what the operator changes holds on the
+// very next request, although another process changed it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { createApiKey } from "../../src/model/api-key.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/limits.ts";
+import { createKey, listKeys, revokeKey, rotateKey } from "../../src/operator/keys.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, setSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { start } from "../../src/start.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { createIntent } from "../support/intents.ts";
+import { call, startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let clock = Date.parse("2026-01-01T00:00:00Z");
+/** A database connection as another process has it. */
+let elsewhere: Engine;
+
+beforeAll(async () => {
+  server = await startTestServer({ now: () => clock });
+  elsewhere = await openEngine(server.database, allResources);
+});
+afterAll(async () => {
+  await elsewhere.close();
+  await server.stop();
+});
+
+const list = (key: string | null, headers?: Record<string, string>) =>
+  server.call("GET", "/restapi/brands.json", { key, ...(headers ? { headers } : {}) });
+
+describe("a key", () => {
+  test("that is missing, malformed, mistyped, unknown, revoked or expired gets the same 401", async () => {
+    const mistyped = server.key.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+    const revoked = await server.issueKey();
+    await revokeKey(elsewhere, revoked.slice(0, 12), clock);
+    const expired = await server.issueKey({ expiresAt: clock });
+    const keys = [null, "x", "sfk_", mistyped, createApiKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
+    const responses = await Promise.all(keys.map((key) => list(key)));
+    for (const response of responses) {
+      expect(response.status).toBe(401);
+      expect(response.headers.get("WWW-Authenticate")).toBe('ApiKey realm="shop", header="X-API-AUTH"');
+      expect({ ...response.json, instance: "" }).toEqual({ ...responses[0]?.json, instance: "" });
+    }
+  });
+
+  test("stops at the moment it expires", async () => {
+    const key = await server.issueKey({ expiresAt: clock + 1000 });
+    expect((await list(key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(401);
+  });
+
+  test("that another process revokes is refused on the very next request", async () => {
+    for (let i = 0; i < 50; i++) {
+      const key = (await createKey(elsewhere, server.site, {}, clock)).key;
+      expect((await list(key)).status).toBe(200);
+      await revokeKey(elsewhere, key.slice(0, 12), clock);
+      expect((await list(key)).status).toBe(401);
+    }
+  });
+
+  test.each([
+    ["revoked long before it would expire", { expiresAt: clock + 1e9 }],
+    ["revoked, and would never expire", {}],
+  ])("that is %s is refused, also by a server that starts later", async (_, settings) => {
+    const key = await server.issueKey(settings);
+    await revokeKey(elsewhere, key.slice(0, 12), clock);
+    expect((await list(key)).status).toBe(401);
+    const later = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }), {
+      now: () => clock,
+    });
+    expect((await call(`${later.url}/restapi/brands.json`, "GET", { key })).status).toBe(401);
+    await later.stop();
+  });
+
+  test("that is revoked after it expired stays refused", async () => {
+    const key = await server.issueKey({ expiresAt: clock + 1000 });
+    await revokeKey(elsewhere, key.slice(0, 12), clock + 2000);
+    expect((await list(key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(401);
+  });
+
+  test("that is rotated ends at once, or after the overlap", async () => {
+    const first = await server.issueKey({ label: "till", scope: "read" });
+    const second = await rotateKey(elsewhere, first.slice(0, 12), 0, clock);
+    expect([(await list(first)).status, (await list(second.key)).status]).toEqual([401, 200]);
+    expect([second.record.Label, second.record.Scope]).toEqual(["till", "read"]);
+    const third = await rotateKey(elsewhere, second.record.Prefix, 60_000, clock);
+    expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([200, 200]);
+    clock += 60_000;
+    expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([401, 200]);
+  });
+
+  test("with the scope read may not write, and the problem names what it lacks", async () => {
+    const key = await server.issueKey({ scope: "read" });
+    expect((await list(key)).status).toBe(200);
+    for (const [method, path] of [
+      ["POST", "brands.json"],
+      ["PUT", "brands/1.json"],
+      ["DELETE", "orderstatuses/1.json"],
+    ] as const) {
+      const response = await server.call(method, `/restapi/${path}`, { key, body: "not even JSON" });
+      expect(response.status).toBe(403);
+      expect(response.json.detail).toContain("`write`");
+    }
+  });
+
+  test("is stored as nothing but its digest", async () => {
+    const secret = server.key.slice(12);
+    for await (const { row } of elsewhere.dump()) expect(JSON.stringify(row)).not.toContain(secret);
+  });
+
+  test("has a time of last use in the store once the server stopped", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    const other = await startTestServer({
+      settings: { DATABASE: `sqlite:${join(folder, "kept.db")}` },
+      now: () => clock,
+    });
+    await other.call("GET", "/restapi/brands.json");
+    await other.stop();
+    const engine = await openEngine(other.database, allResources);
+    expect((await listKeys(engine, other.site))[0]?.lastUsed).toEqual(new Date(clock));
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe("a site", () => {
+  test("is picked by Host, without regard to case or port, and the default site serves the rest", async () => {
+    const garden = await addSite(elsewhere, "garden", { hostnames: ["Garden.Example", "www.garden.example"] }, clock);
+    const { key } = await createKey(elsewhere, garden, {}, clock);
+    for (const host of ["garden.example", "GARDEN.example:8080", "www.garden.example"]) {
+      expect((await list(key, { Host: host })).status).toBe(200);
+    }
+    expect((await list(key)).status).toBe(403);
+    expect((await list(server.key, { Host: "garden.example" })).status).toBe(403);
+    expect((await list(server.key, { Host: "anything.example" })).status).toBe(200);
+  });
+
+  test("sees nothing of another's records, IDs or lists", async () => {
+    const site = await addSite(elsewhere, "other", { hostnames: ["other.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    const headers = { Host: "other.example" };
+    await server.call("POST", "/restapi/brands.json", { body: { Name: "mine" } });
+    expect((await list(key, headers)).json).toEqual([]);
+    const theirs = await server.call("POST", "/restapi/brands.json", { body: { Name: "theirs" }, key, headers });
+    expect(theirs.json.ID).toBe(1);
+    expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
+    await server.call("DELETE", "/restapi/brands/1.json", { key, headers });
+    expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
+  });
+
+  test("that is renamed, moved or removed in another process is so on the very next request", async () => {
+    const site = await addSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    expect((await list(key, { Host: "a.example" })).status).toBe(200);
+    await setSite(elsewhere, "moving", { name: "moved", hostnames: ["b.example"] }, clock);
+    expect((await list(key, { Host: "a.example" })).status).toBe(403);
+    expect((await list(key, { Host: "b.example" })).status).toBe(200);
+    expect((await list(null, { Host: "b.example" })).headers.get("WWW-Authenticate")).toContain('realm="moved"');
+    await removeSite(elsewhere, "moved", clock);
+    expect((await list(key, { Host: "b.example" })).status).toBe(401);
+  });
+
+  test("is 421 for a host that no site has", async () => {
+    await setSite(elsewhere, "shop", { isDefault: false, hostnames: ["shop.example"] }, clock);
+    const response = await list(server.key);
+    expect([response.status, response.json.type]).toEqual([421, "/docs/problems/wrong-site"]);
+    expect((await server.call("OPTIONS", "/restapi/brands.json", { key: null })).status).toBe(421);
+    expect((await server.call("GET", "/healthz", { key: null })).status).toBe(200);
+    await setSite(elsewhere, "shop", { isDefault: true }, clock);
+  });
+
+  test("that is suspended is 403 for every request from the very next one on, until it is resumed", async () => {
+    const site = await addSite(elsewhere, "closed", { hostnames: ["closed.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    const headers = { Host: "closed.example" };
+    const requests: [string, string, string | null][] = [
+      ["GET", "/restapi/brands.json", key],
+      ["GET", "/restapi/brands.xml", null],
+      ["POST", "/restapi/brands.json", key],
+      ["OPTIONS", "/restapi/brands.json", null],
+      ["PATCH", "/restapi/locations.json", server.key],
+      ["GET", "/nothing", null],
+    ];
+    const statuses = async () => {
+      const sent = requests.map(([method, path, sentKey]) => server.call(method, path, { key: sentKey, headers }));
+      return (await Promise.all(sent)).map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 401, 400, 204, 405, 404]);
+    await setSite(elsewhere, "closed", { isSuspended: true }, clock);
+    const response = await list(key, headers);
+    expect([response.status, response.json.type]).toEqual([403, "/docs/problems/site-suspended"]);
+    expect(await statuses()).toEqual(requests.map(() => 403));
+    expect((await list(server.key)).status).toBe(200);
+    expect((await server.call("GET", "/healthz", { headers })).status).toBe(200);
+    await setSite(elsewhere, "closed", { isSuspended: false }, clock);
+    expect(await statuses()).toEqual([200, 401, 400, 204, 405, 404]);
+  });
+
+  test("is not picked by X-Forwarded-Host unless the proxy is trusted", async () => {
+    const headers = { "X-Forwarded-Host": "garden.example" };
+    expect((await list(server.key, headers)).status).toBe(200);
+    const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
+    await addSite(behindProxy.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    expect((await behindProxy.call("GET", "/restapi/brands.json", { headers })).status).toBe(403);
+    expect((await behindProxy.call("GET", "/restapi/brands.json")).status).toBe(200);
+    await behindProxy.stop();
+  });
+
+  test("keeps a hostname that two have, as earlier versions allowed, when the other one gives it up", async () => {
+    const first = await addSite(elsewhere, "twin", { hostnames: ["twin.example"] }, clock);
+    const second = await addSite(elsewhere, "other-twin", {}, clock);
+    const { key } = await createKey(elsewhere, second, {}, clock);
+    const values = { Hostnames: "TWIN.example." };
+    const stored = { site: systemSite, resource: "site", operation: "update", id: second.ID, values } as const;
+    await elsewhere.commit([createIntent(stored)]);
+    expect((await list(key, { Host: "twin.example" })).status).toBe(200);
+    await removeSite(elsewhere, first.Name, clock);
+    expect((await list(key, { Host: "twin.example" })).status).toBe(200);
+  });
+
+  test("checks come in order: site, route, key, scope, body", async () => {
+    const readOnly = await server.issueKey({ scope: "read" });
+    const bad = { key: null, body: "{" };
+    expect((await server.call("POST", "/restapi/nothing.json", bad)).status).toBe(404);
+    expect((await server.call("POST", "/restapi/locations.json", bad)).status).toBe(405);
+    expect((await server.call("POST", "/restapi/brands.json", bad)).status).toBe(401);
+    expect((await server.call("POST", "/restapi/brands.json", { ...bad, key: readOnly })).status).toBe(403);
+    expect((await server.call("POST", "/restapi/brands.json", { body: "{" })).status).toBe(400);
+  });
+});
+
+describe("limits", () => {
+  test("a key with a rate gets 429 with Retry-After when it is used up, and works again later", async () => {
+    const key = await server.issueKey({ rate: 2 });
+    const first = await list(key);
+    expect([first.headers.get("RateLimit-Policy"), first.headers.get("RateLimit")]).toEqual([
+      '"key";q=2;w=1',
+      '"key";r=1;t=1',
+    ]);
+    await list(key);
+    const refused = await list(key);
+    expect([refused.status, refused.headers.get("Retry-After"), refused.json.type]).toEqual([
+      429,
+      "1",
+      "/docs/problems/too-many-requests",
+    ]);
+    expect((await list(server.key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(200);
+  });
+
+  test.each([
+    "POST",
+    "PUT",
+    "DELETE",
+    "HEAD",
+  ])("%s takes from a key's rate too, and is not done beyond it", async (method) => {
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json;
+    const key = await server.issueKey({ rate: 1 });
+    await server.call("HEAD", "/restapi/brands.json", { key });
+    const before = (await list(server.key)).text;
+    const path = method === "POST" ? "brands.json" : `brands/${ID}.json`;
+    const body = method === "POST" || method === "PUT" ? { Name: "beyond" } : undefined;
+    const refused = await server.call(method, `/restapi/${path}`, { key, body });
+    expect([refused.status, refused.headers.get("RateLimit")]).toEqual([429, '"key";r=0;t=1']);
+    expect((await list(server.key)).text).toBe(before);
+    clock += 1000;
+    const done = await server.call(method, `/restapi/${path}`, { key, body });
+    expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
+  });
+
+  test("the server's own limit holds for keys without one", async () => {
+    const limited = await startTestServer({ settings: { RATE: "1", BURST: "3" }, now: () => clock });
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push((await limited.call("GET", "/restapi/brands.json")).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    await limited.stop();
+  });
+
+  test("an address that sends many invalid keys is throttled, and valid keys go on working", async () => {
+    const other = await startTestServer({ now: () => clock });
+    const statuses = new Set<number>();
+    for (let i = 0; i < 130; i++) statuses.add((await other.call("GET", "/restapi/brands.json", { key: null })).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await other.call("GET", "/restapi/brands.json")).status).toBe(200);
+    clock += 5000;
+    expect((await other.call("GET", "/restapi/brands.json", { key: null })).status).toBe(401);
+    await other.stop();
+  });
+});

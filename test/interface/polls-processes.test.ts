@@ -1,0 +1,111 @@
+// Requests that wait for a change, with server processes as an operator starts them.
+
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConfigSources } from "../../src/config.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { createKey } from "../../src/operator/keys.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { waitFor } from "../support/command.ts";
+import { createIntent } from "../support/intents.ts";
+import { type ServerProcess, startProcess } from "../support/processes.ts";
+
+setDefaultTimeout(60_000);
+
+let folder: string;
+let database: string;
+let engine: Engine;
+let site: number;
+let key: string;
+let server: ServerProcess | undefined;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-polls-"));
+  database = `sqlite:${join(folder, "test.db")}`;
+  engine = await openEngine(database, allResources);
+  const record = await addSite(engine, "shop", { isDefault: true }, Date.now());
+  site = record.ID;
+  key = (await createKey(engine, record, {}, Date.now())).key;
+});
+afterEach(async () => {
+  await server?.end();
+  server = undefined;
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(settings: ConfigSources = {}): Promise<ServerProcess> {
+  server = await startProcess({ DATABASE: database, ...settings });
+  return server;
+}
+
+async function get({ url }: ServerProcess, query: string) {
+  const response = await fetch(`${url}/restapi/changes.json?${query}`, { headers: { "X-API-AUTH": key } });
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member
+  return { status: response.status, json: (await response.json()) as any };
+}
+
+/** Waits until every one of `polls` waits, or has ended. */
+async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unknown>[]): Promise<void> {
+  let ended = 0;
+  for (const poll of polls) void poll.then(() => ended++);
+  const text = async () => (await fetch(`${adminUrl}/metrics`, { headers: { Connection: "close" } })).text();
+  await waitFor(
+    async () => (await text()).includes(`\nstorefront_polls_waiting ${polls.length - ended}\n`),
+    `${polls.length} that wait`,
+    () => `${ended} have ended`,
+  );
+}
+
+test("a worker that is replaced ends its polls with an empty page, and clients go on with its successor", async () => {
+  const running = await start({ WORKERS: "2", ADMIN: "127.0.0.1:0" });
+  const since = (await get(running, "since=now")).json.Next;
+  const polls = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
+  await waiting(running, polls);
+  process.kill(running.pid, "SIGHUP");
+  expect(await Promise.all(polls)).toEqual(
+    polls.map(() => ({ status: 200, json: { Changes: [], Next: since, More: false } })),
+  );
+  const again = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
+  // The second worker accepts connections for a moment after it has ended its polls. Those that it gets then end at once, with an empty page.
+  await waiting(running, again);
+  await engine.commit([createIntent({ site })]);
+  const pages = await Promise.all(again);
+  expect(pages.map(({ status }) => status)).toEqual(again.map(() => 200));
+  expect((await get(running, `since=${since}`)).json.Changes).toHaveLength(1);
+});
+
+test("the end of the server ends its polls with an empty page, soon", async () => {
+  const running = await start({ ADMIN: "127.0.0.1:0" });
+  const since = (await get(running, "since=now")).json.Next;
+  const polls = Array.from({ length: 200 }, () => get(running, `since=${since}&wait=55`));
+  await waiting(running, polls);
+  const started = performance.now();
+  expect(await running.end()).toBe(0);
+  expect(performance.now() - started).toBeLessThan(8000);
+  const pages = await Promise.all(polls);
+  expect(new Set(pages.map(({ status, json }) => `${status} ${json.Next}`))).toEqual(new Set([`200 ${since}`]));
+});
+
+test("a poll is no slow request, and the access log has its whole time", async () => {
+  const running = await start({ LOG: "info", SLOW_MS: "500" });
+  const since = (await get(running, "since=now")).json.Next;
+  await get(running, `since=${since}&wait=1`);
+  expect(await running.end()).toBe(0);
+  expect(running.log()).not.toContain("slow request");
+  const logging = await start({ LOG: "info", SLOW_MS: "500", ACCESS_LOG: "yes" });
+  await get(logging, `since=${since}&wait=1`);
+  expect(await logging.end()).toBe(0);
+  const lines = logging
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("changes.json"));
+  expect(lines).toHaveLength(1);
+  const { msg, ms, status } = JSON.parse(lines[0] as string);
+  expect([msg, status]).toEqual(["request", 200]);
+  expect(ms).toBeGreaterThan(900);
+});

@@ -1,0 +1,275 @@
+// Reading less (contract section 6).
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];
+beforeAll(async () => {
+  server = await startTestServer();
+  for (const [index, Name] of names.entries()) {
+    const body = {
+      Name,
+      AccountNumber: String(index % 2),
+      Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE" },
+    };
+    await server.call("POST", "/restapi/brands.json", { body });
+  }
+});
+afterAll(() => server.stop());
+
+const list = (query: string) => server.call("GET", `/restapi/brands.json?${query}`);
+const idsOf = async (query: string) => (await list(query)).json.map(({ ID }: { ID: number }) => ID);
+
+test.each([
+  ["limit=3", [1, 2, 3]],
+  ["limit=3&offset=5", [6, 7]],
+  ["offset=5", [6, 7]],
+  ["limit=1000", [1, 2, 3, 4, 5, 6, 7]],
+  ["offset=99", []],
+  ["sort=ID", [1, 2, 3, 4, 5, 6, 7]],
+  ["sort=-ID&limit=2", [7, 6]],
+  ["sort=AccountNumber", [1, 3, 5, 7, 2, 4, 6]],
+  ["sort=-AccountNumber,-ID", [6, 4, 2, 7, 5, 3, 1]],
+  ["sort=Address.Country,-Address.Town", [7, 6, 5, 4, 3, 2, 1]],
+  ["filter[Name]=Alpha", [2]],
+  ["filter[Name][contains]=ALPHA", [2, 5]],
+  ["filter[Name][contains]=%C3%89CHO", [6]],
+  ["filter[Address.Country]=GB&filter[AccountNumber]=0", [1, 3]],
+  ["filter[ID]=4", [4]],
+  ["filter[ID][contains]=4", [4]],
+  ["filter[ID][in]=5", [5]],
+  ["filter[ID][in]=5,3,99,3", [3, 5]],
+  ["filter[ID][in]=5,3,2&filter[Name][contains]=a&sort=-Name", [3, 2, 5]],
+  [`filter[ID][in]=${Array.from({ length: 1000 }, (_, i) => i + 5).join()}`, [5, 6, 7]],
+  ["sort=AccountNumber&sort=-ID", [7, 5, 3, 1, 6, 4, 2]],
+  [`sort=${"AccountNumber,".repeat(7)}-ID`, [7, 5, 3, 1, 6, 4, 2]],
+  [Array(16).fill("filter[Name][contains]=a").join("&"), [1, 2, 3, 4, 5]],
+  ["filter[Name]=", []],
+  ["filter%5BName%5D=bravo", [4]],
+  ["_=12345&nonsense", [1, 2, 3, 4, 5, 6, 7]],
+])("%s", async (query, ids) => {
+  expect(await idsOf(query)).toEqual(ids);
+});
+
+test("names sort as people expect: without regard to case first, accents beside their letter", async () => {
+  const sorted = (await list("sort=Name&fields=Name")).json.map(({ Name }: { Name: string }) => Name);
+  expect(sorted).toEqual(["alpha", "Alpha", "bravo", "charlie", "delta", "echo", "Écho"]);
+});
+
+test("fields brings the ID and what was asked for, in the order of the declaration", async () => {
+  const response = await list("fields=Address.Town,Name&limit=1");
+  expect(response.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
+  expect((await list("fields=Address.Town&limit=1&fields=Name")).text).toBe(response.text);
+  expect((await list("fields=ID&limit=2")).json).toEqual([{ ID: 1 }, { ID: 2 }]);
+  expect(Object.keys((await list("fields=Address&limit=1")).json[0].Address)).toHaveLength(9);
+  const xml = await server.call("GET", "/restapi/brands.xml?fields=Name&limit=1");
+  expect(xml.text).toEndWith('<Results><Brand ID="1"><Name>delta</Name></Brand></Results>');
+});
+
+test("what is sorted and filtered follows every write", async () => {
+  const busy = await startTestServer();
+  const present = new Map<number, string>();
+  const ask = async (query: string) =>
+    (await busy.call("GET", `/restapi/brands.json?${query}`)).json.map(({ ID }: { ID: number }) => ID);
+  const byName = () => [...present.keys()].sort((a, b) => compareNames(present.get(a), present.get(b)) || a - b);
+  const compareNames = new Intl.Collator("und").compare as (a?: string, b?: string) => number;
+  for (let i = 1; i <= 60; i++) {
+    const body = { Name: `${"cab"[i % 3]}${i % 7}` };
+    if (i % 4 !== 3) present.set((await busy.call("POST", "/restapi/brands.json", { body })).json.ID, body.Name);
+    else {
+      const ID = byName()[i % present.size] as number;
+      if (i % 8 === 3) {
+        await busy.call("DELETE", `/restapi/brands/${ID}.json`);
+        present.delete(ID);
+      } else {
+        await busy.call("PUT", "/restapi/brands.json", { body: { ID, ...body } });
+        present.set(ID, body.Name);
+      }
+    }
+    expect(await ask("sort=Name")).toEqual(byName());
+    expect(await ask("sort=Name&filter[Name][contains]=A")).toEqual(
+      byName().filter((id) => present.get(id)?.includes("a")),
+    );
+    expect(await ask("filter[Name]=b1")).toEqual(
+      [...present.keys()].sort((a, b) => a - b).filter((id) => present.get(id) === "b1"),
+    );
+  }
+  await busy.stop();
+});
+
+test("any filters let the same records through as looking at each record does, whatever was asked before", async () => {
+  const busy = await startTestServer();
+  const towns = ["Leeds", "leeds", "York", ""];
+  for (let i = 1; i <= 300; i++) await busy.call("POST", "/restapi/brands.json", { body: brandOf(i) });
+  function brandOf(i: number) {
+    const Address = { Town: towns[i % 4], County: `C${i % 5}`, Title: i % 2 ? "Ms" : "", Surname: `S${i % 7}` };
+    return { Name: `Brand ${i}`, AccountNumber: String(i % 3), Telephone: { Daytime: String(i) }, Address };
+  }
+  const fields = ["Name", "AccountNumber", "Telephone.Daytime", "Address.Town", "Address.County", "Address.Title"];
+  const values = ["Brand 1", "1", "12", "LEEDS", "C2", ""];
+  for (let round = 0; round < 40; round++) {
+    const chosen = fields.flatMap((path, index) => {
+      const kind = Math.floor(round / 2 ** index) % 2 === 0 ? undefined : (round + index) % 2 ? "contains" : "equals";
+      return kind ? [{ path, kind, value: values[index] as string }] : [];
+    });
+    if (round % 5 === 4) await busy.call("PUT", `/restapi/brands/${round}.json`, { body: brandOf(round + 1) });
+    const query = chosen.map(
+      ({ path, kind, value }) => `filter[${path}]${kind === "contains" ? "[contains]" : ""}=${value}`,
+    );
+    const all = (await busy.call("GET", "/restapi/brands.json")).json;
+    const passing = all.filter((record: Record<string, unknown>) =>
+      chosen.every(({ path, kind, value }) => {
+        // biome-ignore lint/suspicious/noExplicitAny: a record of any depth
+        const text = path.split(".").reduce((at: any, name) => at[name], record) as string;
+        return kind === "equals" ? text === value : text.toLowerCase().includes(value.toLowerCase());
+      }),
+    );
+    const asked = await busy.call("GET", `/restapi/brands.json?sort=ID&${query.join("&")}`);
+    expect([query, asked.json]).toEqual([query, passing]);
+  }
+  await busy.stop();
+});
+
+test("X-Total-Count counts what the filter lets through, with and without a limit", async () => {
+  const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
+  expect(totals.map((response) => response.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
+});
+
+test("Link leads through all pages and keeps the other parameters", async () => {
+  const seen: number[] = [];
+  let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&x=1";
+  let pages = 0;
+  while (path) {
+    const response = await server.call("GET", path);
+    seen.push(...response.json.map(({ ID }: { ID: number }) => ID));
+    path = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") as string)?.[1];
+    pages++;
+  }
+  expect([seen, pages]).toEqual([[7, 6, 5, 4, 3, 2, 1], 3]);
+});
+
+test("a page that was asked for before shows the next change", async () => {
+  const { key } = server;
+  const page = async () => (await server.call("GET", "/restapi/brands.xml?sort=-ID&limit=1&fields=Name", { key })).text;
+  const id = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json.ID;
+  expect(await page()).toContain("<Name>before</Name>");
+  await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "after" } });
+  expect(await page()).toContain("<Name>after</Name>");
+  await server.call("DELETE", `/restapi/brands/${id}.json`);
+  expect(await page()).not.toContain("after");
+});
+
+test("Link names first, prev, next and last", async () => {
+  const link = (await list("limit=2&offset=4")).headers.get("Link");
+  const page = (offset: number, rel: string) => `</restapi/brands.json?limit=2&offset=${offset}>; rel="${rel}"`;
+  expect(link).toBe([page(0, "first"), page(2, "prev"), page(6, "next"), page(6, "last")].join(", "));
+  expect((await list("sort=Name")).headers.get("Link")).toBeNull();
+});
+
+describe("Link at the edges", () => {
+  // Of the 7 records, 5 have an `a`.
+  const filtered = (name: string) => `filter%5BName%5D%5Bcontains%5D=${name}&`;
+  test.each<[string, string, Record<string, number>]>([
+    ["the whole list in one page", "limit=7", { first: 0, last: 0 }],
+    ["a limit beyond the list", "limit=8", { first: 0, last: 0 }],
+    ["one less than the list", "limit=6", { first: 0, next: 6, last: 6 }],
+    ["an exact multiple, at the beginning", `${filtered("a")}limit=5`, { first: 0, last: 0 }],
+    ["the last page, full", "limit=1&offset=6", { first: 0, prev: 5, last: 6 }],
+    ["the page before it", "limit=1&offset=5", { first: 0, prev: 4, next: 6, last: 6 }],
+    ["the second record", "limit=2&offset=1", { first: 0, prev: 0, next: 3, last: 6 }],
+    ["right behind the end", "limit=2&offset=7", { first: 0, prev: 5, last: 6 }],
+    ["just beyond the end", "limit=2&offset=8", { first: 0, prev: 6, last: 6 }],
+    ["far beyond the end", "limit=2&offset=1000", { first: 0, prev: 6, last: 6 }],
+    ["far beyond the end of one page", "limit=7&offset=1000", { first: 0, prev: 0, last: 0 }],
+    ["an empty list", `${filtered("none")}limit=2`, { first: 0, last: 0 }],
+    ["beyond the end of an empty list", `${filtered("none")}limit=2&offset=4`, { first: 0, prev: 0, last: 0 }],
+  ])("%s: %s", async (_, query, pages) => {
+    const link = (await list(query)).headers.get("Link") as string;
+    const limit = /limit=\d+/.exec(query)?.[0];
+    const rest = query.slice(0, query.indexOf("limit="));
+    const expected = Object.entries(pages).map(
+      ([rel, offset]) => `</restapi/brands.json?${rest}${limit}&offset=${offset}>; rel="${rel}"`,
+    );
+    expect(link.split(", ")).toEqual(expected);
+  });
+});
+
+describe("a bad value is refused", () => {
+  test.each([
+    ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],
+    ["limit=1001", "`limit` must be a whole number from 1 to 1000, not `1001`"],
+    ["limit=", "`limit` must be"],
+    ["limit=1e2", "`limit` must be"],
+    ["limit=1&limit=2", "`limit` appears more than once"],
+    ["offset=-1", "`offset` must be a whole number from 0, not `-1`"],
+    ["sort=Nmae", "`sort`: no field `Nmae`; did you mean `Name`?"],
+    ["sort=", "`sort`: no field ``"],
+    ["sort=Address", "`sort`: `Address` is a group of fields; use one of them, such as `Address.Title`"],
+    ["sort=Name desc", "`sort`: write `-Name` for descending and `Name` for ascending, not `Name desc`"],
+    ["sort=Address.Town:ASC", "`sort`: write `-Address.Town` for descending"],
+    ["sort=%2BID", "`sort`: write `-ID` for descending"],
+    ["sort=+Name", "`sort`: write `-Name` for descending"],
+    ["sort=Nmae desc", "`sort`: no field `Nmae desc`"],
+    [`sort=${Array(9).fill("Name").join()}`, "`sort`: at most 8 fields, not 9"],
+    [`${"sort=Name,ID&".repeat(5)}`, "`sort`: at most 8 fields, not 10"],
+    ["filter[name]=x", "`filter`: no field `name`; did you mean `Name`?"],
+    [
+      "filter[Name][starts]=x",
+      "`filter`: unknown operator `starts`; Name has `filter[Name]=` and `filter[Name][contains]=`",
+    ],
+    ["filter[Name][__proto__]=x", "`filter`: unknown operator `__proto__`"],
+    ["filter[Name][in]=a,b", "`filter`: only `ID` has `in`"],
+    ["filter[ID]=x", "`filter[ID]`: an ID is a whole number from 1, not `x`"],
+    [
+      "filter[ID]=3,5",
+      "`filter[ID]`: an ID is a whole number from 1, not `3,5`; for several write `filter[ID][in]=3,5,8`",
+    ],
+    ["filter[ID][in]=", "`filter[ID][in]`: an ID is a whole number from 1, not ``"],
+    ["filter[ID][in]=1,,2", "`filter[ID][in]`: an ID is a whole number from 1, not ``"],
+    ["filter[ID][in]=1, 2", "`filter[ID][in]`: an ID is a whole number from 1, not ` 2`"],
+    ["filter[ID][in]=1&filter[ID][in]=2", "`filter[ID][in]` appears more than once"],
+    [`filter[ID][in]=${Array(1001).fill(1).join()}`, "`filter[ID][in]`: at most 1000 IDs, not 1001"],
+    [Array(17).fill("filter[Name]=x").join("&"), "`filter`: at most 16 filters, not 17"],
+    ["filter[__proto__]=x", "`filter`: no field `__proto__`"],
+    ["fields=", "`fields`: no field ``"],
+    ["fields=Name,Town", "`fields`: no field `Town`; did you mean `Address.Town`?"],
+  ])("%s", async (query, detail) => {
+    const response = await list(query);
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+    expect(response.json.detail).toContain(detail);
+  });
+});
+
+test("the parameters mean nothing to a look-up", async () => {
+  expect((await server.call("GET", "/restapi/brands/1.json?fields=Name&limit=0")).json.AccountNumber).toBe("0");
+});
+
+test("a large list comes compressed as the client asks, with its own ETag", async () => {
+  const large = await startTestServer();
+  for (let i = 0; i < 20; i++) await large.call("POST", "/restapi/brands.json", { body: { Name: `Brand ${i}` } });
+  const plain = await large.call("GET", "/restapi/brands.json", { headers: { "Accept-Encoding": "identity" } });
+  const etags = new Set([plain.headers.get("ETag")]);
+  const cases = [
+    ["gzip", "gzip"],
+    ["gzip, zstd", "zstd"],
+    ["zstd;q=0.5, gzip", "gzip"],
+    ["*", "zstd"],
+    ["gzip;q=0", null],
+    ["br", null],
+  ] as const;
+  for (const [accepted, coding] of cases) {
+    const response = await fetch(`${large.url}/restapi/brands.json`, {
+      headers: { "X-API-AUTH": large.key, "Accept-Encoding": accepted },
+      decompress: false,
+    } as RequestInit);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect([accepted, response.headers.get("Content-Encoding")]).toEqual([accepted, coding]);
+    expect(response.headers.get("Vary")).toBe("Accept-Encoding");
+    const text = coding === "gzip" ? Bun.gunzipSync(bytes) : coding === "zstd" ? Bun.zstdDecompressSync(bytes) : bytes;
+    expect(Buffer.from(text).toString()).toBe(plain.text);
+    etags.add(response.headers.get("ETag"));
+  }
+  expect(etags.size).toBe(3);
+  await large.stop();
+});

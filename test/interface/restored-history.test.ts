@@ -1,0 +1,136 @@
+// A write is checked against one history of its site, and `restore` replaces that history before the commit.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { serveHttp } from "../../src/http/server.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { createKey, revokeKey, setKey } from "../../src/operator/keys.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
+import { LastBackup } from "../../src/store/database/last-backup.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { WriteQueue } from "../../src/store/writes/write-queue.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import { engines } from "../support/engines.ts";
+import { call } from "../support/server.ts";
+
+describe.each(engines)("a restore on $name", (kind) => {
+  let folder: string;
+  let engine: Engine;
+  let server: Listener;
+  let key: string;
+  /** Called after a write has been checked and before it is committed. */
+  let beforeCommit: () => Promise<unknown>;
+
+  beforeAll(() => kind.open());
+  afterAll(() => kind.close());
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-history-"));
+    engine = await openEngine(await kind.newDatabase(), allResources);
+    key = (await createKey(engine, await addSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
+    const delayed: Engine = {
+      ...engine,
+      commit: async (intents, atomic) => {
+        await beforeCommit();
+        return engine.commit(intents, atomic);
+      },
+    };
+    const snapshots = new SiteViews(engine, allResources, 1 << 20);
+    server = serveHttp(
+      {
+        host: "127.0.0.1",
+        port: 0,
+        tls: undefined,
+        trustProxy: false,
+        trustForwardedHost: false,
+        idleTimeoutSeconds: 60,
+        slowMs: Number.POSITIVE_INFINITY,
+        connections: 100,
+        memory: 64 * 1024 * 1024,
+        reusePort: false,
+        keyLimit: undefined,
+        failureLimit: { tokensPerSecond: 2, maxTokens: 100 },
+      },
+      {
+        engine,
+        engineCalls: new Map(),
+        lastBackup: new LastBackup(engine),
+        build: () => ({ version: "", commit: "" }),
+        snapshots,
+        changeNotifier: new SiteChangeNotifier(delayed),
+        writeQueue: new WriteQueue(delayed, snapshots),
+        resources: allResources,
+        log: pino({ level: "silent" }),
+        accessLog: undefined,
+        now: Date.now,
+      },
+    );
+  });
+  afterEach(async () => {
+    await server.stop(1);
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });
+
+  test("a write whose site is restored before the commit is 503, changes nothing, and can be retried", async () => {
+    const file = join(folder, "a.backup");
+    beforeCommit = async () => {};
+    expect((await create("kept")).status).toBe(201);
+    await backUp(engine, file, 1);
+    expect((await create("lost")).status).toBe(201);
+    beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
+    const refused = await create("late");
+    expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
+    expect(refused.json.detail).toBe("the site was restored or removed at this moment; try again");
+    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+    beforeCommit = async () => {};
+    const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;
+    expect(await list()).toMatchObject([{ ID: 1, Name: "kept" }]);
+    expect((await create("late")).status).toBe(201);
+    expect(await list()).toMatchObject([{ Name: "kept" }, { ID: 2, Name: "late" }]);
+  });
+
+  test("a site's first write is refused in the same way, and does not use a key that the restore revokes", async () => {
+    const file = (name: string) => join(folder, name);
+    const prefix = key.slice(0, 12);
+    const [before, revoked] = [file("a.backup"), file("b.backup")];
+    await backUp(engine, before, 1);
+    await revokeKey(engine, prefix, 1);
+    await backUp(engine, revoked, 1);
+    await restore(engine, before, file("before-a"), 1, { isAsOfBackup: true });
+    // The system site has more changes now than when the key was revoked, in the other history.
+    for (const label of ["x", "y", "z"]) await setKey(engine, prefix, { label }, 1);
+    beforeCommit = () => restore(engine, revoked, file("before-b"), 1);
+    const refused = await create("late");
+    expect([refused.status, refused.json.detail]).toEqual([
+      503,
+      "the site was restored or removed at this moment; try again",
+    ]);
+    beforeCommit = async () => {};
+    expect((await create("late")).status).toBe(401);
+    expect(await engine.readHeads([1])).toMatchObject([{ revision: 0, epoch: expect.stringMatching(/./) }]);
+  });
+
+  test("a request that is sent again is not replayed before its key is checked in the restored history", async () => {
+    const file = join(folder, "a.backup");
+    beforeCommit = async () => {};
+    const send = () =>
+      call(`${server.url}/restapi/brands.json`, "POST", {
+        key,
+        body: { Name: "once" },
+        headers: { "Idempotency-Key": "x" },
+      });
+    expect((await send()).status).toBe(201);
+    await backUp(engine, file, 1);
+    beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
+    expect((await send()).status).toBe(503);
+  });
+});

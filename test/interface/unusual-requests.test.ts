@@ -1,0 +1,240 @@
+// What surrounds the interface: methods, targets, hosts, proxies and headers that no usual client sends.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { addSite, setSite } from "../../src/operator/sites.ts";
+import { openWorkshop } from "../support/command.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+import { exchangeOnce, toRequest } from "../support/wire-client.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+});
+afterAll(() => server.stop());
+
+const send = async (line: string, lines: readonly string[] = [], { port } = server) =>
+  (await exchangeOnce(port, toRequest(line, lines)))[0];
+
+describe("a method", () => {
+  test.each([
+    ["FOO", "/restapi/brands.json"],
+    ["get", "/restapi/brands.json"],
+    ["FOO", "/restapi/nothing.json"],
+    ["FOO", "/docs"],
+    ["FOO", "/healthz"],
+  ])("that is not registered is 501: %s %s", async (method, path) => {
+    const response = await send(`${method} ${path} HTTP/1.1`);
+    expect(response?.status).toBe(501);
+    expect(JSON.parse(response?.body as string)).toMatchObject({ type: "/docs/problems/not-implemented", status: 501 });
+  });
+
+  test.each([
+    ["PROPFIND", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
+    ["TRACE", "/restapi/locations.json", "GET, HEAD, OPTIONS"],
+    ["MKCOL", "/docs", "GET, HEAD"],
+  ])("that is registered and that the path does not have is 405: %s %s", async (method, path, allow) => {
+    const response = await send(`${method} ${path} HTTP/1.1`);
+    expect([response?.status, response?.headers.allow]).toEqual([405, allow]);
+  });
+
+  test("is checked before the host", async () => {
+    const other = await startTestServer();
+    await setSite(other.engine, "shop", { isDefault: false }, 0);
+    const statuses = ["FOO", "GET"].map((method) =>
+      send(`${method} /restapi/brands.json HTTP/1.1`, ["Host: unknown.example"], other),
+    );
+    expect((await Promise.all(statuses)).map((response) => response?.status)).toEqual([501, 421]);
+    await other.stop();
+  });
+
+  test("that is not registered is counted as `other`, so that clients cannot make the metrics grow", async () => {
+    for (let index = 0; index < 50; index++) await send(`X${"Y".repeat(2000)}${index} /restapi/brands.json HTTP/1.1`);
+    await send("PROPFIND /restapi/brands.json HTTP/1.1");
+    const text = await server.metrics();
+    expect(text).not.toContain("YYYY");
+    expect(text).toMatch(/method="other",status="501"\} 5[0-9]/);
+    expect(text).toContain('method="PROPFIND",status="405"} ');
+  });
+});
+
+describe("dot segments are not resolved", () => {
+  test.each([
+    "/healthz/../restapi/brands.json",
+    "/./restapi/brands.json",
+    "/restapi/./brands.json",
+    "/restapi/brands/../brands.json",
+    "/restapi/brands/..",
+    "/restapi/brands/%2e%2E/brands.json",
+    "/restapi/%2e/brands.json",
+    "/x/.%2e/restapi/brands.json",
+    "/x/%2e./restapi/brands.json?limit=1",
+    "/docs/../healthz",
+    "/x/../healthz",
+    "http://127.0.0.1/x/../restapi/brands.json",
+    "http://127.0.0.1/x/%2e%2e/healthz",
+  ])("%s", async (target) => {
+    const response = await send(`GET ${target} HTTP/1.1`, [`X-API-AUTH: ${server.key}`]);
+    expect(response?.status).toBe(404);
+  });
+});
+
+test.each([
+  "/restapi/brands.json",
+  "/restapi/nothing.xml",
+  "/",
+  "/docs",
+  "/docs/guide",
+  "/openapi.json",
+  "/healthz",
+  "/x",
+])("%s is not to be taken for another type than it says", async (path) => {
+  const { headers } = await server.call("GET", path);
+  expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+});
+
+describe("Link", () => {
+  const links = async (length: number) =>
+    (await server.call("GET", `/restapi/brands.json?limit=1&cache=${"x".repeat(length)}`)).headers.get("Link") ?? "";
+
+  test("is left out when it would be longer than 4 KiB, which proxies do not take", async () => {
+    // Without the padding: `first` and `last`, each with the query.
+    const fixed = (await links(0)).length;
+    const most = Math.floor((4096 - fixed) / 2);
+    expect((await links(most)).length).toBeGreaterThan(4090);
+    expect(await links(most + 4)).toBe("");
+  });
+});
+
+describe("the host", () => {
+  test.each([
+    ["[::1]"],
+    ["[::1]:8080"],
+    ["[0:0::1]"],
+    ["127.0.0.1"],
+    ["127.0.0.1:81"],
+    ["a.example."],
+    ["A.Example.:81"],
+  ])("%s selects its site", async (host) => {
+    const other = await startTestServer();
+    await addSite(other.engine, "other", { hostnames: ["::1", "127.0.0.1", "a.example"] }, 0);
+    // The key belongs to the default site.
+    const lines = [`Host: ${host}`, `X-API-AUTH: ${other.key}`];
+    expect((await send("GET /restapi/brands.json HTTP/1.1", lines, other))?.status).toBe(403);
+    await other.stop();
+  });
+
+  test("of an absolute target selects the site, whatever Host says (RFC 9112 section 3.2.2)", async () => {
+    const other = await startTestServer();
+    await addSite(other.engine, "other", { hostnames: ["a.example"] }, 0);
+    const statusOf = async (target: string, host: string) =>
+      (await send(`GET ${target} HTTP/1.1`, [`Host: ${host}`, `X-API-AUTH: ${other.key}`], other))?.status;
+    // The key belongs to the default site.
+    expect(await statusOf("http://a.example:81/restapi/brands.json", "b.example")).toBe(403);
+    expect(await statusOf("http://b.example/restapi/brands.json", "a.example")).toBe(200);
+    await other.stop();
+  });
+
+  test("is shown as it was meant when it has letters other than ASCII", async () => {
+    const other = await startTestServer();
+    await setSite(other.engine, "shop", { isDefault: false }, 0);
+    const host = Buffer.from("BÜCHER.example:81").toString("latin1");
+    const response = await send("GET /restapi/brands.json HTTP/1.1", [`Host: ${host}`], other);
+    expect(response?.status).toBe(421);
+    expect(Buffer.from(response?.body as string, "latin1").toString()).toContain("`bücher.example`");
+    await other.stop();
+  });
+});
+
+test("a 401 says that the header takes the bare key", async () => {
+  const { json } = await server.call("GET", "/restapi/brands.json", { key: `Bearer ${server.key}` });
+  expect(json.detail).toContain("the bare key (`sfk_...`), without `Bearer` or quotes");
+});
+
+describe("behind a proxy", () => {
+  const clock = Date.now();
+  const start = async (settings: Record<string, string>) => {
+    const proxied = await startTestServer({ settings, now: () => clock });
+    await addSite(proxied.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    return proxied;
+  };
+  /** The statuses of requests with bad keys, each from another address by one of these fields. */
+  const failures = async (proxied: TestServer, lines: (index: number) => string[]) => {
+    const all = Array.from({ length: 110 }, (_, index) =>
+      send("GET /restapi/brands.json HTTP/1.1", lines(index), proxied),
+    );
+    return [...new Set((await Promise.all(all)).map((response) => response?.status))].sort();
+  };
+  const host = ["X-Forwarded-Host: garden.example"];
+  const last = (index: number) => [`X-Forwarded-For: 192.0.2.1, 198.51.100.${index}`];
+
+  test.each<[string, Record<string, string>, number, number[]]>([
+    ["neither header counts by default", {}, 200, [401, 429]],
+    ["--trust-proxy believes X-Forwarded-For alone", { TRUST_PROXY: "yes" }, 200, [401]],
+    ["--trust-forwarded-host believes X-Forwarded-Host alone", { TRUST_FORWARDED_HOST: "yes" }, 403, [401, 429]],
+  ])("%s", async (_, settings, status, failed) => {
+    const proxied = await start(settings);
+    const lines = [...host, `X-API-AUTH: ${proxied.key}`];
+    expect((await send("GET /restapi/brands.json HTTP/1.1", lines, proxied))?.status).toBe(status);
+    expect(await failures(proxied, last)).toEqual(failed);
+    await proxied.stop();
+  });
+
+  test.each<[string, string[], number]>([
+    ["the last of several entries", ["X-Forwarded-Host: unknown.example, garden.example"], 403],
+    ["no other of several entries", ["X-Forwarded-Host: garden.example, unknown.example"], 200],
+    ["the last of several lines", ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"], 403],
+    ["without the blanks around it", ["X-Forwarded-Host: unknown.example,\t garden.example:8080 "], 403],
+    ["in place of Host", ["Host: garden.example", "X-Forwarded-Host: unknown.example"], 200],
+    ["and Host when there is none", ["Host: garden.example"], 403],
+    ["and Host when it is empty", ["Host: garden.example", "X-Forwarded-Host: "], 403],
+  ])("X-Forwarded-Host selects the site by %s", async (_, lines, status) => {
+    const proxied = await start({ TRUST_FORWARDED_HOST: "yes" });
+    const all = [...lines, `X-API-AUTH: ${proxied.key}`];
+    expect((await send("GET /restapi/brands.json HTTP/1.1", all, proxied))?.status).toBe(status);
+    await proxied.stop();
+  });
+
+  test.each<[string, (index: number) => string[], number[]]>([
+    ["the first of several entries", (index) => [`X-Forwarded-For: 198.51.100.${index}, 192.0.2.1`], [401, 429]],
+    [
+      "an entry of an earlier line",
+      (index) => [`X-Forwarded-For: 198.51.100.${index}`, "X-Forwarded-For: 192.0.2.1"],
+      [401, 429],
+    ],
+    [
+      "the last of the last line",
+      (index) => ["X-Forwarded-For: 192.0.2.1", `X-Forwarded-For: 192.0.2.1, 198.51.100.${index}`],
+      [401],
+    ],
+    ["addresses of one IPv6 network (/64)", (index) => [`X-Forwarded-For: 2001:db8::${index}`], [401, 429]],
+    ["several IPv6 networks", (index) => [`X-Forwarded-For: 2001:db8:0:${index}::1`], [401]],
+    [
+      "an IPv4-mapped address and the IPv4 address",
+      (index) => [`X-Forwarded-For: ${index % 2 ? "::ffff:" : ""}192.0.2.1`],
+      [401, 429],
+    ],
+    ["an address with ports", (index) => [`X-Forwarded-For: 192.0.2.1:${index}`], [401, 429]],
+    ["what is no address", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
+  ])("is distinguished by %s or not", async (_, lines, statuses) => {
+    const proxied = await start({ TRUST_PROXY: "yes" });
+    expect(await failures(proxied, lines)).toEqual(statuses);
+    await proxied.stop();
+  });
+});
+
+test("what cannot be read as a request is counted, and told in the log once a second", async () => {
+  const shop = openWorkshop();
+  const program = await shop.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
+  const port = Number(new URL(program.url).port);
+  for (let index = 0; index < 30; index++) await exchangeOnce(port, "GARBAGE\r\n\r\n");
+  expect(await (await fetch(`${program.adminUrl}/metrics`)).text()).toMatch(/method="other",status="400"\} 30\n/);
+  await shop.close();
+  const lines = program
+    .stderr()
+    .split("\n")
+    .filter((line) => line.includes("a request could not be read"));
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThan(15);
+  expect(JSON.parse(lines[0] as string).reason).toContain("the first line is not an HTTP/1.1 request line");
+});

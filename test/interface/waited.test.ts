@@ -1,0 +1,97 @@
+// A request that has waited is checked again before it has an effect (contract section 1).
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { revokeKey, rotateKey } from "../../src/operator/keys.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createBrokenResource } from "../support/broken-resource.ts";
+import { createIntent } from "../support/intents.ts";
+import { call, startTestServer, type TestServer } from "../support/server.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
+
+const start = Date.parse("2026-01-01T00:00:00Z");
+let clock: number;
+let server: TestServer;
+beforeEach(async () => {
+  clock = start;
+  server = await startTestServer({ now: () => clock });
+});
+afterEach(() => server.stop());
+
+const body = '{"Name":"late"}';
+
+/** Sends a create but for the end of its body, waits until the server has read the rest, does `meanwhile`, and sends the end. */
+async function createSlowly(key: string, meanwhile: () => unknown, host = "x"): Promise<number | undefined> {
+  const client = await openClient(server.port);
+  const lines = [`Host: ${host}`, `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
+  client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
+  // The server asks for the body when it has found the key.
+  await client.until((received) => received.includes("100 Continue"));
+  client.send(body.slice(0, 5));
+  await meanwhile();
+  client.send(body.slice(5));
+  const responses = await client.responses(2);
+  client.socket.destroy();
+  return responses[1]?.status;
+}
+
+const names = async () =>
+  (await server.call("GET", "/restapi/brands.json")).json.map(({ Name }: { Name: string }) => Name);
+
+describe("a write whose body comes slowly", () => {
+  test("is done when nothing has changed", async () => {
+    expect(await createSlowly(server.key, () => {})).toBe(201);
+    expect(await names()).toEqual(["late"]);
+  });
+
+  test.each<[string, number, (key: string) => unknown]>([
+    ["its key was revoked", 401, (key) => revokeKey(server.engine, key.slice(0, 12), clock)],
+    ["its key was rotated", 401, (key) => rotateKey(server.engine, key.slice(0, 12), 0, clock)],
+    ["its key has expired", 401, () => (clock += 60_000)],
+    ["its host now belongs to another site", 403, () => addSite(server.engine, "other", { hostnames: ["x"] }, clock)],
+    ["no site has its host any more", 421, () => setSite(server.engine, "shop", { isDefault: false }, clock)],
+  ])("is not done when meanwhile %s: %s %i", async (_, status, meanwhile) => {
+    const key = await server.issueKey({ expiresAt: start + 60_000 });
+    expect(await createSlowly(key, () => meanwhile(key))).toBe(status);
+    clock = start;
+    await setSite(server.engine, "shop", { isDefault: true }, clock);
+    expect(await names()).toEqual([]);
+  });
+
+  test("is not done when meanwhile its site was removed", async () => {
+    const { key } = server;
+    expect(await createSlowly(key, () => removeSite(server.engine, "shop", clock))).toBe(421);
+    const rows = [];
+    for await (const { table, row } of server.engine.dump())
+      if (row.site_id !== 0 && row.id !== 0) rows.push([table, row]);
+    // Of the site nothing is left but its row, without a history.
+    expect(rows).toEqual([["sites", expect.objectContaining({ id: server.site.ID, epoch: "", revision: 0 })]]);
+  });
+
+  test("takes one token of its key's rate", async () => {
+    const key = await server.issueKey({ rate: 1 });
+    expect(await createSlowly(key, () => {})).toBe(201);
+  });
+});
+
+describe("a read that takes several turns of the event loop", () => {
+  test.each([
+    ["and whose key has expired when it is made", 60_000, 401],
+    ["and whose key is still valid", 59_999, 200],
+  ])("%s: after %i ms %i", async (_, passing, status) => {
+    const slow = createBrokenResource();
+    const other = await startTestServer({ now: () => clock, resources: slow.resources });
+    await other.engine.commit(new Array(2000).fill(createIntent({ site: other.site.ID })));
+    const key = await other.issueKey({ expiresAt: start + 60_000 });
+    slow.whenUsed = () => {
+      if (clock > start) return;
+      clock += passing;
+      // Longer than a list is worked at in one turn.
+      Bun.sleepSync(10);
+    };
+    const response = await call(`${other.url}/restapi/brands.xml`, "GET", { key });
+    expect(clock).toBe(start + passing);
+    expect([response.status, response.text.includes("<Brand ")]).toEqual([status, status === 200]);
+    await other.stop();
+  });
+});

@@ -1,0 +1,73 @@
+// Writes that wait for the database while an operator changes their key or their site.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import postgres from "postgres";
+import { nextImmediate } from "../../src/lib/event-loop.ts";
+import { revokeKey, setKey } from "../../src/operator/keys.ts";
+import { setSite } from "../../src/operator/sites.ts";
+import { waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+setDefaultTimeout(60_000);
+
+/** Makes writes to the database at `url` wait; on PostgreSQL, only those to `site`. The function returned ends that. */
+async function hold(url: string, site: number): Promise<() => Promise<void>> {
+  if (url.startsWith("sqlite:")) {
+    const database = new Database(url.replace("sqlite:", ""));
+    database.run("begin immediate");
+    return async () => database.close();
+  }
+  const connection = postgres(url.replace(/\?.*/, ""), { max: 1, fetch_types: false, onnotice: () => {} });
+  await connection.unsafe(`begin; select 1 from sites where id = ${site} for update`);
+  return () => connection.end();
+}
+
+const changes: readonly [what: string, change: (server: TestServer) => Promise<unknown>, status: number][] = [
+  ["its key is revoked", ({ engine, key }) => revokeKey(engine, key.slice(0, 12), Date.now()), 401],
+  ["its site is suspended", ({ engine, site }) => setSite(engine, site.Name, { isSuspended: true }, Date.now()), 403],
+  [
+    "its key gets another label",
+    ({ engine, key }) => setKey(engine, key.slice(0, 12), { label: "x" }, Date.now()),
+    201,
+  ],
+];
+
+for (const kind of engines) {
+  describe(kind.name, () => {
+    beforeAll(() => kind.open());
+    afterAll(() => kind.close());
+
+    test.each(changes)("a write waits while %s: it is checked again", async (_, change, status) => {
+      const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+      const create = (name: string) =>
+        server.call("POST", "/restapi/brands.json", { body: { Name: name }, headers: { "Idempotency-Key": name } });
+      expect((await create("before")).status).toBe(201);
+      const release = await hold(server.database, server.site.ID);
+      const shows = (metric: string) =>
+        waitFor(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
+      const first = create("first");
+      await shows("batch_size_count 2");
+      const late = [create("late"), create("before")];
+      await shows("queue_length 2");
+      const changed = change(server);
+      // On SQLite, it is sent to the thread of the writer at once, after the first write and before those in the queue.
+      await (kind.name === "SQLite" ? nextImmediate() : changed);
+      await release();
+      await changed;
+      expect((await Promise.all(late)).map((response) => response.status)).toEqual([status, status]);
+      const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
+      const names = stored.map(({ body }) => JSON.parse(body).Name);
+      const isFirstStored = (await first).status === 201;
+      // One that is admitted again may come after others.
+      expect(names.sort()).toEqual([
+        "before",
+        ...(isFirstStored ? ["first"] : []),
+        ...(status === 201 ? ["late"] : []),
+      ]);
+      expect(await server.engine.findInconsistencies()).toEqual([]);
+      await server.stop();
+    });
+  });
+}

@@ -1,0 +1,26 @@
+// How a block of records weighs the field texts that it keeps.
+
+import { expect, test } from "bun:test";
+import { brand } from "../../src/resources/brand.ts";
+import { Block } from "../../src/store/memory/block.ts";
+import type { TextSource } from "../../src/store/memory/order.ts";
+
+const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
+const facetOf = (name: string, text: string): TextSource => ({ name, of: () => text });
+
+test("a block weighs as much as the texts that it keeps, and no text that it has dropped", () => {
+  const block = new Block(brand, records);
+  const plain = block.memoryUse();
+  block.columns([facetOf("short", "")]);
+  const short = block.memoryUse() - plain;
+  expect(short).toBeGreaterThan(0);
+  block.columns([facetOf("long", "x".repeat(1000))]);
+  expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
+  // Kept texts are neither read nor counted again.
+  block.columns([facetOf("long", ""), facetOf("short", "")]);
+  expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
+  for (const name of ["third", "fourth"]) block.columns([facetOf(name, "")]);
+  // Four fit. A fifth replaces the one that was used least recently, which is the long one.
+  block.columns([facetOf("fifth", "")]);
+  expect(block.memoryUse()).toBe(plain + 4 * short);
+});

@@ -1,0 +1,125 @@
+// A site in memory after another process has changed much of it at once.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { undo } from "../../src/operator/undo.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { Snapshot } from "../../src/store/memory/snapshot.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { UncachedSite } from "../../src/store/reads/uncached-site.ts";
+import { waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+import { loadFresh } from "../support/snapshots.ts";
+
+const site = 1;
+const count = 4000;
+const portion = 500;
+
+describe.each(engines)("on $name", (kind) => {
+  let writer: Engine;
+  let reader: Engine;
+  beforeAll(async () => {
+    await kind.open();
+    const database = await kind.newDatabase();
+    writer = await openEngine(database, allResources);
+    reader = await openEngine(database, allResources);
+  });
+  afterAll(async () => {
+    await Promise.all([writer.close(), reader.close()]);
+    await kind.close();
+  });
+
+  /** Creates records in one transaction. */
+  async function createTogether(): Promise<void> {
+    const batches = Array.from({ length: count / portion }, () =>
+      Array.from({ length: portion }, () => createIntent()),
+    );
+    await writer.commitAtomically(batches, () => {});
+  }
+
+  test("the changes are taken over with turns of the event loop in between, and a reader sees none of them or all", async () => {
+    await writer.commit([createIntent()]);
+    const snapshots = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(snapshots, site);
+    await createTogether();
+    let turns = 0;
+    let isDone = false;
+    const countTurns = () => {
+      turns++;
+      if (!isDone) setImmediate(countTurns);
+    };
+    countTurns();
+    const seen = new Set<number>();
+    const readers = Array.from({ length: 20 }, () => loadFresh(snapshots, site));
+    for (const fresh of await Promise.all(readers)) seen.add([...fresh.collection(brand)].length);
+    isDone = true;
+    expect([...seen]).toEqual([1 + count]);
+    expect(turns).toBeGreaterThan(count / portion);
+    // Whoever has read the site before goes on with what it was.
+    expect([...before.collection(brand)]).toHaveLength(1);
+    await writer.commit([createIntent({ values: { Name: "Last" } })]);
+    const after = await loadFresh(snapshots, site);
+    expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
+    expect(snapshots.usage.loads).toBe(2);
+  });
+
+  test.each([
+    1, 600,
+  ])("a transaction that is committed while %d changes are read is seen as a whole or not at all", async (behind) => {
+    let isCommitted = true;
+    const since: Engine["readChangesSince"] = async (...args) => {
+      if (!isCommitted) await createTogether();
+      isCommitted = true;
+      return reader.readChangesSince(...args);
+    };
+    const snapshots = new SiteViews({ ...reader, readChangesSince: since }, allResources, 1e9);
+    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    await writer.commit(Array.from({ length: behind }, () => createIntent()));
+    isCommitted = false;
+    const seen = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    expect(isCommitted).toBe(true);
+    expect([before + behind, before + behind + count]).toContain(seen);
+  });
+
+  test("look-ups do not wait for that, and find all of the changes", async () => {
+    const snapshots = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(snapshots, site);
+    const last = [...before.collection(brand)].length + count;
+    await createTogether();
+    const fresh = await snapshots.getUpToDate(site);
+    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await fresh.lookUpRecord(brand, last))?.id).toBe(last);
+    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(last);
+    expect(await snapshots.getUpToDate(site)).toBeInstanceOf(Snapshot);
+    expect(snapshots.usage.loads).toBe(2);
+  });
+
+  test("look-ups do not wait either while the site is loaded because its changes were pruned", async () => {
+    const snapshots = new SiteViews(reader, allResources, 1e9);
+    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    await writer.commit([createIntent(), createIntent()]);
+    const [head] = await writer.readHeads([site]);
+    while (await writer.pruneJournal(site, (head?.revision ?? 0) - 1, 1000));
+    const fresh = await snapshots.getUpToDate(site);
+    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await fresh.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
+    await waitFor(async () => (await snapshots.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
+    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(before + 2);
+    expect(snapshots.usage.loads).toBe(3);
+  });
+
+  test("what was undone by another process is gone", async () => {
+    const snapshots = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(snapshots, site);
+    const had = [...before.collection(brand)].length;
+    await createTogether();
+    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(had + count);
+    await undo(writer, site, { since: before.revision }, { at: 1 });
+    const collection = (await loadFresh(snapshots, site)).collection(brand);
+    expect([...collection]).toHaveLength(had);
+    expect((await collection.version()).size).toBe(had);
+  });
+});

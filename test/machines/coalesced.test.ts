@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { coalesceCalls } from "../../src/lib/concurrency.ts";
+
+test("callers share the call that begins after they asked, and one call is under way at a time", async () => {
+  const begun: PromiseWithResolvers<number>[] = [];
+  const call = coalesceCalls(() => {
+    begun.push(Promise.withResolvers<number>());
+    return (begun.at(-1) as PromiseWithResolvers<number>).promise;
+  });
+  const first = call();
+  await Bun.sleep(0);
+  const others = [call(), call(), call()];
+  await Bun.sleep(0);
+  expect(begun).toHaveLength(1);
+  begun[0]?.reject(new Error("failed"));
+  expect(first).rejects.toThrow("failed");
+  await Bun.sleep(0);
+  expect(begun).toHaveLength(2);
+  begun[1]?.resolve(2);
+  expect(await Promise.all(others)).toEqual([2, 2, 2]);
+  const last = call();
+  await Bun.sleep(0);
+  begun[2]?.resolve(3);
+  expect(await last).toBe(3);
+});

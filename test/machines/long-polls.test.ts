@@ -1,0 +1,80 @@
+// Requests that wait for a change, without a server: what a moment too early or too late would lose.
+
+import { expect, test } from "bun:test";
+import type { RequestContext } from "../../src/http/handler.ts";
+import { LongPolls } from "../../src/http/long-poll.ts";
+import { nextImmediate } from "../../src/lib/event-loop.ts";
+import type { Head } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/limits.ts";
+
+const clients = 200;
+const head = { revision: 1, epoch: "e" };
+
+const key = { id: 1, prefix: "sfk_x" } as Parameters<LongPolls["waitForContent"]>[1]["key"];
+
+test("of clients that go away together, a few are ended in each turn of the event loop, and nothing watches for them", async () => {
+  let ended = 0;
+  let watching = 0;
+  const subscribe = () => {
+    watching++;
+    return () => void watching--;
+  };
+  const polls = new LongPolls(2 * clients, {
+    changeNotifier: { subscribe },
+    authorizer: {
+      reauthorizeInMemory: () => void ended++,
+      reauthorize: () => Promise.reject(new Error("nothing has changed")),
+    },
+  });
+  const goAway: (() => void)[] = [];
+  const request = { onClientEnd: (callback: () => void) => void goAway.push(callback), discardBody: () => {} };
+  const options = {
+    key,
+    wait: 60_000,
+    first: { site: 1, head, system: head, hasContent: false },
+    read: () => Promise.reject(new Error("nothing has changed")),
+  };
+  const waiting = Array.from({ length: clients }, () =>
+    polls.waitForContent({ request, longPollMs: 0 } as unknown as RequestContext, options),
+  );
+  // Each watches its site and the system site.
+  expect([polls.size, watching]).toEqual([clients, 2 * clients]);
+  for (const leave of goAway) leave();
+  let most = ended;
+  for (let before = ended; ended < clients; before = ended) {
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, ended - before);
+  }
+  await Promise.all(waiting);
+  expect([polls.size, watching, most < clients / 5]).toEqual([0, 0, true]);
+});
+
+test("a change that comes while a page is read that has nothing is read after it", async () => {
+  const changes: ((head: Head) => unknown)[] = [];
+  const polls = new LongPolls(2, {
+    changeNotifier: {
+      subscribe: (site, _, onChange) => {
+        if (site !== systemSite) changes.push(onChange);
+        return () => {};
+      },
+    },
+    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("the site has changed")) },
+  });
+  const first = { site: 1, head, system: head, hasContent: false };
+  const reads: { readonly head: Head; readonly end: (hasContent: boolean) => void }[] = [];
+  const read = (_: unknown, to: Head) =>
+    new Promise<typeof first>((resolve) => {
+      reads.push({ head: to, end: (hasContent) => resolve({ ...first, head: to, hasContent }) });
+    });
+  const request = { onClientEnd: () => {}, discardBody: () => {} };
+  const exchange = { request, longPollMs: 0 } as unknown as RequestContext;
+  const ended = polls.waitForContent(exchange, { key, wait: 60_000, first, read });
+  changes[0]?.({ ...head, revision: 2 });
+  changes[0]?.({ ...head, revision: 3 });
+  expect(reads.map((one) => one.head.revision)).toEqual([2]);
+  reads[0]?.end(false);
+  await nextImmediate();
+  expect(reads.map((one) => one.head.revision)).toEqual([2, 3]);
+  reads[1]?.end(true);
+  expect((await ended).head.revision).toBe(3);
+});

@@ -1,0 +1,476 @@
+// Races between loads, changes and queries of snapshots, on an engine whose calls return when the test decides.
+
+import { expect, test } from "bun:test";
+import type { Change, JournalEntry } from "../../src/model/change.ts";
+import type { Head, RecordRow } from "../../src/model/engine.ts";
+import { brand } from "../../src/resources/brand.ts";
+import type { SiteRows } from "../../src/store/database/site-state.ts";
+import type { Snapshot } from "../../src/store/memory/snapshot.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { UncachedSite } from "../../src/store/reads/uncached-site.ts";
+import { createManualEngine, type ManualEngine, type Question } from "../support/manual-engine.ts";
+import { loadFresh } from "../support/snapshots.ts";
+
+const plenty = 1 << 30;
+const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
+
+/** A site whose one brand is named after the revision. */
+function contentsAt(revision: number, epoch = "a"): SiteRows {
+  const row = { resource: "brand", id: 1, revision, body: bodyOf(1, `r${revision}`) };
+  return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
+}
+
+function changeTo(revision: number, name = `r${revision}`): Change {
+  const body = bodyOf(1, name);
+  return { revision, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body };
+}
+
+const nameIn = (snapshot: Snapshot) => JSON.parse(snapshot.collection(brand).get(1)?.json ?? "{}").Name;
+const systemHead = { revision: 0, epoch: "" };
+const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
+
+/** Snapshots that have the system site and site 1, at `revision`, in memory. */
+async function loaded(hand: ManualEngine, revision: number): Promise<SiteViews> {
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const fresh = loadFresh(snapshots, 1);
+  (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  (await hand.next("load")).resolve(contentsAt(revision));
+  expect(nameIn(await fresh)).toBe(`r${revision}`);
+  return snapshots;
+}
+
+/** The result of a query for the head of site 1. */
+async function tellHead(hand: ManualEngine, revision: number, epoch = "a"): Promise<void> {
+  (await hand.next("readHeads")).resolve([systemHead, headAt(revision, epoch)]);
+}
+
+test.each([
+  ["far away", undefined],
+  ["that detects commits by itself", () => false],
+])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
+  const hand = createManualEngine(unchanged);
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const early = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  const load = await hand.next("load");
+  const late = loadFresh(snapshots, 1);
+  // Another process has written since the load began.
+  await tellHead(hand, 2);
+  expect(await hand.waiting()).toEqual([]);
+  load.resolve(contentsAt(1));
+  const since = await hand.next("readChangesSince");
+  expect(since.args.slice(0, 2)).toEqual([1, 1]);
+  since.resolve([changeTo(2)]);
+  expect(nameIn(await late)).toBe("r2");
+  expect((await early).site).toBe(1);
+});
+
+test("a failed load does not fail later requests", async () => {
+  const hand = createManualEngine();
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const early = Promise.resolve(loadFresh(snapshots, 1)).catch((error) => error.message);
+  await tellHead(hand, 1);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  const load = await hand.next("load");
+  const late = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  load.reject(new Error("lost"));
+  (await hand.next("load")).resolve(contentsAt(1));
+  expect(nameIn(await late)).toBe("r1");
+  expect(await early).toBe("lost");
+});
+
+test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
+  const hand = createManualEngine();
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const failures = Promise.all(
+    Array.from({ length: 10 }, () => loadFresh(snapshots, 1).catch((error) => error.message)),
+  );
+  let loads = 0;
+  for (let [name] = await hand.waiting(); name; [name] = await hand.waiting()) {
+    if (name === "readHeads") await tellHead(hand, 1);
+    else {
+      const load = await hand.next("load");
+      if (load.args[0] === 0) load.resolve(contentsAt(0, ""));
+      else load.reject(new Error(`failure ${++loads}`));
+    }
+  }
+  expect(await failures).toEqual(["failure 1", ...new Array(9).fill("failure 2")]);
+});
+
+test("requests that wait for a load while the site is restored do not each load it again", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const fresh = Promise.resolve(snapshots.getUpToDate(2));
+  await tellHead(hand, 1);
+  const site = await fresh;
+  if (!(site instanceof UncachedSite)) throw new Error("the site is in memory");
+  const lists = Array.from({ length: 10 }, () =>
+    Promise.resolve(site.loadSnapshot()).then(String, (error) => error.constructor.name),
+  );
+  let loads = 0;
+  for (; (await hand.waiting()).length > 0; loads++) (await hand.next("load")).resolve(contentsAt(1, "b"));
+  expect(await Promise.all(lists)).toEqual(new Array(10).fill("OtherHistory"));
+  expect(loads).toBe(2);
+});
+
+test("a request that shares what another has begun gets the changes since, too", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const respond = ({ args: [, revision, options], resolve }: Question<"readChangesSince">) =>
+    resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
+  const names: Promise<string>[] = [];
+  const first: Question<"readChangesSince">[] = [];
+  // The second waits for the first and then takes over as many changes again, which the third shares.
+  for (const head of [1001, 2001, 2301]) {
+    names.push(loadFresh(snapshots, 1).then(nameIn));
+    if ((await hand.waiting())[0] === "readChangesSince") first.push(await hand.next("readChangesSince"));
+    await tellHead(hand, head);
+  }
+  first.forEach(respond);
+  while ((await hand.waiting()).length > 0) respond(await hand.next("readChangesSince"));
+  expect(await Promise.all(names)).toEqual(["r1001", "r2001", "r2301"]);
+});
+
+test("reads that share a query share the load that follows", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const first = loadFresh(snapshots, 1);
+  const shared = [loadFresh(snapshots, 1), loadFresh(snapshots, 1), loadFresh(snapshots, 1)];
+  await tellHead(hand, 1);
+  expect(nameIn(await first)).toBe("r1");
+  await tellHead(hand, 2);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  expect((await Promise.all(shared)).map(nameIn)).toEqual(["r2", "r2", "r2"]);
+  expect(await hand.waiting()).toEqual([]);
+});
+
+test("changes are read in several steps if there are many", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 2100);
+  const first = await hand.next("readChangesSince");
+  const limit = first.args[2]?.limit as number;
+  first.resolve(Array.from({ length: limit }, (_, i) => changeTo(2 + i)));
+  const second = await hand.next("readChangesSince");
+  expect(second.args[1]).toBe(1 + limit);
+  second.resolve(Array.from({ length: 2100 - 1 - limit }, (_, i) => changeTo(2 + limit + i)));
+  expect(nameIn(await fresh)).toBe("r2100");
+});
+
+test("a site is loaded again if its store has gone back", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 5);
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 4);
+  (await hand.next("load")).resolve(contentsAt(4));
+  expect(nameIn(await fresh)).toBe("r4");
+});
+
+for (const { what, stored, shown } of [
+  { what: "is served if its last change is stored there", stored: changeTo(5), shown: "r5" },
+  {
+    what: "is dropped, and its site gets a new history, if another one is stored there",
+    stored: changeTo(5, "other"),
+    shown: "new",
+  },
+]) {
+  test(`when another machine has taken over, a site in memory ${what}`, async () => {
+    const hand = createManualEngine();
+    const snapshots = await loaded(hand, 4);
+    snapshots.applyOwnCommit(1, changeTo(5), "a");
+    const fresh = loadFresh(snapshots, 1);
+    (await hand.next("readHeads")).resolve([
+      { ...systemHead, timeline: 2 },
+      { ...headAt(5), timeline: 2 },
+    ]);
+    const system = { ...systemHead, timeline: 2 };
+    (await hand.next("readJournalPage")).resolve({ head: system, floor: 0, entries: [] });
+    const question = await hand.next("readJournalPage");
+    expect(question.args).toEqual([1, 4, 1]);
+    // What a client wrote to the new machine is not taken for the change after what may be lost.
+    snapshots.applyOwnCommit(1, changeTo(6), "a", 2);
+    question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
+    if (shown === "new") {
+      const renewal = await hand.next("renewSite");
+      expect(renewal.args).toEqual([1, "a"]);
+      renewal.resolve({ ...headAt(5, "b"), timeline: 2 });
+      (await hand.next("readHeads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
+      const { rows } = contentsAt(5);
+      const body = bodyOf(1, "new");
+      (await hand.next("load")).resolve({
+        head: { ...headAt(5, "b"), timeline: 2 },
+        rows: rows.map((row) => ({ ...row, body })),
+      });
+    }
+    expect(nameIn(await fresh)).toBe(shown);
+    expect(await hand.waiting()).toEqual([]);
+  });
+}
+
+test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
+  const hand = createManualEngine();
+  const lost: number[] = [];
+  const snapshots = new SiteViews(hand.engine, [brand], plenty, (site) => void lost.push(site));
+  const on = (head: Head, timeline: number) => ({ ...head, timeline });
+  const first = loadFresh(snapshots, 1);
+  (await hand.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
+  (await hand.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
+  (await hand.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
+  await first;
+  const later = snapshots.getUpToDate(0);
+  (await hand.next("readHeads")).resolve([on(systemHead, 2)]);
+  const journal = await hand.next("readJournalPage");
+  expect(journal.args).toEqual([1, 2, 1]);
+  journal.resolve({ head: on(headAt(2), 2), floor: 0, entries: [] });
+  (await hand.next("readJournalPage")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
+  await later;
+  const renewal = await hand.next("renewSite");
+  expect(renewal.args).toEqual([1, "a"]);
+  expect(lost).toEqual([]);
+  renewal.resolve(on(headAt(2, "b"), 2));
+  await hand.waiting();
+  expect(lost).toEqual([1]);
+  expect(snapshots.usage.sites).toBe(1);
+});
+
+test("a change of the system site that comes when it has been loaded anew is not followed", async () => {
+  const hand = createManualEngine();
+  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const followed: string[] = [];
+  snapshots.addSystemListener({
+    onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
+    onEntry: ({ revision }) => void followed.push(`change ${revision}`),
+  });
+  const first = loadFresh(snapshots, 0);
+  (await hand.next("readHeads")).resolve([headAt(1)]);
+  (await hand.next("load")).resolve(contentsAt(1));
+  await first;
+  const slow = loadFresh(snapshots, 0);
+  (await hand.next("readHeads")).resolve([headAt(2)]);
+  const since = await hand.next("readChangesSince");
+  // Another process restores a backup.
+  const late = loadFresh(snapshots, 0);
+  (await hand.next("readHeads")).resolve([headAt(1, "b")]);
+  (await hand.next("load")).resolve(contentsAt(1, "b"));
+  await late;
+  since.resolve([changeTo(2)]);
+  await slow;
+  expect(followed).toEqual(["reset to a", "reset to b"]);
+});
+
+test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 5);
+  const fresh = loadFresh(snapshots, 1);
+  snapshots.applyOwnCommit(1, changeTo(6), "a");
+  await tellHead(hand, 5);
+  expect(nameIn(await fresh)).toBe("r6");
+  expect(await hand.waiting()).toEqual([]);
+});
+
+for (const [what, applied, contents, shown] of [
+  ["is not used if changes since are newer", [2, 3, 4], contentsAt(3), "r4"],
+  ["is used if it is newer than the changes since", [2], contentsAt(3), "r3"],
+  ["is used if it has another history, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
+] as const) {
+  test(`a second load of a site ${what}`, async () => {
+    const hand = createManualEngine();
+    const snapshots = await loaded(hand, 1);
+    const fresh = loadFresh(snapshots, 1);
+    await tellHead(hand, 3, contents.head.epoch);
+    // The journal no longer reaches back to revision 1.
+    if (contents.head.epoch === "a") (await hand.next("readChangesSince")).resolve(undefined);
+    const load = await hand.next("load");
+    for (const revision of applied) snapshots.applyOwnCommit(1, changeTo(revision), "a");
+    load.resolve(contents);
+    expect(nameIn(await fresh)).toBe(shown);
+    expect((await fresh).epoch).toBe(contents.head.epoch);
+  });
+}
+
+test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  // The second time, there are so many changes that they are folded into a copy.
+  for (const head of [2, 1102]) {
+    const fresh = loadFresh(snapshots, 1);
+    await tellHead(hand, head);
+    while ((await hand.waiting()).length > 0) {
+      const { args, resolve } = await hand.next("readChangesSince");
+      resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
+    }
+    expect(nameIn(await fresh)).toBe(`r${head}`);
+  }
+});
+
+test("a second load of the same revision keeps the snapshot and its lists", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const asked = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  const before = await asked;
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 2);
+  (await hand.next("readChangesSince")).resolve(undefined);
+  const load = await hand.next("load");
+  snapshots.applyOwnCommit(1, changeTo(2), "a");
+  load.resolve(contentsAt(2));
+  expect(await fresh).toBe(before);
+});
+
+test("changes with a gap are not applied; the site is loaded again", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 3);
+  (await hand.next("readChangesSince")).resolve([changeTo(3)]);
+  (await hand.next("load")).resolve(contentsAt(3));
+  expect(nameIn(await fresh)).toBe("r3");
+});
+
+test("a change of another history is not applied", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  snapshots.applyOwnCommit(1, changeTo(2), "b");
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  expect(nameIn(await fresh)).toBe("r1");
+});
+
+test("an engine that reports no commit is not queried until it reports one", async () => {
+  let same = false;
+  const hand = createManualEngine(() => same);
+  const snapshots = await loaded(hand, 1);
+  const asked = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  await asked;
+  same = true;
+  expect(nameIn(await loadFresh(snapshots, 1))).toBe("r1");
+  expect(await hand.waiting()).toEqual([]);
+  same = false;
+  const fresh = loadFresh(snapshots, 1);
+  await tellHead(hand, 2);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  expect(nameIn(await fresh)).toBe("r2");
+});
+
+test("a query that was sent before a commit does not hide the commit from later reads", async () => {
+  let same = false;
+  const hand = createManualEngine(() => same);
+  const snapshots = await loaded(hand, 1);
+  const early = loadFresh(snapshots, 1);
+  const question = await hand.next("readHeads");
+  // A commit happens after the query and before its result arrives. The next read is informed once.
+  const late = loadFresh(snapshots, 1);
+  const lateQuestion = await hand.next("readHeads");
+  question.resolve([systemHead, headAt(1)]);
+  await early;
+  same = true;
+  const third = loadFresh(snapshots, 1);
+  expect(await hand.waiting()).toEqual(["readHeads"]);
+  await tellHead(hand, 2);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  expect(nameIn(await third)).toBe("r2");
+  lateQuestion.resolve([systemHead, headAt(2)]);
+  expect(nameIn(await late)).toBe("r2");
+});
+
+test("records are not brought up before the keys, so that no other request finds them with older keys", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const first = loadFresh(snapshots, 1);
+  // Another process has revoked a key and then changed the record.
+  (await hand.next("readHeads")).resolve([headAt(1, ""), headAt(2)]);
+  const { args, resolve } = await hand.next("readChangesSince");
+  expect(args.slice(0, 2)).toEqual([0, 0]);
+  expect(await hand.waiting()).toEqual([]);
+  resolve([changeTo(1)]);
+  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  expect(nameIn(await first)).toBe("r2");
+  expect(snapshots.systemHead.revision).toBe(1);
+});
+
+test("a site that is dropped while a request brings it up is forgotten", async () => {
+  const hand = createManualEngine();
+  const snapshots = new SiteViews(hand.engine, [brand], 1);
+  const read = async (site: number, revision: number) => {
+    const fresh = loadFresh(snapshots, site);
+    (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
+    for (let [name] = await hand.waiting(); name === "load"; [name] = await hand.waiting()) {
+      const load = await hand.next("load");
+      load.resolve(load.args[0] === 0 ? contentsAt(0, "") : contentsAt(revision));
+    }
+    return fresh;
+  };
+  await read(1, 1);
+  const slow = loadFresh(snapshots, 1);
+  await tellHead(hand, 2);
+  const since = await hand.next("readChangesSince");
+  await read(2, 1);
+  since.resolve([changeTo(2)]);
+  expect(nameIn(await slow)).toBe("r2");
+  const { bytes } = snapshots.usage;
+  // It stays in memory, as a site does that is larger than the budget.
+  const again = await read(1, 2);
+  expect(await read(1, 2)).toBe(again);
+  expect(snapshots.usage).toMatchObject({ sites: 2, bytes });
+});
+
+test("a site whose changes were taken over counts, also when no request comes for it", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const { bytes, sites } = snapshots.usage;
+  const fresh = Promise.resolve(snapshots.getUpToDate(1));
+  await tellHead(hand, 1001);
+  expect((await fresh).revision).toBe(1001);
+  while ((await hand.waiting()).length > 0) {
+    const { args, resolve } = await hand.next("readChangesSince");
+    resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
+  }
+  expect(snapshots.usage.sites).toBe(sites);
+  expect(snapshots.usage.bytes).toBeGreaterThanOrEqual(bytes);
+});
+
+test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
+  const hand = createManualEngine();
+  const rows = (site: number): RecordRow[] =>
+    Array.from({ length: 100 }, (_, i) => ({
+      resource: "brand",
+      id: i + 1,
+      revision: i + 1,
+      body: bodyOf(i + 1, `${site}`.repeat(250)),
+    }));
+  /** The sites that were loaded for a fresh snapshot of `site`. */
+  async function read(site: number): Promise<number[]> {
+    const fresh = loadFresh(snapshots, site);
+    (await hand.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
+    const sites: number[] = [];
+    while ((await hand.waiting()).length > 0) {
+      const load = await hand.next("load");
+      sites.push(load.args[0]);
+      load.resolve(load.args[0] === 0 ? contentsAt(0, "") : { head: headAt(100), rows: rows(load.args[0]) });
+    }
+    await fresh;
+    return sites;
+  }
+  let snapshots = new SiteViews(hand.engine, [brand], plenty);
+  await read(1);
+  await read(2);
+  // A little more than two sites need.
+  snapshots = new SiteViews(hand.engine, [brand], snapshots.usage.bytes * 1.25);
+  expect(await read(0)).toEqual([0]);
+  expect(await read(1)).toEqual([1]);
+  expect(await read(2)).toEqual([2]);
+  expect(await read(1)).toEqual([]);
+  expect(await read(3)).toEqual([3]);
+  expect(snapshots.usage.sites).toBe(3);
+  expect(await read(1)).toEqual([]);
+  expect(await read(3)).toEqual([]);
+  expect(await read(2)).toEqual([2]);
+  expect(await read(3)).toEqual([]);
+  expect(await read(1)).toEqual([1]);
+});

@@ -1,0 +1,80 @@
+// Many webhooks of one site, which are due at the same moment: the event loop has a turn between them, so that they delay no client.
+
+import { describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/limits.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { systemClock } from "../../src/webhooks/lease.ts";
+import { WebhookIndex } from "../../src/webhooks/records.ts";
+import { WebhookRunner } from "../../src/webhooks/runner.ts";
+import type { DeliveryResponse } from "../../src/webhooks/send.ts";
+import { waitFor } from "../support/command.ts";
+import { engines, useEngine } from "../support/engines.ts";
+import { putTestWebhook } from "../support/test-webhook.ts";
+
+const webhooks = 20;
+
+/** Counts events, and how many there were at most in one turn of the event loop. */
+function counter() {
+  const counts = { all: 0, most: 0 };
+  let inTurn = 0;
+  const note = () => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    counts.all++;
+    counts.most = Math.max(counts.most, ++inTurn);
+  };
+  return { counts, note };
+}
+
+/** Starts a runner, which sends nothing. */
+function startRunner(engine: Engine, onRead: () => void, onSend: () => void): WebhookRunner {
+  const records = new WebhookIndex(allResources);
+  const snapshots = new SiteViews(engine, allResources, 1_000_000);
+  snapshots.addSystemListener(records);
+  const noted: Pick<Engine, "readJournalPage"> = {
+    readJournalPage(...args) {
+      onRead();
+      return engine.readJournalPage(...args);
+    },
+  };
+  return new WebhookRunner({
+    engine: Object.assign(Object.create(engine), engine, noted),
+    records,
+    subscribeToSite: () => () => {},
+    catchUpIndex: async () => snapshots.getUpToDate(systemSite),
+    resources: new Map(allResources.map((resource) => [resource.name, resource])),
+    async send(): Promise<DeliveryResponse> {
+      onSend();
+      return { status: 200, retryAfter: undefined, fault: null };
+    },
+    holder: "test",
+    clock: systemClock,
+    random: Math.random,
+    onAttempt: () => {},
+    onPause: () => {},
+    log: { warn: () => {} },
+  });
+}
+
+describe.each(engines)("webhooks on $name", (kind) => {
+  let engine: Engine;
+  useEngine(kind, (opened) => {
+    engine = opened;
+  });
+
+  test(`${webhooks} that are due at once read and send their events in turns of their own`, async () => {
+    const { ID: site } = await addSite(engine, "shop", {}, Date.now());
+    const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
+    await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
+    for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");
+    const [reads, sends] = [counter(), counter()];
+    const runner = startRunner(engine, reads.note, sends.note);
+    await waitFor(() => sends.counts.all === webhooks, "the deliveries");
+    await runner.stop();
+    expect(reads.counts.all).toBeGreaterThanOrEqual(webhooks);
+    // What began before the immediate of a count is counted with what follows it.
+    expect(Math.max(reads.counts.most, sends.counts.most)).toBeLessThanOrEqual(2);
+  });
+});

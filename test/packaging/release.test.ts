@@ -1,0 +1,269 @@
+// `npm run release`: what it refuses, and what it leaves behind when a step fails. docs/releasing.md has the steps of a whole release.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { version } from "../../package.json" with { type: "json" };
+import { closeChangelog, sectionOf } from "../../scripts/release/changelog.ts";
+import { publishLocally } from "../../scripts/release/checkout.ts";
+import { consoleComponents } from "../../scripts/release/console-components.ts";
+import { thirdPartyLicenses } from "../../scripts/release/licenses.ts";
+import { planRelease } from "../../scripts/release/readiness.ts";
+import { makeSbom } from "../../scripts/release/sbom.ts";
+import { compareVersions, isVersion } from "../../scripts/release/version.ts";
+
+const script = fileURLToPath(new URL("../../scripts/release.ts", import.meta.url));
+const changelog =
+  "# Changelog\n\n## Unreleased\n\n### Added\n\n- A feature.\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n";
+
+describe("the version of a release", () => {
+  test.each([
+    ["1.0.0", true],
+    ["0.10.3", true],
+    ["1.0.0-rc.1", true],
+    ["v1.0.0", false],
+    ["1.0", false],
+    ["01.0.0", false],
+    ["1.0.0-beta", false],
+    ["1.0.0\n", false],
+    ["1.0.0 --tagged", false],
+  ])("%j is valid: %p", (text, expected) => {
+    expect(isVersion(text)).toBe(expected);
+  });
+
+  test("versions are ordered by their numbers, candidates before their release", () => {
+    const ordered = ["0.9.0", "0.10.0", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"];
+    expect(ordered.toReversed().sort(compareVersions)).toEqual(ordered);
+  });
+});
+
+describe("the changelog of a release", () => {
+  test("what is unreleased gets the heading of the version, below a new section", () => {
+    const closed = closeChangelog(changelog, "1.0.0", "2026-02-28");
+    expect(closed).toStartWith("# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-02-28\n\n### Added\n\n- A feature.\n");
+    expect(sectionOf(closed, "1.0.0")).toBe("### Added\n\n- A feature.");
+    expect(sectionOf(closed, "0.9.0")).toBe("- The first one.");
+    expect(sectionOf(closed, "0.9")).toBeUndefined();
+  });
+
+  test.each([
+    ["an empty section", "# Changelog\n\n## Unreleased\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n", "is empty"],
+    ["no section", "# Changelog\n\nText.\n", "no section"],
+    ["a section of that version", `${changelog}\n## 1.0.0 - 2026-01-31\n`, "already"],
+  ])("%s is refused", (_, text, reason) => {
+    expect(() => closeChangelog(text, "1.0.0", "2026-02-28")).toThrow(reason);
+  });
+
+  test("that of this repository can be closed", () => {
+    const text = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
+    expect(sectionOf(closeChangelog(text, "999.0.0", "2026-02-28"), "999.0.0")).not.toBe("");
+  });
+});
+
+test("the files of deploy/ name the image of this version", () => {
+  for (const file of ["deploy/Dockerfile", "deploy/compose.yaml", "deploy/kubernetes.yaml", "docs/deploying.md"]) {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+    const named = [...text.matchAll(/storefront:([0-9]+\.[0-9]+\.[0-9]+\S*)/g)].map(([, tag]) => tag);
+    expect([file, ...new Set(named)]).toEqual([file, version]);
+  }
+});
+
+describe("a release", () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-release-test-"));
+    writeFileSync(join(folder, "package.json"), '{\n  "name": "storefront",\n  "version": "0.9.0"\n}\n');
+    writeFileSync(join(folder, "CHANGELOG.md"), changelog);
+    writeFileSync(join(folder, ".gitignore"), "/dist/\n");
+    git("init", "--quiet", "--initial-branch=main");
+    git("add", ".");
+    git("-c", "user.name=Test", "-c", "user.email=test@example.org", "commit", "--quiet", "--message", "first");
+    git("config", "user.name", "Test");
+    git("config", "user.email", "test@example.org");
+    passCi();
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function git(...args: string[]): string {
+    const { stdout, stderr, exitCode } = Bun.spawnSync(["git", ...args], { cwd: folder });
+    if (exitCode !== 0) throw new Error(stderr.toString());
+    return stdout.toString().trim();
+  }
+
+  /** What `.ci/run` writes. */
+  function passCi(): void {
+    mkdirSync(join(folder, "dist"), { recursive: true });
+    writeFileSync(join(folder, "dist/ci-passed"), `${git("rev-parse", "HEAD")}\n`);
+  }
+
+  function release(...args: string[]): { status: number; output: string } {
+    // The checkout of a release has the same path each time, so each test has its own place for it.
+    const env = { ...process.env, TMPDIR: join(folder, "dist") };
+    const ended = Bun.spawnSync([process.execPath, script, ...args], { cwd: folder, env });
+    return { status: ended.exitCode, output: `${ended.stdout}${ended.stderr}` };
+  }
+
+  const refused: [string, () => void, string[], string][] = [
+    ["without a version", () => {}, [], "usage"],
+    ["with a version that is none", () => {}, ["one"], "invalid version `one`"],
+    ["with the version that it has", () => {}, ["0.9.0"], "version 0.9.0 is not later than 0.9.0"],
+    ["with an earlier version", () => {}, ["0.8.0"], "0.8.0 is not later than 0.9.0"],
+    ["with a version before the latest tag", () => git("tag", "v2.0.0"), ["1.0.0"], "1.0.0 is not later than 2.0.0"],
+    ["with a tag that exists", () => git("tag", "v1.0.0"), ["1.0.0"], "the tag v1.0.0 exists already"],
+    ["with a changed file", () => writeFileSync(join(folder, "CHANGELOG.md"), "x"), ["1.0.0"], "not clean"],
+    ["with a new file", () => writeFileSync(join(folder, "new"), "x"), ["1.0.0"], "not clean"],
+    ["without a branch", () => git("checkout", "--quiet", "--detach"), ["1.0.0"], "check out a branch first"],
+    [
+      "of a commit that CI has not passed",
+      () => git("commit", "--allow-empty", "-qm", "x"),
+      ["1.0.0"],
+      "CI has not passed",
+    ],
+    ["from a tag that is not there", () => {}, ["0.9.0", "--tagged"], "does not have the tag v0.9.0"],
+    [
+      "from a tag of another version",
+      () => git("tag", "v1.0.0"),
+      ["1.0.0", "--tagged"],
+      "package.json has version 0.9.0",
+    ],
+  ];
+  test.each(refused)("is refused %s", (_, prepare, args, reason) => {
+    prepare();
+    const { status, output } = release(...args, "--dry-run");
+    expect([status, output]).toEqual([1, expect.stringMatching(reason)]);
+  });
+
+  test("a dry run says what it would do, and changes nothing", () => {
+    const { status, output } = release("1.0.0", "--dry-run");
+    expect([status, output]).toEqual([0, expect.stringContaining("set the version 0.9.0 to 1.0.0")]);
+    expectUntouched();
+  });
+
+  test("if a step fails, the tree, the branch and the tags are as before", () => {
+    // `npm ci` needs a lock file.
+    const { status, output } = release("1.0.0");
+    expect([status, output]).toEqual([1, expect.stringContaining("`npm ci --no-audit --no-fund` failed")]);
+    expectUntouched();
+  });
+
+  test("if the branch has moved meanwhile, it gets no tag", async () => {
+    const plan = await planRelease(folder, "1.0.0", false);
+    const first = git("rev-parse", "HEAD");
+    git("checkout", "--quiet", "--detach");
+    git("commit", "--allow-empty", "--quiet", "--message", "release: 1.0.0");
+    const released = git("rev-parse", "HEAD");
+    git("checkout", "--quiet", "main");
+    git("commit", "--allow-empty", "--quiet", "--message", "meanwhile");
+    await expect(publishLocally(plan, released)).rejects.toThrow("merge");
+    expect([git("tag"), git("log", "--format=%s")]).toEqual(["", "meanwhile\nfirst"]);
+    git("reset", "--quiet", "--hard", first);
+    await publishLocally(plan, released);
+    expect([git("tag"), git("log", "--format=%s")]).toEqual(["v1.0.0", "release: 1.0.0\nfirst"]);
+  });
+
+  function expectUntouched(): void {
+    expect(git("status", "--porcelain", "--ignored")).toBe("!! dist/");
+    expect(git("log", "--format=%s")).toBe("first");
+    expect(git("tag")).toBe("");
+    expect(git("worktree", "list").split("\n")).toHaveLength(1);
+    expect(Bun.file(join(folder, "dist/release")).size).toBe(0);
+  }
+});
+
+describe("licences", () => {
+  let modules: string;
+  beforeEach(() => {
+    modules = join(mkdtempSync(join(tmpdir(), "storefront-licences-")), "node_modules");
+  });
+  afterEach(() => rmSync(join(modules, ".."), { recursive: true, force: true }));
+
+  function install(packages: Record<string, { license?: string; text?: string }>): void {
+    const paths = Object.entries(packages).map(([name, { license, text }]) => {
+      const folder = join(modules, name);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ name, version: "1.0.0", license }));
+      if (text) writeFileSync(join(folder, "LICENSE"), text);
+      return [`node_modules/${name}`, {}];
+    });
+    writeFileSync(join(modules, ".package-lock.json"), JSON.stringify({ packages: Object.fromEntries(paths) }));
+  }
+
+  test("each package is listed with its text, the program itself is not", () => {
+    install({
+      "@scope/storefront": { license: "MIT" },
+      b: { license: "(GPL-3.0 OR MIT)", text: "Text of b" },
+      a: { license: "ISC" },
+    });
+    const text = thirdPartyLicenses(modules, "What the console contains");
+    expect([...text.matchAll(/^(\S+) 1\.0\.0 \((.+)\)$/gm)].map(([, name, license]) => `${name} ${license}`)).toEqual([
+      "a ISC",
+      "b (GPL-3.0 OR MIT)",
+    ]);
+    expect(text).toContain("Text of b");
+    expect(text).toEndWith("What the console contains");
+  });
+
+  test.each([
+    ["GPL-3.0"],
+    ["MIT AND GPL-3.0"],
+    ["SEE LICENSE IN x"],
+    [undefined],
+  ])("%p stops the release", (license) => {
+    install({ a: { ...(license && { license }) } });
+    expect(() => thirdPartyLicenses(modules, "")).toThrow("licences that are not accepted: a");
+  });
+});
+
+describe("the bill of materials", () => {
+  let folder: string;
+  const integrity = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-bill-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function write(file: string, content: unknown): void {
+    mkdirSync(join(folder, file, ".."), { recursive: true });
+    writeFileSync(join(folder, file), JSON.stringify(content));
+  }
+
+  test("has what is installed, and what the console was made of, under the program", async () => {
+    write("package.json", {
+      name: "installed",
+      version: "0.0.0",
+      private: true,
+      dependencies: { storefront: "1.0.0" },
+    });
+    write("node_modules/storefront/package.json", {
+      name: "storefront",
+      version: "1.0.0",
+      license: "MIT",
+      dependencies: { server: "2.0.0" },
+    });
+    write("node_modules/server/package.json", { name: "server", version: "2.0.0", license: "ISC" });
+    const view = { path: "node_modules/@web/view", name: "@web/view", version: "3.0.0", license: "MIT" };
+    write("dist/console-packages.json", [view, { ...view, path: "node_modules/other/node_modules/@web/view" }]);
+    const locked = { version: "3.0.0", integrity };
+    write("package-lock.json", {
+      packages: { "node_modules/@web/view": locked, "node_modules/other/node_modules/@web/view": locked },
+    });
+    const bill = JSON.parse(await makeSbom(folder, consoleComponents(folder), "seed", new Date(0)));
+    expect(bill.metadata.component.name).toBe("storefront");
+    expect(bill.components.map(({ purl }: { purl: string }) => purl)).toEqual([
+      "pkg:npm/server@2.0.0",
+      "pkg:npm/%40web/view@3.0.0",
+    ]);
+    expect(bill.components[1].hashes).toEqual([{ alg: "SHA-512", content: "07".repeat(64) }]);
+    const { dependsOn } = bill.dependencies.find(({ ref }: { ref: string }) => ref === "storefront@1.0.0");
+    expect(dependsOn).toEqual(["server@2.0.0", "@web/view@3.0.0"]);
+  }, 60_000);
+
+  test("is not made of another version than the lock file has", () => {
+    write("dist/console-packages.json", [{ path: "node_modules/a", name: "a", version: "1.0.0", license: "MIT" }]);
+    write("package-lock.json", { packages: { "node_modules/a": { version: "1.0.1", integrity } } });
+    expect(() => consoleComponents(folder)).toThrow("package-lock.json does not have a 1.0.0");
+  });
+});

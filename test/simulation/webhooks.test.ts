@@ -1,0 +1,63 @@
+// Some seeds of the simulation of webhook delivery; `npm run simulate` runs as many as you like.
+
+import { describe, expect, test } from "bun:test";
+import { withSimulatedDatabase } from "./database.ts";
+import { plantedFaults } from "./planted-faults.ts";
+import { type SimulationOptions, simulate, takeOver } from "./simulate.ts";
+import type { SimulationReport } from "./world.ts";
+
+/** Milliseconds of trouble in each. */
+const longest = 60_000;
+
+/** The reports of `count` seeds from `first` on, by seed, until `isEnough`. */
+function simulateSeeds(
+  first: number,
+  count: number,
+  options: SimulationOptions = {},
+  isEnough: (report: SimulationReport) => boolean = () => false,
+): Promise<Map<number, SimulationReport>> {
+  return withSimulatedDatabase(async (database) => {
+    const reports = new Map<number, SimulationReport>();
+    for (let seed = first; seed < first + count; seed++) {
+      const report = await simulate(database, seed, { longest, ...options });
+      reports.set(seed, report);
+      if (isEnough(report)) break;
+    }
+    return reports;
+  });
+}
+
+describe("webhooks in a simulation", () => {
+  test("40 seeds: in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
+    const reports = await simulateSeeds(1, 40);
+    const faults = [...reports].flatMap(([seed, report]) => report.faults.map((fault) => `seed ${seed}: ${fault}`));
+    expect(faults).toEqual([]);
+    const all = [...reports.values()];
+    const sum = (name: "sends" | "repeats" | "kills" | "gone" | "returns") =>
+      all.reduce((total, report) => total + report[name], 0);
+    // It tests what it is for. What a seed does changes with the program.
+    expect(sum("sends")).toBeGreaterThan(300);
+    for (const name of ["repeats", "kills", "gone", "returns"] as const) expect(sum(name)).toBeGreaterThan(40);
+  }, 240_000);
+
+  test("is the same for the same seed", async () => {
+    const [first, second] = [await simulateSeeds(1, 3), await simulateSeeds(1, 3)];
+    expect([...first]).toEqual([...second]);
+  }, 60_000);
+
+  test.each(Object.keys(plantedFaults))("finds a planted fault: %s", async (name) => {
+    const plant = plantedFaults[name] as (typeof plantedFaults)[string];
+    const reports = await simulateSeeds(1, 40, { plant }, ({ faults }) => faults.length > 0);
+    expect([...reports.values()].at(-1)?.faults).not.toEqual([]);
+  }, 60_000);
+});
+
+test("when a process dies during a request, another goes on within 30 seconds, whenever that is", async () => {
+  const pauses: number[] = [];
+  await withSimulatedDatabase(async (database) => {
+    for (let seed = 1; seed <= 20; seed++) pauses.push(await takeOver(database, seed));
+  });
+  expect(pauses.filter((pause) => pause > 30_000)).toEqual([]);
+  // The lease protected what the dead process might have done.
+  expect(pauses.filter((pause) => pause < 10_000)).toEqual([]);
+}, 60_000);
