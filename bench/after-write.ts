@@ -1,10 +1,12 @@
-// The CPU time of a list right after a write, and of one without a write, on one connection.
+// Measures the CPU time of a list right after a write, and of a list without a write before it, on one connection.
 
 import type { Measured } from "./process.ts";
 
 /** CPU time of the server per list, in microseconds. */
 export interface AfterWrite {
+  /** Without a write before the list. */
   readonly kept: number;
+  /** Right after a write. */
   readonly afterWrite: number;
 }
 

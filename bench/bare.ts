@@ -1,4 +1,4 @@
-// Measures this server, servers that do nothing, and one written by hand. Writes `bench/results.md`.
+// `npm run bench`: measures this server, bare servers that do nothing, and a server written by hand. Writes `bench/results.md`.
 
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -15,7 +15,7 @@ import { measureUnderWrites } from "./under-writes.ts";
 
 export interface Choice {
   readonly smoke: boolean;
-  /** Only the scenarios whose name contains it. */
+  /** A text; only scenarios with this text in their name are measured. Empty for all. */
   readonly only: string;
 }
 
@@ -23,7 +23,7 @@ const servers = join(import.meta.dir, "servers");
 const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
 A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
 
-/** @returns how many requests failed */
+/** Runs the benchmark. @returns the number of failed requests */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
   const figures: Figures[] = [];
   const notes: string[] = [];
@@ -44,12 +44,12 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
   return figures.reduce((sum, { errors }) => sum + errors, 0);
 }
 
-/** `Bun.serve` that repeats the responses in the file `responses`. */
+/** Starts a bare `Bun.serve`, which sends the recorded responses in the file `responses`. */
 export function startBareBun(responses: string): Promise<Measured> {
   return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { RESPONSES: responses });
 }
 
-/** Runs the scenarios on a site of `count` brands. Adds the cost of a list after a write to `notes` if given. */
+/** Runs the scenarios on a site of `count` brands. If `notes` is given, adds notes about lists after a write and look-ups under write load to it. */
 async function benchSite(
   count: number,
   isWanted: (scenario: Scenario) => boolean,
@@ -68,7 +68,7 @@ async function benchSite(
   const byHand = await startByHand(folder, count, site.key);
   const figures: Figures[] = [];
   try {
-    // Before anything is created, so that the list is as long as its name says.
+    // Measure this before the first create, so that the list has the length that its name says.
     if (notes) notes.push(await describeAfterWrite(count, product, site.key));
     for (const [scenario, response] of responses) {
       for (const other of bare) await checkSame(other, scenario, response);
@@ -89,7 +89,7 @@ async function benchSite(
   }
 }
 
-/** All other measurements keep a server with all its threads on one core. */
+/** Measures a scenario with each server on all cores. All other measurements keep a server, with all its threads, on one core. */
 async function measureOnAllCores(
   { name, connections }: Scenario,
   contenders: readonly Contender[],

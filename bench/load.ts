@@ -8,22 +8,22 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `[<id>]` is replaced by different text in each request. */
+  /** In each request, `[<id>]` is replaced by a different text. */
   readonly body?: string;
 }
 
 export interface Result {
   readonly requests: number;
   readonly perSecond: number;
-  /** Milliseconds. */
+  /** Duration that 99 % of the requests did not exceed, in milliseconds. */
   readonly p99: number;
-  /** Responses other than 2xx and 304, and failed connections. */
+  /** Number of responses other than 2xx and 304, and of failed connections. */
   readonly errors: number;
 }
 
 export const loadTool = Bun.which("wrk") ? "wrk" : "autocannon";
 
-/** Sends `request` over `connections` for `seconds`. `folder` is for the script of the tool. */
+/** Sends `request` repeatedly over `connections` connections, for `seconds`. @param folder for the script of the load tool */
 export function load(
   url: string,
   request: Request,
@@ -63,7 +63,7 @@ async function runWrk(
   return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
 }
 
-/** wrk counts a 304 as a success; statuses from 400 on are its `status` errors. */
+/** Returns a script for wrk. wrk counts a 304 as a success, and a status of 400 or more as a `status` error. */
 function toLua({ method, headers, body }: Request): string {
   const lines = Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
   return `wrk.method = ${lua(method)}

@@ -1,15 +1,15 @@
-// `npm run bench`: measures this server, servers that do nothing, and one written by hand, in turn.
-//   --peers [NAME...]  beside alternatives (all, or those whose name contains one of the texts). Installs them from the
-//                      npm registry into a temporary folder, which takes some minutes; some packages are compiled
-//   --profile          the time of a look-up and of a create by thread, folder and function
-//   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000), on both engines:
-//                      about 9 minutes on a quiet machine
-//   --feed             what waiting clients and webhooks cost others, and how soon a change arrives at them
-//   --smoke            a short run that fails on errors, not on slow responses
-//   --rounds N         measurements of each server (default 5); the report has the medians
-//   --only TEXT        only the scenarios whose name contains it. Those of --stalls begin with the engine: --only "PostgreSQL: " measures all of
-//                      it, --only ": documentation" one on both engines
-// Each mode writes a report beside this file, unless --smoke, --only or names limit the run.
+// `npm run bench`: measures this server, bare servers that do nothing, and a server written by hand, one after the other in several rounds.
+// `--peers [NAME...]`: compares this server with alternatives instead: with all, or with alternatives that have one of the texts in their name.
+//     Installs the alternatives from the npm registry into a temporary folder. That takes some minutes, because some packages are compiled.
+// `--profile`: measures the time of a look-up and of a create, by thread, folder and function.
+// `--stalls`: measures how long clients wait during expensive requests and commands. Uses a site of `--brands` (default 100000) on both engines.
+//     Takes about 9 minutes on a quiet machine.
+// `--feed`: measures the cost of waiting clients and webhooks for other clients, and how soon a change arrives at waiting clients.
+// `--smoke`: makes a short run, which fails on errors, but not on slow responses.
+// `--rounds N`: sets the number of measurements of each server (default 5). The report has the medians.
+// `--only TEXT`: measures only scenarios with this text in their name. Names of `--stalls` begin with the engine: `--only "PostgreSQL: "` measures
+//     all stalls on PostgreSQL, `--only ": documentation"` one stall on both engines.
+// Each mode writes a report into the folder of this file, unless `--smoke`, `--only` or names limit the run.
 
 import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";

@@ -1,17 +1,17 @@
-// Measures servers under load, in turn.
+// Measures several servers under the same load, in rounds.
 
 import { load, type Request } from "./load.ts";
 import type { Measured } from "./process.ts";
 import { type Figures, type Sample, toFigures } from "./report.ts";
 
 export interface Setting {
-  /** Measurements of each server. */
+  /** Number of measurements of each server. */
   readonly rounds: number;
-  /** Duration of each measurement. */
+  /** Duration of each measurement, in seconds. */
   readonly seconds: number;
   /** Whether to send load for a second before the first measurement. */
   readonly warmUp: boolean;
-  /** For the files of the load tool. */
+  /** Folder for the files of the load tool. */
   readonly folder: string;
 }
 
@@ -20,7 +20,7 @@ export interface Contender {
   readonly request: Request;
 }
 
-/** Measures each server in turn, `rounds` times, and returns medians. */
+/** Measures all servers, one after the other, in each of `rounds` rounds. Returns the medians of each server. */
 export async function measure(
   scenario: string,
   connections: number,
@@ -51,7 +51,7 @@ async function sample(
   const { requests, perSecond, p99, errors } = await load(server.url, request, connections, seconds, folder);
   await settle(server);
   const after = server.usage();
-  // When the load ends, each connection has one request in progress, which the server handles and the load tool does not count.
+  // Add one request per connection: when the load ends, each connection has a request that the server handles but the load tool does not count.
   const served = requests + connections;
   const user = (after.user - before.user) / served;
   const system = (after.system - before.system) / served;
@@ -69,8 +69,7 @@ async function sample(
 }
 
 /**
- * Waits up to a minute until the server has been idle for a quarter of a second. A shorter pause may be a wait for the
- * disk.
+ * Waits until the server has used no CPU time for a quarter of a second, but at most a minute. A shorter pause may be a wait for the disk.
  */
 async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;

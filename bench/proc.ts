@@ -1,4 +1,4 @@
-// The members of a process tree and the CPU time and memory that they use, as Linux reports them.
+// Reads the processes of a process tree, their CPU time and their memory from /proc of Linux.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ export interface Usage {
   readonly system: number;
 }
 
-/** `root` and every process below it. */
+/** Returns the IDs of `root` and of all its descendants. */
 export function descendants(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
@@ -24,12 +24,12 @@ export function descendants(root: number): number[] {
   return found;
 }
 
-/** All threads of the process together; zero if it has ended. */
+/** Returns the CPU time of a process, with all its threads; zero if the process has exited. */
 export function usageOf(pid: number): Usage {
   return toUsage(statOf(`/proc/${pid}`));
 }
 
-/** By thread name; threads with the same name are added up. */
+/** Returns the CPU time by thread name. Threads with the same name are added. */
 export function threadsOf(pid: number): Map<string, Usage> {
   const threads = new Map<string, Usage>();
   for (const id of readdirSync(`/proc/${pid}/task`)) {
@@ -40,7 +40,7 @@ export function threadsOf(pid: number): Map<string, Usage> {
   return threads;
 }
 
-/** Resident memory in bytes. */
+/** Returns the resident memory of a process, in bytes; zero if the process has exited. */
 export function memoryOf(pid: number): number {
   return Number(statOf(`/proc/${pid}`)?.[21] ?? 0) * 4096;
 }
@@ -51,7 +51,7 @@ export function sum(usages: readonly Usage[]): Usage {
 
 const nothing: Usage = { user: 0, system: 0 };
 
-/** The fields of a `stat` file after the command name. */
+/** Returns the fields of a `stat` file after the command name; undefined if the process has exited. */
 function statOf(folder: string): string[] | undefined {
   try {
     const stat = readFileSync(`${folder}/stat`, "utf8");
@@ -61,7 +61,7 @@ function statOf(folder: string): string[] | undefined {
   }
 }
 
-/** Ticks are hundredths of a second on Linux. */
+/** Converts the ticks in a `stat` file to microseconds. A tick is a hundredth of a second on Linux. */
 function toUsage(stat: readonly string[] | undefined): Usage {
   return stat ? { user: Number(stat[11]) * 10_000, system: Number(stat[12]) * 10_000 } : nothing;
 }

@@ -1,4 +1,4 @@
-// Starts and stops a server, and measures the CPU time of its whole process tree.
+// Starts and stops servers, and measures the CPU time of their whole process trees.
 
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -8,50 +8,50 @@ export interface Measured {
   readonly name: string;
   readonly url: string;
   readonly pid: number;
-  /** CPU time of the process and all of its threads and children so far, in microseconds. */
+  /** Returns the CPU time of the process tree so far, in microseconds. */
   cpu(): number;
-  /** User and system time separately. */
+  /** Returns the same CPU time, separately for user mode and kernel. */
   usage(): Usage;
-  /** Resident memory of the largest process, in bytes: the server, not its launcher. */
+  /** Returns the resident memory of the largest process in bytes: that is the server, not its launcher. */
   memory(): number;
-  /** Lets all its threads run on the first `count` cores. A server starts with one. Does nothing where `taskset` is missing. */
+  /** Lets all threads run on the first `count` cores. A server starts with one core. Does nothing if `taskset` is missing. */
   useCores(count: number): void;
   stop(): Promise<void>;
 }
 
-/** How to start a server that does not print its address. */
+/** Settings for a server that does not print its address. */
 export interface Place {
-  /** Its address. */
+  /** The address at which the server will listen. */
   readonly url: string;
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The file for its output. */
+  /** The file for the server's output. */
   readonly log: string;
 }
 
 const canPin = availableParallelism() > 1 && Bun.which("taskset") !== null;
 const running = new Set<Bun.Subprocess>();
 
-/** The command pinned to a core if the machine has several: the server uses the first, the load the second. */
+/** Returns the command, pinned to a core if the machine has several cores. The server uses core 0, the load core 1. */
 export function pinned(core: number, cmd: readonly string[]): string[] {
   return canPin ? ["taskset", "-c", String(core), ...cmd] : [...cmd];
 }
 
-/** Returns `child`, and makes `endAll` end it. */
+/** Registers `child` for `endAll`, and returns it. */
 export function tracked<Child extends Bun.Subprocess>(child: Child): Child {
   running.add(child);
   void child.exited.then(() => running.delete(child));
   return child;
 }
 
-/** Kills all processes that were started here, and their children. */
+/** Kills all registered processes, and their children. */
 export async function endAll(): Promise<void> {
   const children = [...running];
   for (const child of children) kill(descendants(child.pid));
   await Promise.all(children.map((child) => child.exited));
 }
 
-/** Starts a server whose first line of output ends in its address, as `http://...`. */
+/** Starts a server that prints its address (`http://...`) in its first line of output. */
 export async function startServer(
   name: string,
   cmd: readonly string[],
@@ -69,8 +69,8 @@ export async function startServer(
 }
 
 /**
- * Starts a server and waits up to two minutes until it responds at `place.url`.
- * @throws with the end of its output if it does not
+ * Starts a server, and waits at most two minutes until it responds at `place.url`.
+ * @throws Error with the end of the server's output if it does not respond
  */
 export async function startServerAt(name: string, cmd: readonly string[], place: Place): Promise<Measured> {
   const log = Bun.file(place.log);
@@ -84,7 +84,7 @@ export async function startServerAt(name: string, cmd: readonly string[], place:
   return toMeasured(name, place.url, child);
 }
 
-/** A port that is free at present. */
+/** Returns a port that is free at the moment. */
 export function freePort(): number {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = server;
@@ -142,7 +142,7 @@ function kill(pids: readonly number[]): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // The process has already exited.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Records the responses of this server, which the bare servers repeat.
+// Records the responses of this server for the bare servers, which send the same responses.
 
 import { writeFileSync } from "node:fs";
 import type { Measured } from "./process.ts";
@@ -7,13 +7,13 @@ import type { Scenario } from "./scenarios.ts";
 export interface Response {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** In base64. */
+  /** The body in base64. */
   readonly body: string;
 }
 
 /**
- * Sends each request once and writes the responses to `file`. Returns the scenarios to measure: where several have the same path, it gets a
- * number in its query, so that they can be distinguished.
+ * Sends each request once, and writes the responses to `file`. Returns the scenarios to measure with their responses. If several scenarios have the
+ * same method and path, a number is added to the query of each, so that the bare servers can distinguish them.
  */
 export async function recordResponses(
   url: string,
@@ -33,12 +33,12 @@ export async function recordResponses(
   return responses;
 }
 
-/** What the bare servers know a scenario by. */
+/** Returns method and path, by which the bare servers find the response of a scenario. */
 function nameOf({ request }: Scenario): string {
   return `${request.method} ${request.path}`;
 }
 
-/** @throws if a server responds with other status, headers or bytes */
+/** Sends a scenario's request to a server. @throws Error if status, header fields or body differ from `expected` */
 export async function checkSame(server: Measured, scenario: Scenario, expected: Response | undefined): Promise<void> {
   const theirs = await send(server.url, scenario);
   if (!Bun.deepEquals(theirs, expected)) throw new Error(`${server.name} responds to ${scenario.name} differently`);

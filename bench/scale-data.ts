@@ -1,14 +1,14 @@
-// Sample rows for a database of any size.
+// Creates sample rows for a database of any size.
 
 import { createApiKey } from "../src/model/api-key.ts";
 import type { DumpedRow } from "../src/model/engine.ts";
 import { sampleBrand } from "./scenarios.ts";
 
-/** A site to make, with the host `<name>.test`. */
+/** A site to create, with the hostname `<name>.test`. */
 export interface SampleSite {
   readonly name: string;
   readonly brands: number;
-  /** Whether the journal has the creation of each brand. */
+  /** Whether the journal contains an entry for the create of each brand. */
   readonly isJournaled?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Filling {
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** The rows of `sites`, each with a key and its brands. */
+/** Returns the rows of `sites`, each site with a key and its brands. */
 export function fillingOf(sites: readonly SampleSite[]): Filling {
   const made = sites.map(() => createApiKey());
   return { keys: made.slice(0, 101).map(({ key }) => key), rows: rowsOf(sites, made) };
@@ -49,11 +49,11 @@ async function* rowsOf(
 }
 
 function siteRow(id: number, revision: number, counters: Record<string, number>, isJournaled: boolean): DumpedRow {
-  // The last record of each resource has the ID and the revision of its count.
+  // The last record of each resource has the number of its records as ID and as revision.
   const counts = Object.entries(counters).map(([name, count]) => [name, { count, revision: count }]);
   const live = JSON.stringify(Object.fromEntries(counts));
   const counted = { counters: JSON.stringify(counters), live, live_revision: revision };
-  // As if the journal had been pruned.
+  // A site without journal entries looks as if its journal had been pruned.
   const floor = isJournaled ? 0 : revision;
   const row = { id, epoch: "filled", revision, floor, ...counted };
   return { table: "sites", row };

@@ -1,5 +1,5 @@
-// `npm run bench:scale [-- --smoke]`: how costs grow with the data. Measures each size on both databases, each with two
-// servers: one that writes, and a follower. Writes `bench/scale.md`.
+// `npm run bench:scale [-- --smoke]`: measures how costs grow with the data. Measures each size on both databases, each with two servers: one server
+// writes, and the other (the follower) reads the changes. Writes `bench/scale.md`.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -86,7 +86,7 @@ async function benchSize(name: string, size: Size, url: string): Promise<void> {
   }
 }
 
-/** Database transactions for each request, at 1 connection and at 64. */
+/** Counts the database transactions per request, with 1 connection and with 64 connections. */
 async function countQueries(database: TestPostgres): Promise<string[]> {
   const url = await database.createDatabase();
   const [key] = await fill(url, { sites: 1, brands: 100 });
@@ -96,7 +96,7 @@ async function countQueries(database: TestPostgres): Promise<string[]> {
     { name: "look-up", method: "GET", path: "/restapi/brands/1.json", headers },
     { name: "create", method: "POST", path: "/restapi/brands.json", headers, body: JSON.stringify(sampleBrand(1)) },
   ];
-  // A connection reports its statistics when it ends.
+  // Wait, because PostgreSQL counts the transactions of a connection when the connection ends.
   const transactions = async () => {
     await Bun.sleep(200);
     const [row] = await database.run(`select xact_commit from pg_stat_database where datname = '${name}'`);
@@ -131,7 +131,7 @@ function start(url: string): Promise<Measured> {
   return startServer("storefront", ["node", "bin/storefront.js", "serve", "--port", "0"], env);
 }
 
-/** Milliseconds until the response has been read. */
+/** Sends a request. Returns the milliseconds until the whole response was read. */
 async function timed(to: Measured, method: string, path: string, key: string, body?: object): Promise<number> {
   const started = performance.now();
   const init = { method, headers: headersFor(key), ...(body ? { body: JSON.stringify(body) } : {}) };

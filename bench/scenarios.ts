@@ -5,17 +5,17 @@ export interface Scenario {
   readonly name: string;
   readonly request: Request;
   readonly connections: number;
-  /** Whether the servers written by hand support it. */
+  /** Whether the servers written by hand support the request. */
   readonly byHand: boolean;
-  /** Whether it is measured again with the server on all cores. */
+  /** Whether the scenario is measured a second time with the server on all cores. */
   readonly onAllCores?: true;
-  /** Whether it is part of the short run. */
+  /** Whether the scenario is part of the short run. */
   readonly smoke?: true;
 }
 
 const name = (i: number) => `Brand ${i} Manufacturing Company`;
 
-/** A brand of about 330 bytes of JSON, which is typical. */
+/** Returns a brand of about 330 bytes of JSON, a typical size. */
 export function sampleBrand(i: number) {
   return {
     Name: name(i),
@@ -35,12 +35,12 @@ export function sampleBrand(i: number) {
   };
 }
 
-/** Brands 1 to `count`, with their IDs. */
+/** Returns the sample brands 1 to `count`, with their IDs. */
 export function sampleBrands(count: number) {
   return Array.from({ length: count }, (_, i) => ({ ID: i + 1, ...sampleBrand(i + 1) }));
 }
 
-/** The sample brands as a CSV file for `storefront import`. */
+/** Returns the sample brands as a CSV file for `storefront import`. */
 export function sampleCsv(count: number): string {
   const lines = [
     "Name,AccountNumber,Telephone.Daytime,Telephone.Mobile,Address.Title,Address.Firstname,Address.Surname,Address.AddressLine1,Address.Town,Address.Postcode,Address.Country",
@@ -67,7 +67,7 @@ export function sampleCsv(count: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The scenarios for a site of `count` brands. */
+/** Returns the scenarios for a site of `count` brands. */
 export function scenariosFor(count: number, key: string): Scenario[] {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
   const get = (path: string, more: Record<string, string> = {}): Request => ({

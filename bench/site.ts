@@ -1,4 +1,4 @@
-// This server with a site of sample brands, set up by the commands that an operator uses.
+// Sets up a site of sample brands with the commands that an operator uses, and starts this server.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { type Measured, startServer, tracked } from "./process.ts";
 import { sampleCsv } from "./scenarios.ts";
 
 export interface Site {
-  /** The address of its database. */
+  /** The address of the site's database. */
   readonly database: string;
   readonly key: string;
 }
 
 const root = join(import.meta.dir, "..");
 
-/** A new database in `folder` with a site of `count` brands and a key. */
+/** Creates a database in `folder` with a site of `count` brands and a key. */
 export async function makeSite(folder: string, count: number): Promise<Site> {
   const database = `sqlite:${join(folder, `site-${count}.db`)}`;
   const csv = join(folder, `${count}.csv`);
@@ -25,7 +25,7 @@ export async function makeSite(folder: string, count: number): Promise<Site> {
   return { database, key: key.trim() };
 }
 
-/** Starts the server with `program`, by default the command that users run. */
+/** Starts the server on the database. @param program starts the program; by default the command that users run */
 export function startStorefront(
   { database }: Site,
   program: readonly string[] = ["node", join(root, "bin/storefront.js")],

@@ -1,4 +1,4 @@
-// Reads per second while other clients write as fast as they can.
+// Measures reads per second while other clients write as fast as they can.
 
 import { load, type Request } from "./load.ts";
 import type { Setting } from "./measure.ts";
@@ -6,17 +6,20 @@ import type { Measured } from "./process.ts";
 
 interface Rate {
   readonly perSecond: number;
-  /** Milliseconds. */
+  /** Duration that 99 % of the requests did not exceed, in milliseconds. */
   readonly p99: number;
 }
 
 export interface UnderWrites {
+  /** The reads without writes. */
   readonly quiet: Rate;
+  /** The reads during the writes. */
   readonly busy: Rate;
+  /** The writes during the reads. */
   readonly writes: Rate;
 }
 
-/** Sends `read` over 32 connections, first alone and then beside `write` over 64. Both loads share a core. */
+/** Sends `read` over 32 connections, first alone, and then together with `write` over 64 connections. Both loads share a core. */
 export async function measureUnderWrites(
   { url }: Measured,
   read: Request,

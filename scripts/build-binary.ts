@@ -1,5 +1,5 @@
-// Builds the single executable, for this machine or for the platforms that `--target` names: dist/storefront-<platform>.
-// Its last lines on stdout are the paths.
+// Builds the single executable dist/storefront-<platform>, for this machine or for the platforms that `--target` names. The last lines on stdout are
+// the paths of the executables.
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -16,28 +16,28 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// So that it contains the console of this source.
+// Build the console first, so that the executable contains the console of this source.
 await import("./build-console.ts");
 const paths: string[] = [];
 for (const target of targets) paths.push(await build(target, values.outdir ?? join(root, "dist")));
 console.log(paths.join("\n"));
 
-/** Builds the executable of one platform in `folder`, and returns its path. */
+/** Builds the executable for one platform in `folder`, and returns its path. */
 async function build(target: string, folder: string): Promise<string> {
   const outfile = join(folder, `storefront-${target}`);
   await Bun.build({
     entrypoints: [join(root, "bin/executable.js"), join(root, "src/store/sqlite/worker.ts")],
     target: "bun",
-    // All in one folder, so that the writer thread is found beside the file that starts it, as `./worker.ts`.
+    // All files are in one folder, because the writer thread is started as `./worker.ts`.
     naming: { entry: "[name].[ext]", chunk: "[name]-[hash].[ext]" },
-    // So that the process that restarts itself at once does not have to parse the whole program before.
+    // The executable restarts itself at once. With several chunks, the first process does not parse the whole program.
     splitting: true,
     define: { STOREFRONT_COMMIT: JSON.stringify(readBuild().commit) },
     compile: {
       executablePath: await bunFor(target),
       target: `bun-${target}` as Bun.Build.CompileTarget,
       outfile,
-      // Files in the folder where an operator happens to be must not change what the program does.
+      // Files in the operator's current folder must not change the behaviour of the program.
       autoloadDotenv: false,
       autoloadBunfig: false,
     },

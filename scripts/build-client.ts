@@ -1,4 +1,4 @@
-// Builds the client package in dist/client, and as an archive in dist/client.tgz; or only in the folder given as argument.
+// Builds the client package in the folder dist/client, and as the archive dist/client.tgz. With an argument, builds it only in that folder.
 
 import {
   chmodSync,
@@ -19,7 +19,7 @@ const source = fileURLToPath(new URL("../src/client", import.meta.url));
 const own = fileURLToPath(new URL("../dist/client", import.meta.url));
 const isOwn = process.argv[2] === undefined;
 mkdirSync(fileURLToPath(new URL("../dist", import.meta.url)), { recursive: true });
-// Built beside its place, so that nothing of an earlier build is in the archive, and no process finds half of it.
+// Build in a temporary folder, so that the archive contains no files of an earlier build, and no other process finds an incomplete one.
 const target = process.argv[2] ?? mkdtempSync(`${own}-`);
 if (isOwn) chmodSync(target, 0o755);
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
@@ -32,7 +32,7 @@ if (built.exitCode !== 0) {
   process.exit(1);
 }
 mkdirSync(target, { recursive: true });
-// The compiler does not rewrite `./send.ts` in declarations, and older compilers do not resolve it.
+// Rewrite imports such as `./send.ts` in declarations, because the compiler does not do that, and older compilers cannot resolve them.
 for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
   const declaration = await Bun.file(`${target}/${name}`).text();
   await Bun.write(`${target}/${name}`, declaration.replace(/(from "\.\/[a-z-]+)\.ts"/g, '$1.js"'));
@@ -43,7 +43,7 @@ await Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, versi
 
 if (isOwn) await install();
 
-/** Puts the build in its place, unless the same is there already: other processes may be reading it. */
+/** Moves the build to dist/. If dist/ has the same build, keeps that one, because other processes may be reading it. */
 async function install(): Promise<void> {
   const archive = Bun.gzipSync(archiveOf(target), { level: 9 });
   const place = `${own}.tgz`;
@@ -57,7 +57,7 @@ async function install(): Promise<void> {
   rmSync(target, { recursive: true, force: true });
 }
 
-/** The package as npm reads it: every file under `package/`. */
+/** Returns the archive in the form that npm reads: every file is in the folder `package/`. */
 function archiveOf(folder: string): Uint8Array<ArrayBuffer> {
   return toTar(new Map(readdirSync(folder).map((name) => [`package/${name}`, readFileSync(`${folder}/${name}`)])));
 }

@@ -1,5 +1,5 @@
-// Makes the script of the console and its licences in dist/console/, which the package and the executable serve. A checkout makes them when they
-// are requested. dist/console-packages.json lists the packages in the script, for the bill of materials of a release.
+// Builds the script of the console and its licences in dist/console/. The package and the executable contain these files; a checkout builds them at
+// the first request. dist/console-packages.json lists the packages in the script, for the bill of materials of a release.
 
 import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -24,7 +24,7 @@ console.error(
   `dist/console/console.js.br: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}, of ${packages.length} packages`,
 );
 
-/** The script in dist/console/ if it is the same one: to compress it takes longer than all the rest. */
+/** Returns the compressed script of the last build if the script has not changed, because compressing it takes longer than everything else. */
 async function compressedBefore(): Promise<Uint8Array | undefined> {
   try {
     const before = await Bun.file(join(root, "dist/console/console.js.br")).bytes();
@@ -34,7 +34,7 @@ async function compressedBefore(): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Renames the file when it is complete, so that no process finds half of it. */
+/** Writes a file under another name, and then renames it, so that no other process finds an incomplete file. */
 async function write(path: string, content: string | Uint8Array): Promise<void> {
   const unfinished = join(root, `${path}.${process.pid}`);
   await Bun.write(unfinished, content);

@@ -1,10 +1,10 @@
-// The Bun of each platform for which there is a single executable.
+// Finds or downloads the Bun of each platform for which a single executable is built.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dependencies } from "../package.json" with { type: "json" };
 
-/** The package that has the Bun of a platform. */
+/** The npm package with Bun, by platform. */
 export const runtimes: Readonly<Record<string, string>> = {
   "linux-x64": "@oven/bun-linux-x64",
   "linux-x64-musl": "@oven/bun-linux-x64-musl",
@@ -16,13 +16,13 @@ export const runtimes: Readonly<Record<string, string>> = {
 
 const cache = join(import.meta.dir, "../node_modules/.cache/storefront");
 
-/** The platform of this machine, such as `linux-x64` or `linux-arm64-musl`. */
+/** Returns the platform of this machine, such as `linux-x64` or `linux-arm64-musl`. */
 export function ownPlatform(): string {
   const isMusl = process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
   return `${process.platform}-${process.arch}${isMusl ? "-musl" : ""}`;
 }
 
-/** The path of the Bun of `platform`, in the version of package.json. It is downloaded once, with npm, unless it is that of this machine. */
+/** Returns the path of Bun for `platform`, in the version of package.json. For another platform than this machine, downloads it once, with npm. */
 export async function bunFor(platform: string): Promise<string> {
   if (platform === ownPlatform()) return process.execPath;
   const packed = `${runtimes[platform]}@${dependencies.bun}`;
@@ -31,7 +31,7 @@ export async function bunFor(platform: string): Promise<string> {
   return join(folder, "package/bin/bun");
 }
 
-/** Unpacks a package in `folder`, which exists only when it is complete. npm checks the digest of what it downloads. */
+/** Downloads a package and unpacks it in `folder`. The folder exists only when it is complete. npm checks the digest of the download. */
 async function download(packed: string, folder: string): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const place = mkdtempSync(join(cache, "download-"));

@@ -1,7 +1,8 @@
-// npm run check:fsync: what was acknowledged survives an fsync that fails once and lies after, as the Linux kernel's does.
+// `npm run check:fsync`: checks that acknowledged writes survive an fsync that fails once, and then reports success without writing, like that of the
+// Linux kernel.
 //
-// Needs Linux and a C compiler (cc), so it is no part of `npm test`. Writes to a server, lets one fsync of its log fail, writes on, and then looks at
-// what a power loss would have left (lying-fsync.c).
+// Writes to a server, lets one fsync of its log fail, writes again, and then checks the files that a power loss would have left (lying-fsync.c).
+// `npm test` does not include this check, because it needs Linux and a C compiler (cc).
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +14,10 @@ import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";
 
-/** Rows of the commit that fails (of a request, or of an import by another process), and requests after it. */
+/**
+ * The cases: `failed` is the number of rows in the commit that fails (1: a request; more: an import by another process), `after` the requests after
+ * it.
+ */
 const sizes = [
   { failed: 1, after: 1 },
   { failed: 1, after: 50 },
@@ -70,7 +74,7 @@ async function createBrand(url: string, key: string, name: string): Promise<numb
   return (await fetch(`${url}/restapi/brands.json`, init)).status;
 }
 
-/** Imports brands in one transaction, whose fsync is to fail. Returns the status that a request would get. */
+/** Imports brands in one transaction. Its fsync should fail. Returns the status that a request would get. */
 async function failImport(database: string, count: number): Promise<number> {
   const file = `${database}.csv`;
   writeFileSync(file, `Name\n${Array.from({ length: count }, (_, n) => `failed ${n} ${"x".repeat(200)}\n`).join("")}`);
@@ -79,7 +83,10 @@ async function failImport(database: string, count: number): Promise<number> {
   return (await child.exited) === 0 ? 201 : 503;
 }
 
-/** Returns the names that were acknowledged and are missing after the power loss. */
+/**
+ * Runs one case. Returns the names of acknowledged brands that are missing after the power loss.
+ * @param isKilled whether the server restarts after the failure
+ */
 async function tryOnce(n: number, { failed, after }: (typeof sizes)[number], isKilled: boolean): Promise<string[]> {
   const database = join(folder, `${n}.db`);
   const engine = await openEngine(`sqlite:${database}`, allResources);

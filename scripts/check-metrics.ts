@@ -1,6 +1,6 @@
 // `npm run check:metrics`: checks the metrics of a running server and the alert rules with promtool, which belongs to Prometheus (Debian:
-// `apt-get install prometheus`). Each thing that a rule is about is broken in a real server (scripts/outages.ts), and the rule must fire for the
-// metrics that this server then has. Exits with 1 if promtool finds something, or is not there.
+// `apt-get install prometheus`). For each rule, breaks a real server in that way (scripts/outages.ts). The rule must fire for the metrics of this
+// server. Exits with 1 if promtool finds an error or is not installed.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ try {
 }
 process.exit(faults > 0 ? 1 : 0);
 
-/** Checks that the rules fire for what is broken, and no others. Returns 1 if not. */
+/** Checks that exactly the expected rules fire for an outage. Returns the number of failed checks. */
 async function check(name: string, outage: (folder: string) => Promise<Outage>): Promise<number> {
   console.log(`${name}:`);
   const { scrapes, firing } = await outage(mkdtempSync(join(folder, "outage-")));
@@ -30,7 +30,10 @@ async function check(name: string, outage: (folder: string) => Promise<Outage>):
   return inText + run(["test", "rules", file]);
 }
 
-/** A test of the rules (JSON is YAML): a scrape each minute, and the last one for the rest of two hours. An empty scrape is one that failed. */
+/**
+ * Returns a test of the rules (JSON is YAML). The test has a scrape each minute, and repeats the last one for the rest of two hours. An empty scrape
+ * means that the scrape failed.
+ */
 function ruleTest(name: string, scrapes: readonly string[], firing: readonly string[]) {
   const series = new Map<string, string[]>();
   for (const [index, text] of scrapes.entries()) {
@@ -66,7 +69,7 @@ function ruleTest(name: string, scrapes: readonly string[], firing: readonly str
   };
 }
 
-/** The values in a scrape, by name and labels. In a test of rules, the time begins with 0, so times are relative to now. */
+/** Yields the values in a scrape, by name and labels. Times are converted to relative ones, because time begins with 0 in a test of rules. */
 function* valuesIn(text: string): Generator<[string, number]> {
   for (const line of text.split("\n")) {
     const [, name = "", labels = "", value = ""] = /^(storefront_\w+)(\{.*\})? (\S+)$/.exec(line) ?? [];
@@ -77,7 +80,7 @@ function* valuesIn(text: string): Generator<[string, number]> {
   }
 }
 
-/** Runs promtool. Returns 1 if it finds something. */
+/** Runs promtool. Returns 1 if it finds an error, otherwise 0. */
 function run(args: readonly string[], stdin = ""): number {
   const { success } = Bun.spawnSync(["promtool", ...args], {
     stdin: Buffer.from(stdin),

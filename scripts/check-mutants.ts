@@ -1,12 +1,13 @@
-// Draws small changes of the source, tries each with the tests that run it, and prints those that no test noticed:
+// Mutation testing: draws small changes of the source (mutants), runs the tests on each, and prints the mutants that no test noticed (survivors):
 //
 //   npm run check:mutants -- --seed 7 --count 100 [--area console] [--jobs 2] [--only src/store]
 //
-// `--seed 7,8` draws a sample for each seed, and finds out once for all of them which tests reach what.
+// `--seed 7,8` draws a sample for each seed. All samples share the first step.
 //
-// First every test file runs once on a copy with markers, to find out which mutants it reaches, also in processes that it starts. Then each mutant is
-// applied to a copy, and the test files that reach it run until one fails twice. A test file that fails without a mutant is left out, with a message.
-// Takes about an hour for 100 mutants on two cores. Exits with 1 if fewer of a sample are killed than the area demands.
+// First, every test file runs once on a copy with markers, to find out which mutants it reaches, also in processes that it starts. Then each mutant
+// is applied to a copy, and the test files that reach it run until one of them fails twice. A test file that fails without a mutant is skipped,
+// with a message. Takes about an hour for 100 mutants on two cores. Exits with 1 if the share of killed mutants in a sample is below that of the
+// area.
 
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +21,9 @@ import { findTestFiles, inOrder, type TestFile } from "./mutants/test-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The console and its API are apart, since a page has fewer tests per line. `share` is the part that must be killed. */
+/**
+ * The areas. The console and its API are a separate area, because a page has fewer tests per line. `share` is the minimum share of killed mutants.
+ */
 const areas = {
   server: { holds: (file: string) => !/^src\/(console|admin)\//.test(file), share: 0.95 },
   console: { holds: (file: string) => /^src\/(console|admin)\//.test(file), share: 0.8 },
@@ -84,7 +87,7 @@ async function drawSample(seed: number): Promise<Mutant[]> {
   return (await Promise.all(drawn)).flat();
 }
 
-/** The console has a project of its own, so the count is divided by the number of files. */
+/** Draws the mutants of one TypeScript project. The console is a separate project, so the count is divided in proportion to the number of files. */
 function drawFrom(project: string, seed: number): Promise<Mutant[]> {
   const isConsole = project !== "tsconfig.json";
   const own = files.filter((file) => file.startsWith("src/console/") === isConsole);
@@ -92,10 +95,10 @@ function drawFrom(project: string, seed: number): Promise<Mutant[]> {
   return drawMutants({ root, project, files: own, seed, count });
 }
 
-/** Runs every test file on a marked copy, and returns the mutants that each reaches. */
+/** Runs every test file on a copy with markers. Returns the mutants that each test file reaches. */
 async function findReached(): Promise<Map<TestFile, Reached>> {
   const reached = new Map<TestFile, Reached>();
-  // Browsers run the page and the client: markers could not report anything there.
+  // The page and the client run in browsers, where markers cannot report anything.
   const onServer = mutants.map((mutant) =>
     /^src\/(console|client)\//.test(mutant.file) ? { ...mutant, marker: undefined } : mutant,
   );
@@ -118,7 +121,7 @@ async function findReached(): Promise<Map<TestFile, Reached>> {
   return reached;
 }
 
-/** Returns the first test file that fails twice. */
+/** Returns the first test file that fails twice with the mutant; undefined if the mutant survives. */
 async function killerOf(mutant: Mutant, number: number, checkout: Checkout, reached: Map<TestFile, Reached>) {
   const able = tests.filter((test) => reached.get(test)?.mutants.has(number));
   for (const test of inOrder(able, mutant.file)) {

@@ -1,5 +1,5 @@
-// Installs the server's package with npm, as its users do: into an empty folder, and globally, as root and as another user. It asks the registry for
-// Bun. Run it with `npm run check:package`.
+// `npm run check:package`: installs the server's package with npm, as users do: into an empty folder, and globally, as root and as another user. npm
+// downloads Bun from the registry.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {

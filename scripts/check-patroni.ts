@@ -1,6 +1,6 @@
-// `npm run check:patroni [-- number...]`: what clients see while things happen to a PostgreSQL cluster under Patroni (scripts/patroni/events.ts),
-// with Debian's packages, as root. A table of counts is the result. Takes seven minutes. Exits with 1 when anything was lost, doubled, stale
-// for longer than docs/operating/postgresql.md says, or wrong, or writes took longer than 2.5 s to be back.
+// `npm run check:patroni [-- number...]`: measures the effect on clients of events in a PostgreSQL cluster under Patroni (scripts/patroni/events.ts).
+// Needs Debian's packages, and root. Takes seven minutes, and prints a table of counts. Exits with 1 if a write was lost or stored twice, if a read
+// was wrong or stale for longer than docs/operating/postgresql.md says, or if writes took longer than 2.5 s to work again.
 
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -9,10 +9,10 @@ import { type Cluster, missingPrograms, startCluster } from "./patroni/cluster.t
 import { events } from "./patroni/events.ts";
 import { addShop, type Figures, isWrong, Load, namesIn, request } from "./patroni/load.ts";
 
-/** Seconds after which writes must be back when there is a primary. */
+/** Maximum seconds from the moment when a primary can confirm writes until a write is confirmed. */
 const maxPause = 2.5;
 
-/** Seconds for which reads may come from an old primary that lives on. */
+/** Maximum seconds for which reads may come from an old primary that still runs. */
 const maxStale = 1;
 
 const missing = missingPrograms();

@@ -1,4 +1,4 @@
-// Makes the pictures of docs/console.md in docs/console: every page, in light and dark colours, at a desk and on a phone.
+// Creates the pictures of docs/console.md in docs/console: every page, in light and dark colours, on a desktop screen and on a phone.
 
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ try {
       await view.page.goto(server.adminUrl);
       await view.field("Link").waitFor();
       await shoot("sign-in");
-      // Signing out ends what the page was just reading.
+      // The page may have requests in flight. They fail with 401 after signing out.
       await view.finish(/401/);
     }
   }
@@ -45,7 +45,7 @@ try {
 }
 console.log(`docs/console: ${bytes} bytes`);
 
-/** Shows another page, and waits until nothing of it is being read. */
+/** Shows another page, and waits until all its data is loaded. */
 async function open({ page, show }: ConsolePage, path: string): Promise<void> {
   const before = await page.title();
   await show(path);
@@ -59,7 +59,7 @@ async function showDeliveries({ page }: ConsolePage): Promise<void> {
   await page.getByText("no response within").waitFor();
 }
 
-/** Shows what a file with faults would change. */
+/** Shows the dry run of a file with errors. */
 async function checkFile({ page, show, button }: ConsolePage): Promise<void> {
   await show("shop/import");
   const file = { name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(fileWithFaults) };

@@ -1,6 +1,6 @@
 import type { ExampleRequest } from "./requests.ts";
 
-/** A `.http` file with `requests`, for editors that send requests. */
+/** Formats `requests` as a `.http` file, for editors that can send requests. */
 export function toHttpFile(requests: readonly ExampleRequest[]): string {
   const start = "@url = http://127.0.0.1:8080\n@key = paste the API key here\n@id = 1\n";
   return [start, ...requests.map(toEntry)].join("\n");

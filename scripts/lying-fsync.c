@@ -1,8 +1,8 @@
-// A disk whose fsync fails once and lies after, for scripts/check-fsync.ts; loaded with LD_PRELOAD.
+// Simulates a disk with an fsync that fails once, and then reports success without writing. For scripts/check-fsync.ts, loaded with LD_PRELOAD.
 //
-// For the files of the database FSYNC_DATABASE, it keeps what a power loss would leave in a copy beside each (.disk). Writes are noted
-// (.dirty) and reach the copy with the next fsync. If the file .fail exists, an fsync of the log fails once with EIO, and then, as the Linux
-// kernel does, it takes the pages for clean: they never reach the disk unless they are written again.
+// For each file of the database FSYNC_DATABASE, a copy (.disk) contains the bytes that a power loss would leave. Each write is recorded (.dirty), and
+// reaches the copy with the next fsync. If the file .fail exists, an fsync of the log fails once with EIO. After that, like the Linux kernel, the
+// library treats the written pages as clean: they reach the disk only if they are written again.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Things that go wrong in a server, each made to go wrong in a real one, with the metrics that it then has.
+// Outages: each breaks a real server in one way, and returns the metrics of that server.
 
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ import { waitFor } from "../test/support/command.ts";
 import { type ServerProcess, startProcess } from "../test/support/processes.ts";
 
 export interface Outage {
-  /** What `/metrics` responded, one scrape after the other; an empty text if nothing did. */
+  /** The responses of `/metrics`, one scrape after the other. An empty text if the server did not respond. */
   readonly scrapes: readonly string[];
-  /** The alerts that must fire, and no others. */
+  /** The alerts that must fire. No other alert may fire. */
   readonly firing: readonly string[];
 }
 
 const day = 86_400_000;
 
-/** By name. Each gets an empty folder. */
+/** The outages, by name. Each is a function of an empty folder. */
 export const outages: Readonly<Record<string, (folder: string) => Promise<Outage>>> = {
   "nothing is wrong": (folder) =>
     withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing: [] })),
@@ -61,7 +61,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
         await waitFor(async () => (await scrape(server)).includes("\nstorefront_workers 2\n"), "both workers");
         scrapes.push(await scrape(server));
       }
-      // The rule looks at the last 15 minutes, and the test at the end of two hours: everything before is quiet.
+      // Add quiet scrapes before these, because the rule covers the last 15 minutes, and the test evaluates it at the end of two hours.
       const quiet = Array.from({ length: 90 }, () => scrapes[0] as string);
       return { scrapes: [...quiet, ...scrapes], firing: ["StorefrontRestarting"] };
     }),
@@ -114,12 +114,12 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
   },
 };
 
-/** A server whose database was backed up at these times, by the clock of that moment. */
+/** Runs a server after backups of its database at these times, in milliseconds since 1970. */
 function backedUp(folder: string, times: readonly number[], firing: readonly string[]): Promise<Outage> {
   return withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing }), times);
 }
 
-/** Runs a server on a new database for `work`, and ends it. @param backups when backups are made before it starts */
+/** Runs a server on a new database for `work`, and then kills it. @param backups the times of backups before its start */
 async function withServer<T>(
   folder: string,
   settings: Record<string, string>,
@@ -131,7 +131,7 @@ async function withServer<T>(
   for (const [index, at] of backups.entries()) await backUp(engine, join(folder, `${index}.backup`), at);
   const server = await startProcess({ DATABASE: database, ADMIN: "127.0.0.1:0", ...settings });
   try {
-    // Each process asks for the time of the last backup once it is scraped, and shows it in the next scrape.
+    // Each process reads the time of the last backup after its first scrape, and shows it from the next scrape on.
     await waitFor(async () => (await scrape(server)).includes("storefront_last_backup"), "the last backup", server.log);
     return await work(server, engine);
   } finally {
@@ -140,7 +140,7 @@ async function withServer<T>(
   }
 }
 
-/** An empty text if the server does not respond. */
+/** Reads `/metrics`. Returns an empty text if the server does not respond. */
 async function scrape({ adminUrl }: ServerProcess): Promise<string> {
   try {
     return await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();

@@ -1,6 +1,6 @@
 import type { ExampleRequest } from "./requests.ts";
 
-/** A Postman collection (format v2.1) with `requests`. Other tools read the format too. */
+/** Formats `requests` as a Postman collection (format v2.1). Other tools read this format too. */
 export function toPostman(requests: readonly ExampleRequest[], description: string): string {
   const tags = [...new Set(requests.map(({ tag }) => tag))];
   const collection = {

@@ -1,5 +1,6 @@
-// After `npm ci` in a checkout: builds the client, which the server offers at /docs/client.tgz. Without the development dependencies there is no
-// compiler, and nothing to do. npm runs it as `postprepare`: it would warn those who install the package from a file of a `prepare` script.
+// Builds the client after `npm ci` in a checkout; the server offers it at /docs/client.tgz. Without the development dependencies, the compiler is
+// missing, and the script does nothing. It is a `postprepare` script, because npm would warn users about a `prepare` script when they install the
+// package from a file.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,13 +1,13 @@
-// Example requests for tools, from the OpenAPI document.
+// Derives example requests for tools from the OpenAPI document.
 
 import type { Schema } from "../src/reference/json-schema.ts";
 
 export interface ExampleRequest {
-  /** The heading in the tool. */
+  /** The heading of the request in the tool. */
   readonly tag: string;
   readonly name: string;
   readonly method: string;
-  /** Contains `{{id}}` for the ID of a record. */
+  /** The path. For the ID of a record, it contains `{{id}}`. */
   readonly path: string;
   readonly query: readonly { readonly name: string; readonly description: string }[];
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ interface Parameter {
   readonly schema: { readonly enum?: readonly string[] };
 }
 
-/** The operations with a method of their own. HEAD and OPTIONS follow from them. */
+/** Returns a request for each operation of the document, except HEAD and OPTIONS. */
 export function exampleRequests(document: Schema): ExampleRequest[] {
   const { components, paths } = document as unknown as OpenapiDocument;
   return Object.entries(paths).flatMap(([path, operations]) =>
@@ -64,7 +64,7 @@ function requiredHeaders(parameters: readonly Parameter[]): Record<string, strin
   return Object.fromEntries(required.map(({ name, schema }) => [name, schema.enum?.[0] ?? ""]));
 }
 
-/** The example of the body, which is a text in XML and a value in JSON. */
+/** Returns the example of the body. In the document, it is a text for XML and a value for JSON. */
 function bodyOf({ requestBody }: Operation): string | undefined {
   if (!requestBody) return undefined;
   const example = Object.values(requestBody.content)[0]?.example;

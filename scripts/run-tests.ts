@@ -1,5 +1,5 @@
-// Runs Bun's test runner with these arguments, beside a PostgreSQL server and a folder that the test files share. Files that took long before start first;
-// `npm test -- --update-timings` notes how long each takes now.
+// Runs Bun's test runner with these arguments. The test files share a PostgreSQL server and a folder. Test files that took long in earlier runs start
+// first; `npm test -- --update-timings` saves how long each file takes now.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

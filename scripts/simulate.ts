@@ -1,10 +1,10 @@
-// Runs the simulation of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [longest trouble in seconds]`. Prints each
-// seed that has a fault, which `npm run simulate -- 1 <seed>` repeats.
+// Runs the simulation of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [longest trouble in seconds]`. Prints each seed
+// with a fault. To repeat one: `npm run simulate -- 1 <seed>`.
 
 import { withSimulatedDatabase } from "../test/simulation/database.ts";
 import { simulate } from "../test/simulation/simulate.ts";
 
-/** Seeds on one database. */
+/** Number of seeds that are simulated on one database. */
 const perDatabase = 250;
 
 const [seeds = 2000, first = 1, seconds = 120] = process.argv.slice(2).map(Number);

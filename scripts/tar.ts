@@ -1,6 +1,6 @@
-// A tar archive (POSIX.1-2001, ustar) that depends on nothing but its contents: the same files give the same bytes, on every day and machine.
+// Creates a tar archive (POSIX.1-2001, ustar) that depends only on its contents: the same files give the same bytes, on every day and machine.
 
-/** @param files contents by path; a path has at most 100 bytes */
+/** Returns the archive of `files`. @param files the contents by path; a path has at most 100 bytes */
 export function toTar(files: ReadonlyMap<string, Uint8Array>): Uint8Array<ArrayBuffer> {
   const parts = [...files]
     .sort()

@@ -1,9 +1,9 @@
-// Runs the tests, and ends every process that they started, also after Ctrl-C or a kill of this process. The tests are a separate session;
-// a watchdog process kills the session when this process ends.
+// Runs the tests, and kills every process that they started, also after Ctrl-C or a kill of this process. The tests run in a separate session;
+// a watchdog process kills this session when this process exits.
 //
 // Test files run in four processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
 //
-// Plain JavaScript for Node, because it must run before Bun does.
+// This file is plain JavaScript for Node, because it runs before Bun.
 
 import { spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -29,24 +29,27 @@ function run(args) {
   endWithParent();
 }
 
-/** Exits if the parent is gone, such as npm's shell after a kill. */
+/** Exits when the parent has exited, for example when npm's shell was killed. */
 function endWithParent() {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && process.exit(1), 500).unref();
 }
 
-/** Waits until standard input closes, which is when the parent ends, then kills the session: each process of the runner has a group of its own. */
+/**
+ * Waits until standard input closes, because the parent has exited, and kills the session. Killing one process group is not enough, because each
+ * process of the runner has a separate group.
+ */
 async function watch(session) {
   for await (const _ of process.stdin);
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,sess="], { encoding: "utf8" });
   const processes = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
   const own = processes.flatMap(([pid, leader]) => (leader === session ? [pid] : []));
-  // The group too: not every system shows sessions as numbers.
+  // Kill the group too, because not every operating system shows sessions as numbers.
   for (const pid of [...own, -session]) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has already exited.
     }
   }
 }

@@ -1,5 +1,5 @@
-// Delivers 100,000 changes to a receiver on each engine, first undisturbed, then while the delivering process is killed three times:
-// `npm run check:webhooks -- [changes]`. Takes some minutes, since each kill leaves a lease that has to end.
+// `npm run check:webhooks -- [changes]`: delivers 100,000 changes to a receiver on each engine, first undisturbed, then while the delivering
+// process is killed three times. Takes some minutes, because each killed process leaves a lease that must expire.
 
 import { engines } from "../test/support/engines.ts";
 import { deliverUnderKills } from "../test/support/killed-deliveries.ts";

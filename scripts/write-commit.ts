@@ -1,5 +1,5 @@
-// Writes the commit of this checkout into dist/commit, for the package. A source tree without a repository keeps the commit that is there, or
-// has none: `storefront --version` then says `unknown`.
+// Writes the commit of this checkout into dist/commit, for the package. A source tree without a repository keeps the commit in that file. Without the
+// file, `storefront --version` says `unknown`.
 
 import { join } from "node:path";
 import { readBuild } from "../src/build.ts";

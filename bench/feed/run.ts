@@ -1,5 +1,5 @@
-// What it costs others that clients wait for changes and that webhooks deliver them, and how soon clients that wait have a change. On either
-// engine. Writes `bench/feed.md`.
+// `npm run bench -- --feed`: measures the cost of long polls and webhooks for other clients, and how soon a change arrives at the long polls. On both
+// engines. Writes `bench/feed.md`.
 
 import { join } from "node:path";
 import { startPostgres } from "../../test/support/postgres.ts";
@@ -11,11 +11,11 @@ import { type FollowedSites, fillSites } from "./sites.ts";
 import { startWaiters } from "./waiters.ts";
 
 interface FeedBenchOptions {
-  /** Measurements of each figure, of which the median is shown. */
+  /** Number of measurements of each figure. The report shows their median. */
   readonly rounds: number;
-  /** A short run that writes no page. */
+  /** Whether to make a short run that writes no report. */
   readonly smoke: boolean;
-  /** Only the engine whose name contains it. */
+  /** A text; only engines with this text in their name are measured. */
   readonly only: string;
 }
 
@@ -42,7 +42,7 @@ const smokeLevels: readonly Level[] = [{ name: "100 clients, 20 webhooks", waite
 const program = join(import.meta.dir, "../../bin/storefront.js");
 const connections = 32;
 
-/** @returns how many requests failed */
+/** Runs the benchmark. @returns the number of failed requests */
 export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folder: string): Promise<number> {
   const tables: Tables = { costs: [], idle: [], wakes: [] };
   let failures = 0;
@@ -90,7 +90,7 @@ async function measureLevel(
   const waiters = await startWaiters(server.url, "followed.test", count, sites.keys.followed);
   try {
     add(tables.idle, [`${(await measureIdle(server, rounds)).toFixed(1)} ms`]);
-    // Where nothing waits, both sites are alike.
+    // Without long polls and webhooks, both sites are alike: measure one.
     for (const site of count + webhooks > 0 ? (["other", "followed"] as const) : (["other"] as const)) {
       for (const request of [lookUp(site, sites), create(site, sites)]) {
         const cost = await measureCost(server, request, setting, (work) => waiters.during(work, 0));
@@ -135,7 +135,7 @@ type During = (
   work: () => Promise<unknown>,
 ) => Promise<{ pages: number; failures: number; first: number; last: number }>;
 
-/** Requests per second, and the CPU time of the server per request, what it does for those that wait included. */
+/** Measures requests per second, and the CPU time of the server per request, including its work for long polls and webhooks. */
 async function measureCost(
   server: Measured,
   request: Request,
@@ -159,7 +159,7 @@ async function measureCost(
   return { perSecond: medianOf("perSecond"), p99: medianOf("p99"), cpu: medianOf("cpu"), failures };
 }
 
-/** Waits up to a minute until the waiting clients have everything that a load has changed. */
+/** Waits at most a minute until the waiting clients have received all changes of a load. */
 async function untilQuiet(during: During): Promise<void> {
   const deadline = performance.now() + 60_000;
   let pages: number;
@@ -167,7 +167,7 @@ async function untilQuiet(during: During): Promise<void> {
   while (pages > 0 && performance.now() < deadline);
 }
 
-/** The CPU time of the server in a second in which nothing is requested, in milliseconds. */
+/** Measures the CPU time of the server in a second without requests, in milliseconds. */
 async function measureIdle(server: Measured, rounds: number): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < rounds; i++) {
@@ -178,7 +178,7 @@ async function measureIdle(server: Measured, rounds: number): Promise<number> {
   return median(times);
 }
 
-/** Milliseconds from the moment at which a create is sent: until its response, and until the first and last waiting client has the change. */
+/** Sends a create. Measures the milliseconds until its response arrives, and until the first and the last waiting client has received the change. */
 async function measureWake(
   { url }: Measured,
   { method, path, headers, body = "" }: Request,

@@ -6,10 +6,10 @@ import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { sampleBrands } from "../scenarios.ts";
 
-/** The database of a run: the site `followed.test`, on which clients wait, and `other.test`. */
+/** The database of a run, with two sites: clients wait for changes of `followed.test`, but not of `other.test`. */
 export interface FollowedSites {
   readonly database: string;
-  /** Keys of each. One key may have half of the connections wait. */
+  /** Several keys of each site, because one key may use only half of the connections for long polls. */
   readonly keys: Readonly<Record<"followed" | "other", readonly string[]>>;
 }
 
@@ -18,7 +18,8 @@ const webhooksOfSite = 20;
 
 /**
  * Fills an empty database.
- * @param webhooks how many there are, to `receiver`: 20 each of `followed`, and of sites that nobody writes to
+ * @param webhooks the number of webhooks, 20 per site: of the site `followed`, and of further sites without writes
+ * @param receiver the URL of all webhooks
  */
 export async function fillSites(database: string, webhooks: number, receiver: string): Promise<FollowedSites> {
   const engine = await openEngine(database, allResources);

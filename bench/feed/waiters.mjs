@@ -1,14 +1,14 @@
-// Clients that follow a site: each waits for the next change, and asks again at once when it has it.
+// Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
 //   node waiters.mjs PORT HOST COUNT KEY...
-// Prints a line when all wait. `mark` on standard input begins a measurement; `report` prints, as a line of JSON, how many pages with
-// changes and how many failures there were since, and when the first and the last of the pages came (milliseconds since 1970). Ends with
-// its input.
+// Prints a line when all clients wait. The line `mark` on standard input starts a measurement. The line `report` ends it: then the process prints a
+// line of JSON with the number of pages with changes, the number of failures, and the times of the first and the last page (milliseconds since 1970).
+// The process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const [port, host, total, ...keys] = process.argv.slice(2);
-/** Connections that are opened at once. */
+/** Maximum number of connections that are being opened at once. */
 const openedAtOnce = 100;
 const now = () => performance.timeOrigin + performance.now();
 
@@ -16,7 +16,7 @@ let opened = 0;
 let waiting = 0;
 let seen = { pages: 0, failures: 0, first: 0, last: 0 };
 
-/** Opens a connection, which opens the next one when it waits. */
+/** Opens a connection. When its client waits, the next connection is opened. */
 function open() {
   if (opened === Number(total)) return;
   const key = keys[opened++ % keys.length];
@@ -56,7 +56,7 @@ function note(response) {
 function noteWaiting() {
   waiting++;
   open();
-  // The last requests are on their way.
+  // Wait a second, because the last requests may not have arrived at the server yet.
   if (waiting === Number(total)) setTimeout(() => console.log("waiting"), 1000);
 }
 

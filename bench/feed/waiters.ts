@@ -1,23 +1,23 @@
 import { join } from "node:path";
 import { pinned, tracked } from "../process.ts";
 
-/** What clients that follow a site got. */
+/** Responses that the waiting clients received in a measurement. */
 interface Received {
-  /** Pages with changes. */
+  /** Number of pages with changes. */
   readonly pages: number;
   readonly failures: number;
-  /** When the first and the last of the pages came, in milliseconds since 1970. */
+  /** Times of the first and the last of these pages, in milliseconds since 1970. */
   readonly first: number;
   readonly last: number;
 }
 
 interface Waiters {
-  /** What they get while `work` runs, and for so many milliseconds after it. */
+  /** Measures while `work` runs, and for `after` milliseconds after it. */
   during(work: () => Promise<unknown>, after: number): Promise<Received>;
   stop(): Promise<void>;
 }
 
-/** Starts `count` clients that follow the site `host`, with the keys in turn, in a process of its own. Returns when all wait. */
+/** Starts `count` clients that follow the site `host`, in a separate process; they share the keys. Returns when all clients wait. */
 export async function startWaiters(
   url: string,
   host: string,

@@ -1,4 +1,4 @@
-// Small servers written by hand, on three frameworks.
+// Peers: small servers written by hand, on three frameworks.
 
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export const hono: Peer = {
   },
 };
 
-/** Copies the files of the server beside the packages that they import. */
+/** Starts a server on Node. Copies its files into the folder that has the packages that they import. */
 async function startOnNode(peer: Peer, file: string, setup: Setup) {
   for (const name of [file, "sqlite-brands.mjs"]) cpSync(join(servers, name), join(setup.folder, name));
   const cmd = ["node", join(setup.folder, file)];

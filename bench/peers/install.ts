@@ -5,13 +5,13 @@ import { delimiter, join } from "node:path";
 import { tracked } from "../process.ts";
 import type { Peer } from "./peer.ts";
 
-/** Directus needs 22. */
+/** The version of Node. Directus needs Node 22. */
 const node = "22.23.3";
 
-/** Time limit for one installation, in milliseconds: some packages are compiled. */
+/** Time limit of one installation, in milliseconds. It is long because some packages are compiled. */
 const limit = 20 * 60_000;
 
-/** A production environment with Node from its npm package. Its headers are there to compile packages without another download. */
+/** Installs Node from its npm package. Returns a production environment with it, and with its headers, which npm needs to compile packages. */
 export async function installNode(folder: string): Promise<Record<string, string>> {
   await npmInstall(folder, { dependencies: { node }, allowScripts: { node: true } }, {});
   const modules = join(folder, "node_modules/node");
@@ -21,7 +21,7 @@ export async function installNode(folder: string): Promise<Record<string, string
   return existsSync(join(headers, "include")) ? { ...env, npm_config_nodedir: headers } : env;
 }
 
-/** @throws with the reason in one line if the peer cannot be installed */
+/** Installs the packages of a peer. @throws Error with the reason in one line if that fails */
 export async function installPeer(
   folder: string,
   { packages, overrides = {}, builds = [] }: Peer,

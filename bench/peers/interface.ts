@@ -1,4 +1,4 @@
-// The operations of the storefront interface, for this server and those written by hand.
+// The operations of the storefront interface, for this server and for the servers written by hand.
 
 import { sampleBrand } from "../scenarios.ts";
 import { type Api, toBrand, toRequest } from "./peer.ts";

@@ -5,43 +5,43 @@ import type { sampleBrand } from "../scenarios.ts";
 export type Brand = ReturnType<typeof sampleBrand>;
 export type BrandWithId = Brand & { readonly ID: number };
 
-/** A request, and how to read its response, parsed as JSON. */
+/** A request, and a function that reads its response after it was parsed as JSON. */
 export interface Operation<Result> {
   readonly request: Request;
   // biome-ignore lint/suspicious/noExplicitAny: each server has its own format
   read(received: any): Result;
 }
 
-/** The operations to compare, on a server that has the sample brands with IDs from 1. */
+/** The operations to compare. The server has the sample brands, with IDs from 1. */
 export interface Api {
   lookUp(id: number): Operation<Brand>;
   readonly list: Operation<Brand[]>;
-  /** Returns the ID of the new brand. `[<id>]` in the body is replaced by a different number in each request. */
+  /** Creates a brand. Its result is the ID of the new brand. */
   readonly create: Operation<number>;
-  /** Renames the brand with the ID 7. */
+  /** Renames the brand with the ID 7. In each request, `[<id>]` in the body is replaced by a different number. */
   readonly update: Operation<unknown>;
 }
 
 /** An alternative to this server. */
 export interface Peer {
-  /** With its version. */
+  /** The name, with the version. */
   readonly name: string;
   /** The packages to install, by name, with exact versions. */
   readonly packages: Readonly<Record<string, string>>;
-  /** The packages, dependencies included, that must be compiled. */
+  /** Names of the packages that must be compiled, including dependencies. */
   readonly builds?: readonly string[];
-  /** As `overrides` in a package.json. */
+  /** The `overrides` of the package.json. */
   readonly overrides?: Readonly<Record<string, string>>;
-  /** How it stores a brand, and what it does for a request. */
+  /** A text for the report: the form in which the peer stores a brand, and its work for a request. */
   readonly note: string;
-  /** Starts it and stores the brands. */
+  /** Starts the peer, and stores the brands in it. */
   start(setup: Setup): Promise<Running>;
 }
 
 export interface Setup {
-  /** The folder of the packages; also for its data. */
+  /** The folder with the packages of the peer. The peer stores its data there too. */
   readonly folder: string;
-  /** The environment to run it in, with Node in its PATH. */
+  /** The environment of the peer, with Node in its PATH. */
   readonly env: Readonly<Record<string, string>>;
   readonly brands: readonly BrandWithId[];
 }
@@ -51,13 +51,13 @@ export interface Running {
   readonly api: Api;
 }
 
-/** The fields of a brand, without any others. */
+/** Returns only the fields of a brand. */
 // biome-ignore lint/suspicious/noExplicitAny: each server has its own format
 export function toBrand({ Name, AccountNumber, Telephone, Address }: any): Brand {
   return { Name, AccountNumber, Telephone, Address };
 }
 
-/** A JSON request. */
+/** Creates a request with a JSON body, or without a body. */
 export function toRequest(
   method: string,
   path: string,
@@ -70,8 +70,8 @@ export function toRequest(
 }
 
 /**
- * Sends the request once and reads the response.
- * @throws with the response if it is an error or cannot be read
+ * Sends the request once, and reads the response.
+ * @throws Error with the response if its status is an error, or if it cannot be read
  */
 export async function perform<Result>(server: Measured, { request, read }: Operation<Result>): Promise<Result> {
   const { method, path, headers, body } = request;
@@ -81,7 +81,7 @@ export async function perform<Result>(server: Measured, { request, read }: Opera
   try {
     if (response.ok) return read(JSON.parse(text));
   } catch {
-    // The error below has the response.
+    // The error below contains the response.
   }
   throw new Error(`${server.name} responds to ${method} ${path} with ${response.status}: ${text.slice(0, 300)}`);
 }

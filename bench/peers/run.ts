@@ -23,9 +23,9 @@ interface Started {
 }
 
 /**
- * Measures the peers whose name contains one of `names`; all if there are no names. A peer that cannot be
- * installed or started, or that responds wrongly, is left out, and the report says why.
- * @returns how many requests failed
+ * Measures the peers. A peer that cannot be installed or started, or that responds wrongly, is skipped, and the report says why.
+ * @param names texts; only peers with one of them in their name are measured. Empty for all
+ * @returns the number of failed requests
  */
 export async function benchPeers({ smoke, only }: Choice, names: readonly string[], setting: Setting): Promise<number> {
   const chosen = peers.filter(({ name }) => names.length === 0 || names.some((text) => contains(name, text)));
@@ -52,7 +52,7 @@ function contains(name: string, text: string): boolean {
   return name.toLowerCase().includes(text.toLowerCase());
 }
 
-/** This server first. */
+/** Installs and starts this server first, then the peers. */
 async function startAll(chosen: readonly Peer[], folder: string, notes: string[]): Promise<Started[]> {
   const env = await installNode(join(folder, "node"));
   const started: Started[] = [];
@@ -92,7 +92,7 @@ async function benchScenario(
   return right;
 }
 
-/** The result of `work`; undefined, and a note with the reason, if it fails. This server must not fail. */
+/** Returns the result of `work` on a peer. If it fails, adds a note with the reason and returns undefined. @throws the error of this server */
 async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// The scenarios for every peer, and the checks that its responses are right.
+// The scenarios for all peers, and the checks that their responses are right.
 
 import type { Request } from "../load.ts";
 import { sampleBrand } from "../scenarios.ts";
@@ -9,14 +9,13 @@ export interface PeerScenario {
   readonly connections: number;
   requestOf(api: Api): Request;
   /**
-   * Sends the request once and checks the response. The function returned checks after the load that `completed` requests
-   * had their effect.
-   * @throws if a response is wrong
+   * Sends the request once, and checks the response. Returns a function to call after the load: it checks that `completed` requests had an effect.
+   * @throws Error if a response is wrong
    */
   check(running: Running): Promise<(completed: number) => Promise<void>>;
 }
 
-/** Creates come last, so that the list has its length during the others. */
+/** Returns the scenarios. Creates come last, so that the list keeps its length during the other scenarios. */
 export function scenariosFor(count: number): PeerScenario[] {
   return [
     {
@@ -61,7 +60,7 @@ async function checkUpdate(running: Running) {
   };
 }
 
-/** IDs are consecutive, so they show how many brands were created. */
+/** Checks creates. IDs are consecutive, so two IDs tell how many brands were created in between. */
 async function checkCreate(running: Running) {
   const { server, api } = running;
   const first = await perform(server, api.create);

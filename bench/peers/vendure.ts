@@ -10,7 +10,7 @@ export const vendure: Peer = {
   name: `Vendure ${version}`,
   packages: { "@vendure/core": version, "better-sqlite3": "12.11.1" },
   builds: ["better-sqlite3", "bcrypt"],
-  // Its newest release requires a package that some registries do not have.
+  // The newest release of this package requires a package that some registries do not have.
   overrides: { "@graphql-tools/delegate": "12.2.1" },
   note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. SQLite as Vendure opens it (rollback journal, synchronous=full). A create reads the whole facet first. Logs errors only.",
   async start({ folder, env, brands }) {
@@ -26,7 +26,7 @@ export const vendure: Peer = {
   },
 };
 
-/** The token of a new session. */
+/** Signs in. Returns the token of the new session. */
 async function logIn({ url }: Measured): Promise<string> {
   const query = `mutation { login(username: "bench", password: "bench-bench", rememberMe: true) { __typename } }`;
   const headers = { "Content-Type": "application/json" };
@@ -42,7 +42,7 @@ const fields = `id name customFields {
   Address { Title Firstname Surname AddressLine1 AddressLine2 Town County Postcode Country }
 }`;
 
-/** The operations, and the requests that store the brands. */
+/** Returns the operations, and the requests that store the brands. */
 function apiFor(token: string) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever GraphQL returns
   const graphql = <Result>(query: string, variables: object, read: (data: any) => Result): Operation<Result> => ({

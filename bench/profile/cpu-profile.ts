@@ -1,5 +1,5 @@
-// Reads the output of Bun's sampling profiler (`bun --cpu-prof`) as shares of its samples. The profiler samples while
-// JavaScript runs, calls into Bun included. Work of Bun and the system outside of such calls is missing.
+// Reads the output of Bun's sampling profiler (`bun --cpu-prof`), and converts it to shares of the samples. The profiler takes samples while
+// JavaScript runs, and during its calls into Bun. It takes no samples of other work of Bun and the kernel.
 
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -14,19 +14,19 @@ export interface CpuProfile {
 /** A folder of `src`, or a package. Shares of all samples, from 0 to 1. */
 export interface Area {
   readonly name: string;
-  /** In the code of the area itself. */
+  /** Share of the samples in the code of the area itself. */
   readonly own: number;
-  /** In code of Bun that it called. */
+  /** Share of the samples in code of Bun that the area called. */
   readonly called: number;
 }
 
 export interface Hot {
-  /** With its file; for a function of Bun, the file that called it. */
+  /** Name of the function with its file; for a function of Bun, with the file that called it. */
   readonly name: string;
   readonly share: number;
 }
 
-/** A node of the call tree, as Chrome's profile format has it. */
+/** A node of the call tree in Chrome's profile format. */
 interface Node {
   readonly id: number;
   readonly callFrame: { readonly functionName: string; readonly url: string };
@@ -34,7 +34,7 @@ interface Node {
   readonly children?: readonly number[];
 }
 
-/** Reads a `.cpuprofile`. Files are named relative to `sources`. */
+/** Reads a `.cpuprofile` file. @param sources the folder to which the names of source files are relative */
 export function readCpuProfile(file: string, sources: string): CpuProfile {
   const { nodes } = JSON.parse(readFileSync(file, "utf8")) as { nodes: readonly Node[] };
   const samples = nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
@@ -61,7 +61,7 @@ export function readCpuProfile(file: string, sources: string): CpuProfile {
   };
 }
 
-/** The nearest function that comes from a file: the node itself, or the caller of Bun's code. */
+/** Returns the nearest function that comes from a file: the node itself, or for code of Bun its caller. */
 function callerOf(node: Node, parents: ReadonlyMap<number, Node>): Node | undefined {
   let caller: Node | undefined = node;
   while (caller && !caller.callFrame.url.startsWith("file:")) caller = parents.get(caller.id);
@@ -73,7 +73,7 @@ function placeOf(url: string, sources: string): string {
   return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? relative(sources, path);
 }
 
-/** `http/response.ts` is in `http/`. */
+/** Returns the area of a file: `http/` for `http/response.ts`. */
 function areaOf(place: string): string {
   return /^.*\//.exec(place)?.[0] ?? place;
 }

@@ -1,4 +1,4 @@
-// The CPU time of a process by thread and kind of code, sampled by `perf` of Linux, if it is permitted.
+// Samples the CPU time of a process by thread and kind of code, with `perf` of Linux, if that is permitted.
 
 import { join } from "node:path";
 import { tracked } from "../process.ts";
@@ -6,7 +6,7 @@ import { tracked } from "../process.ts";
 export interface Share {
   readonly thread: string;
   readonly kind: "system" | "Bun" | "JavaScript, compiled" | "C library";
-  /** Of the process's CPU time, from 0 to 1. */
+  /** Share of the process's CPU time, from 0 to 1. */
   readonly share: number;
 }
 
@@ -23,11 +23,11 @@ export async function sampleShares(pid: number, seconds: number, folder: string)
       share: Number(share) / 100,
     }),
   );
-  // Without permission to sample the kernel, perf reports the other shares as if they were all.
+  // Without permission to sample the kernel, perf reports shares of the other time only.
   return shares.some(({ kind }) => kind === "system") ? shares : undefined;
 }
 
-/** `from` is the file of the code, or the name that perf uses for code without a file. */
+/** Returns the kind of code. @param from the file of the code, or perf's name for code without a file */
 function kindOf(from: string): Share["kind"] {
   if (from.startsWith("[kernel")) return "system";
   if (from.startsWith("[JIT]") || from === "//anon") return "JavaScript, compiled";

@@ -12,7 +12,7 @@ export interface Thread {
 /** The results of one load. */
 export interface Section {
   readonly name: string;
-  /** Of this server and of a bare one. */
+  /** The figures of this server and of a bare server. */
   readonly figures: readonly Figures[];
   readonly threads: readonly Thread[];
   /** Undefined if perf is not available. */
@@ -68,7 +68,7 @@ function toServerRow({ server, cpu, user, system, perSecond }: Figures): string 
   return toRow([server, toMicros(cpu), toMicros(user), toMicros(system), Math.round(perSecond)]);
 }
 
-/** The time of each thread, split by the shares of perf if it is available. */
+/** Returns a table with the CPU time of each thread. If perf is available, splits the time by kind of code. */
 function toThreadTable(threads: readonly Thread[], shares: readonly Share[] | undefined): string[] {
   const total = threads.reduce((sum, { user, system }) => sum + user + system, 0);
   const busy = threads.filter(({ user, system }) => user + system >= total / 200);

@@ -1,4 +1,4 @@
-// `npm run bench -- --profile`: the time of a look-up and of a create by function. Writes `bench/profile.md`.
+// `npm run bench -- --profile`: measures the time of a look-up and of a create, by function. Writes `bench/profile.md`.
 
 import { join } from "node:path";
 import { startBareBun } from "../bare.ts";
@@ -19,8 +19,8 @@ const main = join(sources, "main.ts");
 const profiled = ["look-up, JSON", "create, durable, 64 connections"];
 
 /**
- * Sends each load to this server, to a bare one, and to this server under the profiler.
- * @returns how many requests failed
+ * Sends each load to this server, to a bare server, and to this server under the profiler.
+ * @returns the number of failed requests
  */
 export async function profile(setting: Setting, isShort: boolean): Promise<number> {
   const { folder } = setting;
@@ -65,7 +65,7 @@ async function measureBeside(
   }
 }
 
-/** The time of one load by thread. perf samples the middle of it. */
+/** Measures the CPU time of one load by thread. During the load, perf takes samples. */
 async function measureThreads(
   { pid, url }: Measured,
   { connections, request }: Scenario,
@@ -84,7 +84,7 @@ async function measureThreads(
   return { threads, shares };
 }
 
-/** Sends one load to a server under Bun's profiler, which writes its file when the server ends. */
+/** Sends one load to a server under Bun's profiler, which writes its file when the server exits. */
 async function sampleFunctions(
   site: Site,
   { connections, request }: Scenario,

@@ -1,4 +1,4 @@
-// `Bun.serve` that does nothing: constant bytes with constant headers. The body of a write is parsed and discarded.
+// A bare server on `Bun.serve`: it sends constant bytes with constant headers. It parses the body of a write and discards it.
 // RESPONSES is a file of { "<method> <path>": { status, headers, body (base64) } }.
 
 const responses = new Map(

@@ -1,4 +1,4 @@
-// `node:http` that does nothing, like bare-bun.ts.
+// A bare server on `node:http`, which does the same as bare-bun.ts.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

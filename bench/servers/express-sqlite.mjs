@@ -1,4 +1,4 @@
-// A small server by hand: Express and better-sqlite3; it compares the digest of the key.
+// A small server written by hand, with Express and better-sqlite3. It looks up the digest of the key.
 
 import express from "express";
 import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";

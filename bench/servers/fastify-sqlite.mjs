@@ -1,5 +1,4 @@
-// A small server by hand: Fastify and better-sqlite3; it compares the digest of the key, and has schemas for request and
-// response bodies.
+// A small server written by hand, with Fastify and better-sqlite3. It looks up the digest of the key, and has schemas for bodies.
 
 import Fastify from "fastify";
 import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";

@@ -1,4 +1,5 @@
-// A small server by hand: Hono and bun:sqlite; it compares the digest of the key, and commits each write. It has no formats, journal, conditional requests or list of faults.
+// A small server written by hand, with Hono and bun:sqlite. It looks up the digest of the key, and commits each write. It has no XML, journal,
+// conditional requests or field errors.
 
 import { Database } from "bun:sqlite";
 import { Hono } from "hono";

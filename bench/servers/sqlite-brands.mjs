@@ -1,5 +1,5 @@
 // The storage of the servers written by hand for Node: brands in SQLite, one commit per write.
-// FILE is the database, KEY the valid key, SEED a file of brands to begin with.
+// FILE is the database, KEY the valid key, SEED a file with the brands to store first.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ database.transaction((brands) => {
   for (const { ID: _, ...body } of brands) insert.run(1, JSON.stringify(body));
 })(JSON.parse(readFileSync(process.env.SEED, "utf8")));
 
-/** The site of the key, or undefined. */
+/** Returns the site of the key; undefined for an unknown key. */
 export function siteOf(key = "") {
   return keyOf.get(digest(key))?.site;
 }
@@ -32,7 +32,7 @@ export function listBrands(site) {
   return all.all(site).map(toBrand);
 }
 
-/** Returns undefined if there is no such brand. */
+/** Returns undefined if the brand does not exist. */
 export function findBrand(site, id) {
   const row = one.get(site, id);
   return row && toBrand(row);
@@ -43,7 +43,7 @@ export function createBrand(site, brand) {
   return { ID: Number(lastInsertRowid), ...brand };
 }
 
-/** Returns undefined if there is no such brand. */
+/** Returns undefined if the brand does not exist. */
 export function updateBrand(site, id, changes) {
   const brand = findBrand(site, id);
   if (!brand) return undefined;

@@ -1,4 +1,4 @@
-// Vendure as it is set up by default, with the fields of a brand on facet values. PORT is where it listens.
+// Vendure with its default settings, and the fields of a brand on facet values. It listens on PORT.
 
 const { bootstrap, DefaultLogger, LogLevel } = require("@vendure/core");
 

@@ -1,4 +1,4 @@
-// What an operator can do on the command line, while the server has the large site in memory.
+// Stalls by an operator on the command line, while the server has the large site in memory.
 
 import { join } from "node:path";
 import { get } from "./requests.ts";
@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 const before = get("/restapi/brands.json");
 const large = ["--site", "large"];
 
-/** Records of an undo at most. */
+/** Maximum number of records that the undo changes. */
 const maxUndone = 50_000;
 
 export const commandStalls: readonly Stall[] = [
@@ -36,7 +36,7 @@ function both(first: (target: Target) => Promise<unknown>, second: (target: Targ
 function importing(...flags: string[]) {
   return async (target: Target) => {
     await target.command("import", ...large, "brands", target.csv, ...flags);
-    // The server takes over what was stored.
+    // Reads the list, so that the server applies the stored changes.
     await before(target);
   };
 }

@@ -1,4 +1,4 @@
-// What an operator can do in the console, and what reads the metrics.
+// Stalls by an operator in the console, and by a scrape of the metrics.
 
 import { get } from "./requests.ts";
 import type { Stall } from "./scenarios.ts";
@@ -6,8 +6,9 @@ import { operate, type Target } from "./target.ts";
 
 const site = "/sites/large";
 const before = get("/restapi/brands.json");
-/** Records of an undo at most, and those that one action deletes. */
+/** Maximum number of records that the undo changes. */
 const maxUndone = 50_000;
+/** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
 
 export const consoleStalls: readonly Stall[] = [
@@ -37,7 +38,7 @@ function both(first: (target: Target) => Promise<unknown>, second: (target: Targ
   return (target: Target) => first(target).then(() => second(target));
 }
 
-/** @param times each of them is shown */
+/** Reads the data of every page. @param times the number of repetitions */
 function pages(times: number) {
   return async (target: Target) => {
     const name = target.keys.large ? "large" : "small";
@@ -87,7 +88,7 @@ function deleteRecords(target: Target) {
 
 const imports = new WeakMap<Target, string>();
 
-/** Bytes of a part. */
+/** Size of a part, in bytes. */
 const partSize = 1024 * 1024;
 
 async function checkImport(target: Target) {

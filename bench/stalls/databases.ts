@@ -1,4 +1,4 @@
-// The databases of the runs: each is made once, and copied for every run.
+// The databases of the measurements. Each database is created once, and copied for every measurement.
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,13 +8,13 @@ import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres.ts";
 import { fillingOf, type SampleSite } from "../scale-data.ts";
 
-/** What is in a database beside the site `small.test` of ten brands. */
+/** The contents of a database, in addition to the site `small.test` with ten brands. */
 export type Contents = "one large site" | "two large sites" | "1,000,000 brands" | "100 sites" | "10,000 sites";
 
 export interface FilledDatabase {
-  /** Its address. */
+  /** The address of the database. */
   readonly database: string;
-  /** Of the sites, by name. */
+  /** A key of each site, by the site's name. */
   readonly keys: Readonly<Record<string, string>>;
   /** The secret of an operator's session. */
   readonly session: string;
@@ -22,11 +22,11 @@ export interface FilledDatabase {
 
 export interface Databases {
   readonly engine: "SQLite" | "PostgreSQL";
-  /** A new copy. */
+  /** Copies the database with these contents. Creates it first if needed. */
   copyOf(contents: Contents): Promise<FilledDatabase>;
 }
 
-/** Makes empty databases, and copies of databases that are not in use. */
+/** Creates empty databases, and copies databases that are not in use. */
 interface Maker {
   make(): Promise<string>;
   copy(database: string): Promise<string>;
@@ -39,7 +39,7 @@ export function sqliteDatabases(folder: string, brands: number): Databases {
   return databasesOf("SQLite", brands, {
     make: async () => `sqlite:${next()}`,
     async copy(database) {
-      // The previous copy is not needed any more.
+      // Delete the previous copy, which is not needed any more.
       if (copied) for (const end of ["", "-wal", "-shm"]) rmSync(`${copied}${end}`, { force: true });
       const path = next();
       copied = path;

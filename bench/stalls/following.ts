@@ -1,4 +1,4 @@
-// What clients and webhooks that follow the changes of the large site can do.
+// Stalls by clients and webhooks that follow the changes of the large site.
 
 import { startWaiters } from "../feed/waiters.ts";
 import { change } from "./requests.ts";
@@ -55,7 +55,7 @@ async function wakes(target: Target) {
   }
 }
 
-/** They begin to deliver in a moment. */
+/** Adds webhooks to the large site. They begin to deliver a moment later. */
 async function addWebhooks(target: Target) {
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   receiver.unref();

@@ -1,5 +1,5 @@
-// A server that does nothing, or nothing but one statement on the PostgreSQL server at DATABASE: what a client waits for it is the noise of the
-// machine and of the database.
+// A server that does nothing, or with DATABASE only executes one statement on that PostgreSQL server. The time that a client waits for it is the
+// noise of the machine and of the database.
 //   bun idle-server.ts [DATABASE]
 
 import postgres from "postgres";

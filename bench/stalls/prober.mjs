@@ -1,7 +1,7 @@
-// Looks up one record every 2 ms over one kept connection, and says how long each waited. While one has no response yet, those
-// that become due are not sent, but count as having waited until then.
-//   node prober.mjs PORT HOST PATH KEY
-// Prints `ready` when the first was successful. `mark` on standard input begins a measurement, `report` prints its figures as a line of JSON. Ends with its input.
+// `node prober.mjs PORT HOST PATH KEY` looks up one record every 2 ms over one connection, and measures how long each look-up waits. Only one
+// look-up is sent at a time: if more become due before its response, each counts as a wait until that response. Prints `ready` after the first
+// successful look-up. The line `mark` on standard input starts a measurement, and the line `report` prints its figures as a line of JSON. The
+// process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -29,11 +29,11 @@ socket.on("data", (bytes) => {
   const isOk = received.startsWith("HTTP/1.1 200");
   received = received.slice(expected);
   expected = 0;
-  // It has waited on until another probe is successful.
   if (isOk && !hasBegun) {
     hasBegun = true;
     console.log("ready");
   }
+  // A failed look-up is repeated. Its wait ends with the first successful response.
   if (!isOk) {
     failures++;
     return void setTimeout(() => socket.write(request), interval);
@@ -60,7 +60,7 @@ socket.on("connect", () => {
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (line === "mark") [waits, failures] = [[], 0];
-    // A probe that still waits counts with what it has waited so far.
+    // A look-up without a response counts with the time that it has waited so far.
     const all = isWaiting ? [...waits, performance.now() - due] : waits;
     if (line === "report") console.log(JSON.stringify(summary(all)));
   })

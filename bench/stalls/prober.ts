@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { tracked } from "../process.ts";
 
-/** How long probes waited, in milliseconds. */
+/** The waits of the look-ups in a measurement, in milliseconds. */
 export interface Waits {
+  /** Number of look-ups. */
   readonly count: number;
-  /** Probes that got another status than 200; they were repeated until one was successful. */
+  /** Number of look-ups with another status than 200. Each was repeated until it was successful. */
   readonly failures: number;
   readonly p50: number;
   readonly p999: number;
@@ -12,14 +13,14 @@ export interface Waits {
 }
 
 export interface Prober {
-  /** Probes while `work` runs, and for a moment after it. */
+  /** Measures while `work` runs, and for 300 ms after it. */
   during(work: () => Promise<unknown>): Promise<Waits>;
   stop(): void;
 }
 
 /**
- * Another client, in a process of its own, which looks up `path` on the site `host` every 2 ms. Resolves when the first look-up was successful: what
- * it waits for belongs to the start of the server.
+ * Starts another client in a separate process, which looks up `path` on the site `host` every 2 ms. Resolves after the first successful look-up,
+ * because its wait belongs to the start of the server.
  */
 export async function startProber(url: string, host: string, path: string, key: string): Promise<Prober> {
   const script = join(import.meta.dir, "prober.mjs");
@@ -41,7 +42,7 @@ export async function startProber(url: string, host: string, path: string, key: 
     async during(work) {
       say("mark");
       await work();
-      // What the work left behind (collected garbage, say) counts too.
+      // Include the effects of the work after its end, for example a garbage collection.
       await Bun.sleep(300);
       say("report");
       return JSON.parse(await read());

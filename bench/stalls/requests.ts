@@ -1,11 +1,11 @@
-// What clients of the interface can ask for.
+// Stalls by requests of clients.
 
 import { connect } from "node:net";
 import type { Stall } from "./scenarios.ts";
 import { ask, type Target } from "./target.ts";
 
 const list = "/restapi/brands.json";
-/** The goal of what has a body of 1 MiB or 1,000,000 records, in milliseconds. */
+/** The goal for stalls with a body of 1 MiB or 1,000,000 records, in milliseconds. */
 export const largeGoal = 50;
 const fields = ["Name", "AccountNumber", "Telephone.Daytime", "Telephone.Mobile"].concat(
   ["Town", "Surname", "Postcode", "Country", "County", "Title", "Firstname", "AddressLine1"].map(
@@ -63,7 +63,7 @@ export const clientStalls: readonly Stall[] = [
   { name: "pipelining, 50 connections, 2 s", work: pipeline(50, 2) },
 ];
 
-/** A request that must be successful. */
+/** Returns a function that sends a request, which must be successful. */
 export function get(path: string, { coding = "identity", site = "large" } = {}) {
   return async (target: Target) => {
     const response = await ask(target, path, { headers: { "Accept-Encoding": coding } }, site);
@@ -72,13 +72,13 @@ export function get(path: string, { coding = "identity", site = "large" } = {}) 
   };
 }
 
-/** A request to each of many sites, all at once. */
+/** Returns a function that sends a request to each of many sites, all at once. */
 function ofSites(count: number, path: string) {
   return (target: Target) =>
     Promise.all(Array.from({ length: count }, (_, index) => get(path, { site: `site-${index}` })(target)));
 }
 
-/** A write that must be successful. */
+/** Sends a write, which must be successful. */
 export async function change(target: Target, id: number, to: string): Promise<void> {
   const body = JSON.stringify({ Name: to });
   const response = await ask(target, `/restapi/brands/${id}.json`, { method: "PUT", body });
@@ -86,7 +86,7 @@ export async function change(target: Target, id: number, to: string): Promise<vo
   if (!response.ok) throw new Error(`change: ${response.status}`);
 }
 
-/** As many as load it in the background, and one second more. */
+/** Sends enough look-ups that the server loads the site in the background, and waits one second. */
 async function lookUpsUntilLoaded(target: Target) {
   const connections = Array.from({ length: 16 }, async (_, index) => {
     for (let i = 0; i < target.brands / 100; i++) await get(`/restapi/brands/${1 + index + 16 * i}.json`)(target);
@@ -142,7 +142,7 @@ async function documentation(target: Target) {
       await (await ask(target, path, { headers: { "Accept-Encoding": coding } })).arrayBuffer();
 }
 
-/** Sends requests without waiting for their responses, as fast as they are taken. */
+/** Sends requests without waiting for their responses, as fast as the server reads them. */
 function pipeline(connections: number, seconds: number) {
   return async ({ url }: Target) => {
     const requests = "GET /nope HTTP/1.1\r\nHost: large.test\r\n\r\n".repeat(200);

@@ -1,4 +1,5 @@
-// How long other clients wait while one does its worst, on either engine. Writes `bench/stalls.md`.
+// `npm run bench -- --stalls`: measures how long other clients wait during the most expensive requests and commands, on both engines. Writes
+// `bench/stalls.md`.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,30 +14,31 @@ import { type Stall, stalls } from "./scenarios.ts";
 import { startTarget } from "./target.ts";
 
 export interface StallOptions {
-  /** Brands in the large site. */
+  /** Number of brands in the large site. */
   readonly brands: number;
-  /** Only the stalls whose engine and name contain it. */
+  /** A text; only stalls with this text in their engine and name are measured. */
   readonly only: string;
-  /** A short run that writes no page. */
+  /** Whether to make a short run that writes no report. */
   readonly smoke: boolean;
 }
 
 interface Measurement {
-  /** Of a look-up on the server, and of a request to one that does nothing, at the same time. */
+  /** The waits of look-ups on the server. */
   readonly waits: Waits;
+  /** The waits of requests to an idle server, at the same time. */
   readonly noise: Waits;
-  /** The longest turn of the server's event loop, in milliseconds of CPU time. */
+  /** The longest tick of the server's event loop, in milliseconds of CPU time. */
   readonly turn: number;
-  /** How long the work took, in seconds. */
+  /** Duration of the work, in seconds. */
   readonly seconds: number;
 }
 
 const header = ["engine", "meanwhile", "took", "longest", "99.9 %", "noise: longest", "99.9 %", "longest turn"];
-/** The longest wait beyond the noise that a stall may cause, in milliseconds. One that causes more is measured again; the best measurement counts. */
+/** Maximum wait that a stall may cause, above the noise, in milliseconds. A stall above it is measured again; the better measurement counts. */
 const usualGoal = 20;
 const maxMeasurements = 2;
 
-/** Measures every stall on both engines. @returns how many could not be measured */
+/** Measures every stall on both engines. @returns the number of stalls that could not be measured */
 export async function benchStalls(options: StallOptions, folder: string): Promise<number> {
   const { brands, only, smoke } = options;
   await Bun.write(join(folder, "brands.csv"), sampleCsv(brands));
@@ -64,7 +66,7 @@ interface Run extends StallOptions {
   failures: number;
 }
 
-/** @param noisy the database whose noise counts */
+/** Measures the stalls on one engine. @param noisy the PostgreSQL server for the idle server, so that its noise counts too; undefined for SQLite */
 async function measureEngine(run: Run, databases: Databases, noisy?: string): Promise<void> {
   const command = [process.execPath, join(import.meta.dir, "idle-server.ts"), ...(noisy ? [noisy] : [])];
   const idle = await startServer("idle server", command);

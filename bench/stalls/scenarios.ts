@@ -1,4 +1,5 @@
-// What one client or operator can do to a server whose site `large.test` has many records. Each runs on a server that has not loaded it yet.
+// The stalls: expensive requests and commands on the site `large.test`, which has many records. Each is measured on a new server, which has not
+// loaded that site yet.
 
 import { commandStalls } from "./commands.ts";
 import { consoleStalls } from "./console.ts";
@@ -9,13 +10,13 @@ import type { Target } from "./target.ts";
 
 export interface Stall {
   readonly name: string;
-  /** What the database has: one large site by default. */
+  /** Contents of the database; by default one large site. */
   readonly contents?: Contents;
   /** Arguments of `serve`. */
   readonly flags?: readonly string[];
-  /** Done before the probes begin. */
+  /** Preparation before the measurement. */
   readonly before?: (target: Target) => Promise<unknown>;
-  /** The longest wait beyond the noise that it may cause, in milliseconds; 20 by default. */
+  /** Maximum wait that it may cause, above the noise, in milliseconds; 20 by default. */
   readonly goal?: number;
   readonly work: (target: Target) => Promise<unknown>;
 }

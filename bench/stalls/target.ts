@@ -1,4 +1,4 @@
-// A server with a large site, and what clients and operators ask of it.
+// Starts a server with a large site, and sends it requests of clients and operators.
 
 import { join } from "node:path";
 import { runtimeSettings } from "../../bin/runtime-settings.js";
@@ -11,13 +11,13 @@ export interface Target extends FilledDatabase {
   readonly server: Measured;
   /** An empty folder. */
   readonly folder: string;
-  /** A CSV file with as many brands as the large site has. */
+  /** A CSV file with the same number of brands as the large site. */
   readonly csv: string;
-  /** The revision of the large site, which its records of `brands` have brought it to. */
+  /** The number of brands in the large site, which is also its revision. */
   readonly brands: number;
   /** Runs a command of the command line on the database. */
   command(...args: string[]): Promise<void>;
-  /** The longest turn of the server's event loop since the last call, in milliseconds of CPU time. */
+  /** Returns the longest tick of the server's event loop since the last call, in milliseconds of CPU time. */
   longestTurn(): Promise<number>;
 }
 
@@ -28,7 +28,7 @@ export interface TargetSetting extends Pick<Target, "folder" | "csv" | "brands">
   readonly flags: readonly string[];
 }
 
-/** Starts a server on `filled`. It may use all cores. */
+/** Starts a server on the database `filled`. The server may use all cores. */
 export async function startTarget(filled: FilledDatabase, { flags, ...setting }: TargetSetting): Promise<Target> {
   const adminUrl = `http://127.0.0.1:${freePort()}`;
   const unix = join(setting.folder, `turns-${new URL(adminUrl).port}.sock`);
@@ -61,13 +61,13 @@ function envOf({ database }: FilledDatabase) {
   return { STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
 }
 
-/** A request to the site `large.test`, or to another one. The response may have any status. */
+/** Sends a request to the site `large.test`, or to another site. The response may have any status. */
 export function ask(target: Target, path: string, init: RequestInit = {}, site = "large"): Promise<Response> {
   const headers = { Host: `${site}.test`, "X-API-AUTH": target.keys[site] as string, ...init.headers };
   return fetch(target.url + path, { ...init, headers });
 }
 
-/** What a page of the console does. Returns the response's JSON, or its text. @throws for an error */
+/** Sends a request to the API of the console, as a page would. Returns the JSON of the response, or its text. @throws Error for an error status */
 // biome-ignore lint/suspicious/noExplicitAny: any member of any response
 export async function operate(target: Target, method: string, path: string, body?: unknown): Promise<any> {
   const { adminUrl, session } = target;
@@ -75,7 +75,7 @@ export async function operate(target: Target, method: string, path: string, body
   const headers = {
     Cookie: `storefront_${new URL(adminUrl).port}=${session}`,
     Origin: adminUrl,
-    // The only operator of the database.
+    // The ID of the only operator in the database.
     "X-Operator": "1",
     "Content-Type": isFile ? "application/octet-stream" : "application/json",
   };

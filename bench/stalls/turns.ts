@@ -1,6 +1,6 @@
-// Loaded into the server before its program: measures the longest that its event loop works without a pause, in CPU time of its thread, so that
-// what else runs on the machine does not count. A timer of a millisecond fires between two turns; what the thread used since the last time
-// is at most two of them. `GET` on the socket STALLS_SOCKET returns the longest since the last time, in milliseconds.
+// Is loaded into the server before its program. Measures the longest tick of the event loop in CPU time of its thread, so that other processes of the
+// machine do not count. A timer of one millisecond fires between two ticks; the CPU time since its last call is that of at most two ticks. `GET` on
+// the socket STALLS_SOCKET returns the longest tick since the last request, in milliseconds.
 
 const interval = 1;
 

@@ -1,4 +1,4 @@
-// What can be changed at a node of the source: an operator, a condition, a number, a call, a wait.
+// Finds the possible mutants at a node of the source: changes of an operator, a condition, a number, a call or an `await`.
 
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import {
@@ -20,7 +20,7 @@ interface Replacement {
   readonly becomes: string;
 }
 
-/** An operator and what takes its place; an empty text leaves out the operator and its right side. */
+/** The replacement for each operator. An empty text removes the operator and its right side. */
 const operators: Readonly<Record<string, string>> = {
   "<": "<=",
   "<=": "<",
@@ -39,7 +39,7 @@ const operators: Readonly<Record<string, string>> = {
   "-=": "+=",
 };
 
-/** Returns the mutants whose change begins at this node. */
+/** Returns the possible mutants of this node. */
 export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
   const start = (at: Node) => at.getStart(source);
   const text = (at: Node) => source.text.slice(start(at), at.end);
@@ -50,7 +50,7 @@ export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
     return becomes === "" ? replaced(node, text(node.left)) : replaced(node.operatorToken, becomes);
   }
   if (isPrefixUnaryExpression(node)) return /^[!-]/.test(text(node)) ? replaced(node, text(node.operand)) : [];
-  // A larger number is a size or a time: no promise depends on its last digit.
+  // Larger numbers are sizes or times. No test should depend on their last digit.
   if (isNumericLiteral(node)) return Number(text(node)) < 10 ? replaced(node, `(${text(node)} + 1)`) : [];
   if (node.kind === SyntaxKind.TrueKeyword) return replaced(node, "false");
   if (node.kind === SyntaxKind.FalseKeyword) return replaced(node, "true");
@@ -67,7 +67,7 @@ export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
   if (isExpressionStatement(node)) return statementCandidates(node.expression, node);
   return [];
 
-  /** A call is left out; a promise is not awaited. */
+  /** Returns the mutants of a statement: without its call, or without its `await`. */
   function statementCandidates(expression: Node, statement: Node): Replacement[] {
     if (isAwaitExpression(expression))
       return [...replaced(statement, ";"), ...replaced(expression, `void ${text(expression.expression)}`)];

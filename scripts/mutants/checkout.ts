@@ -1,4 +1,4 @@
-// A copy of the source in which mutants are tried, so that the checkout stays as it is.
+// A copy of the source. Mutants are tried in it, so that the checkout itself does not change.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,10 +14,10 @@ export interface TestRun {
 export class Checkout {
   readonly #root: string;
   readonly folder = mkdtempSync(join(tmpdir(), "storefront-mutants-"));
-  /** The source before the change, by file. */
+  /** The original source of changed files, by path. */
   readonly #originals = new Map<string, string>();
 
-  /** Copies the files that git knows, as they are in the working tree. */
+  /** Copies the files of the working tree, except files that git ignores. */
   constructor(root: string) {
     this.#root = root;
     const listed = Bun.spawnSync(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -34,7 +34,7 @@ export class Checkout {
     this.#change(mutant.file, (text) => mutated(text, mutant));
   }
 
-  /** Marks where each of these mutants would run. The mutants themselves are not applied. */
+  /** Inserts a marker at the place of each of these mutants. Does not apply the mutants. */
   mark(mutants: readonly Mutant[]): void {
     writeFileSync(join(this.folder, reachedModule), reachedSource);
     for (const file of new Set(mutants.flatMap((mutant) => (mutant.marker ? [mutant.file] : [])))) {
@@ -46,13 +46,13 @@ export class Checkout {
     }
   }
 
-  /** Undoes every change. */
+  /** Restores the original source of all changed files. */
   restore(): void {
     for (const [file, text] of this.#originals) writeFileSync(join(this.folder, file), text);
     this.#originals.clear();
   }
 
-  /** Runs a test file up to its first failure. A run that takes longer than the limit has failed. @param reached the folder for reports of markers */
+  /** Runs a test file until its first failure. A run that exceeds the time limit fails. @param reached the folder for the reports of markers */
   async run(test: string, limitMs: number, environment: Record<string, string>, reached = ""): Promise<TestRun> {
     const preload = join(this.folder, "test/support/property-seed.ts");
     const began = performance.now();
@@ -83,11 +83,11 @@ export class Checkout {
   }
 }
 
-/** Ends what a test file left behind: the group of its process has the processes that it started. */
+/** Kills the process group of a test file: the processes that it started and did not end. */
 function endGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");
   } catch {
-    // All have ended.
+    // All processes of the group have already exited.
   }
 }

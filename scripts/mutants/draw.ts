@@ -1,4 +1,4 @@
-// Draws mutants: small changes of the source, each of which some test should notice.
+// Draws mutants: small changes of the source. Some test should notice each of them.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { candidatesAt } from "./candidates.ts";
 import { type Marker, markerOf } from "./markers.ts";
 
 export interface Mutant {
-  /** From the root of the checkout. */
+  /** Path from the root of the checkout. */
   readonly file: string;
   readonly line: number;
   /** Offsets in the file: the replaced text is from `start` up to `end`. */
@@ -16,21 +16,21 @@ export interface Mutant {
   readonly end: number;
   readonly was: string;
   readonly becomes: string;
-  /** Where to report that the code was reached; undefined for code that runs when the file is loaded. */
+  /** The place for a marker; undefined for code that runs when the file is loaded. */
   readonly marker: Marker | undefined;
 }
 
 export interface DrawOptions {
   readonly root: string;
-  /** The `tsconfig.json` of these files, from the root. */
+  /** Path of the `tsconfig.json` of these files, from the root. */
   readonly project: string;
-  /** Files from the root. */
+  /** Paths of the files, from the root. */
   readonly files: readonly string[];
   readonly seed: number;
   readonly count: number;
 }
 
-/** Draws `count` mutants that pass the type check, or as many as there are. The same options and source give the same mutants. */
+/** Draws up to `count` mutants that pass the type check. The same options and source give the same mutants. */
 export async function drawMutants({ root, project, files, seed, count }: DrawOptions): Promise<Mutant[]> {
   const overlay = new Map<string, string>();
   const api = new API({ cwd: root, fs: { readFile: (name) => overlay.get(name) } });
@@ -56,7 +56,7 @@ export async function drawMutants({ root, project, files, seed, count }: DrawOpt
   }
 }
 
-/** Returns the text of a file with the mutant in it. */
+/** Returns the text of a file with the mutant applied. */
 export function mutated(text: string, { start, end, becomes }: Mutant): string {
   return text.slice(0, start) + becomes + text.slice(end);
 }
@@ -73,7 +73,7 @@ async function mutantsIn(project: Project, root: string, files: readonly string[
 function mutantsOf(source: SourceFile, file: string): Mutant[] {
   const found: Mutant[] = [];
   const visit = (node: Node): void => {
-    // Types are not run.
+    // Skip types, because they are not executed.
     if (node.kind === SyntaxKind.InterfaceDeclaration || node.kind === SyntaxKind.TypeAliasDeclaration) return;
     for (const { start, end, becomes } of candidatesAt(node, source)) {
       const line = source.text.slice(0, start).split("\n").length;
@@ -93,7 +93,7 @@ function mutantsOf(source: SourceFile, file: string): Mutant[] {
   return found;
 }
 
-/** Fisher and Yates, with a small generator (mulberry32), so that a seed gives the same order on every machine. */
+/** Shuffles values (Fisher and Yates) with a small random generator (mulberry32), so that a seed gives the same order on every machine. */
 function shuffled<T>(values: readonly T[], seed: number): T[] {
   let state = seed >>> 0;
   const random = () => {

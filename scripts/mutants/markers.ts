@@ -1,19 +1,20 @@
-// Markers report which mutants a test file reaches, in this process and in those that it starts, so that a mutant is tried only with tests that run it.
+// Markers report which mutants a test file reaches, in its own process and in processes that it starts. So a mutant is tried only with tests that
+// execute it.
 
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import { isArrowFunction, isBlock } from "typescript/unstable/ast/is";
 
-/** An expression to wrap, or a statement to write something before. */
+/** The place of a marker: an expression to wrap, or a statement to insert the marker before. */
 export interface Marker {
   readonly start: number;
-  /** Undefined for a statement. */
+  /** The end of the expression; undefined for a statement. */
   readonly end?: number;
 }
 
 /** The name of the module with the function that a marker calls, at the root of a marked copy. */
 export const reachedModule = "reached.ts";
 
-/** The environment variable with the folder in which each reached mutant gets a file. */
+/** The environment variable with the folder for reports. A marker creates a file there for each reached mutant. */
 export const reachedFolder = "MUTANTS_REACHED";
 
 export const reachedSource = `import { writeFileSync } from "node:fs";
@@ -26,7 +27,7 @@ export function reached(mutant) {
 }
 `;
 
-/** Returns where to mark that `node` is about to run: the statement or the arrow function's expression that it is part of. */
+/** Returns the place of the marker for `node`: the statement, or the expression of an arrow function, that contains it. */
 export function markerOf(node: Node, source: SourceFile): Marker | undefined {
   for (let at = node; at.parent; at = at.parent) {
     if (isArrowFunction(at.parent) && at.parent.body === at && !isBlock(at))
@@ -36,7 +37,7 @@ export function markerOf(node: Node, source: SourceFile): Marker | undefined {
   return undefined;
 }
 
-/** Returns the text of a file that reports each of these mutants when it is reached. @param module the path of the module from the file */
+/** Returns the text of a file with these markers inserted. @param module the path from the file to the module that the markers call */
 export function marked(text: string, module: string, markers: readonly { marker: Marker; mutant: number }[]): string {
   const insertions = markers.flatMap(({ marker: { start, end }, mutant }) =>
     end === undefined

@@ -1,17 +1,17 @@
-// Which test files can see a source file, and in which order to try them.
+// Finds the test files that import a source file, directly or indirectly, and sorts them for a mutant.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 export interface TestFile {
   readonly file: string;
-  /** Files of the checkout that it imports, itself or through others, with the number of imports between. */
+  /** Files of the checkout that it imports, directly or through other files, with the number of steps. */
   readonly distances: ReadonlyMap<string, number>;
-  /** How long it took when `timings.json` was made. */
+  /** Duration of the test file according to `timings.json`. */
   readonly milliseconds: number;
 }
 
-/** Every test file but those that read the source as text. */
+/** Returns all test files, except test/house.test.ts, which reads the source as text. */
 export function findTestFiles(root: string): TestFile[] {
   const { files: timings } = JSON.parse(readFileSync(join(root, "test/timings.json"), "utf8"));
   const imports = new Map<string, string[]>();
@@ -21,7 +21,7 @@ export function findTestFiles(root: string): TestFile[] {
     .map((file) => ({ file, distances: distancesFrom(file, root, imports), milliseconds: timings[file] ?? 1000 }));
 }
 
-/** Returns the test files that may see `file`, with the one first that probably notices a fault soonest. */
+/** Returns the test files that import `file`. A test file that will probably notice a fault soonest comes first. */
 export function inOrder(tests: readonly TestFile[], file: string): TestFile[] {
   const words = wordsOf(file);
   const effort = ({ file: test, distances, milliseconds }: TestFile) => {
@@ -36,7 +36,7 @@ function wordsOf(file: string): string[] {
   return [...new Set(words)].filter((word) => !["src", "test", "tsx", "t", "ts", ""].includes(word));
 }
 
-/** Every path in quotes counts as an import: a program that is started, a page that is bundled. */
+/** Returns the imported files with the number of steps. Every path in quotes counts as an import, for example a program that the test starts. */
 function distancesFrom(start: string, root: string, imports: Map<string, string[]>): Map<string, number> {
   const distances = new Map([[start, 0]]);
   for (const [file, distance] of distances) {

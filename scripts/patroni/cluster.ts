@@ -1,4 +1,4 @@
-// Three PostgreSQL servers under Patroni, and etcd, on this machine, from Debian's packages. Each node is what would be a machine.
+// Starts three PostgreSQL servers under Patroni, and etcd, on this machine, from Debian's packages. In production, each node would be a machine.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,21 +8,22 @@ import postgres from "postgres";
 import { childrenOf } from "../../test/support/children.ts";
 import { freePort } from "../../test/support/postgres.ts";
 
-/** Seconds without an update after which the leader's lock ends: the least that Patroni allows. */
+/** Seconds without an update after which the leader's lock ends. This is the minimum that Patroni allows. */
 const ttl = 20;
 const password = "only for this check";
 const database = "storefront";
-/** Milliseconds for the cluster to be whole again. */
+/** Maximum milliseconds until the cluster is whole again. */
 const recoveryTime = 180_000;
 
 export interface PostgresState {
   readonly isPrimary: boolean;
-  /** Standbys that a commit waits for and that stream. */
+  /** Number of streaming standbys that a commit waits for. */
   readonly syncStandbys: number;
+  /** Number of streaming standbys. */
   readonly standbys: number;
 }
 
-/** What to signal of a node. */
+/** The processes of a node that get a signal. */
 export type Part = "patroni" | "postgres" | "both";
 
 export class PatroniNode {
@@ -45,7 +46,7 @@ export class PatroniNode {
     return this.#user;
   }
 
-  /** Whether its Patroni has not ended. */
+  /** Whether the Patroni of the node is running. */
   get isRunning(): boolean {
     return this.#patroni !== undefined && this.#patroni.exitCode === null && this.#patroni.signalCode === null;
   }
@@ -54,7 +55,7 @@ export class PatroniNode {
     return this.#log;
   }
 
-  /** Starts Patroni, which starts PostgreSQL or finds the one that runs. */
+  /** Starts Patroni, which starts PostgreSQL unless it is running already. */
   start(): void {
     const child = spawn("patroni", [join(this.#folder, `${this.name}.yml`)], {
       ...this.#user,
@@ -74,11 +75,11 @@ export class PatroniNode {
     if (part === "patroni") return;
     const postmaster = this.#postmaster();
     if (postmaster === undefined) return;
-    // The parent first: it must not start others meanwhile.
+    // Signal the parent first, so that it does not start new children in between.
     for (const pid of [postmaster, ...childrenOf(postmaster)]) kill(pid, signal);
   }
 
-  /** Runs statements as the superuser. @throws when the server does not respond within 2 s */
+  /** Runs statements as the superuser. @throws Error if the server does not respond within 2 s */
   async run(text: string): Promise<Record<string, unknown>[]> {
     const url = `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${this.port}/postgres`;
     const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {}, connect_timeout: 2 });
@@ -89,7 +90,7 @@ export class PatroniNode {
     }
   }
 
-  /** Undefined when it does not respond. */
+  /** Reads the state of PostgreSQL. Returns undefined if it does not respond. */
   async state(): Promise<PostgresState | undefined> {
     const [row] = await this.run(
       `select not pg_is_in_recovery() as primary, count(*) filter (where sync_state <> 'async')::int as sync, count(*)::int as all
@@ -108,22 +109,22 @@ from pg_stat_replication where state = 'streaming'`,
 
 export interface Cluster {
   readonly nodes: readonly PatroniNode[];
-  /** The address for the program, with all nodes. */
+  /** The address of the database for the program, with all nodes. */
   readonly url: string;
-  /** The node whose PostgreSQL is the primary; of several, the one that Patroni calls the leader. */
+  /** Returns the node that Patroni calls the leader; without a leader, waits for a node with a primary. */
   leader(): Promise<PatroniNode>;
   /** Waits until one of `nodes` is the primary. */
   promoted(nodes: readonly PatroniNode[]): Promise<PatroniNode>;
-  /** Waits until one of `nodes` is the primary and has a standby, without which it confirms no write. */
+  /** Waits until one of `nodes` is the primary and has a synchronous standby, which it needs to confirm writes. */
   ready(nodes: readonly PatroniNode[]): Promise<PatroniNode>;
-  /** Starts what was killed, wakes what was frozen, and waits until there is one primary with two standbys. */
+  /** Starts killed processes, continues frozen ones, and waits until the cluster has one primary with two standbys. */
   heal(): Promise<void>;
   switchOver(from: PatroniNode): Promise<void>;
   signalEtcd(signal: NodeJS.Signals): void;
   remove(): Promise<void>;
 }
 
-/** What is missing on this machine; undefined when nothing is. */
+/** Returns a message about programs or rights that are missing on this machine; undefined if it has everything. */
 export function missingPrograms(): string | undefined {
   if (process.getuid?.() !== 0) return "run it as root: PostgreSQL runs as the user postgres";
   const isThere = ["patroni", "etcd"].every((name) => spawnSync("which", [name]).status === 0);
@@ -188,7 +189,7 @@ function clusterOf(nodes: readonly PatroniNode[], folder: string, etcd: ChildPro
   };
 }
 
-/** One primary, which has a standby that commits wait for, and another one. */
+/** Whether the cluster has one primary with two standbys, and commits wait for at least one of them. */
 async function isWhole(nodes: readonly PatroniNode[]): Promise<boolean> {
   const states = await Promise.all(nodes.map((node) => node.state()));
   const primaries = states.filter((state) => state?.isPrimary);
@@ -233,14 +234,14 @@ async function startEtcd(folder: string, user: PatroniNode["user"]): Promise<{ c
   return { child, port };
 }
 
-/** The settings that docs/operating/postgresql.md recommends, but for the watchdog: the events are what it would prevent. JSON is YAML. */
+/** Returns the settings that docs/operating/postgresql.md recommends, except the watchdog, which would prevent some of the events. JSON is YAML. */
 function settings(name: string, [port, restPort]: readonly [number, number], folder: string, etcdPort: number): object {
   const role = (username: string) => ({ username, password });
   return {
     scope: "storefront",
     name,
     restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
-    // Not etcd3: in Patroni 3.0.2, a suspended leader takes its lock back when it wakes up.
+    // Do not use etcd3. In Patroni 3.0.2, it lets a suspended leader acquire its lock again when the leader continues.
     etcd: { host: `127.0.0.1:${etcdPort}` },
     bootstrap: {
       dcs: {
@@ -267,7 +268,7 @@ function settings(name: string, [port, restPort]: readonly [number, number], fol
   };
 }
 
-/** Waits until `find` returns something. @throws Error with what the nodes said last */
+/** Waits until `find` returns a result, and returns it. @throws Error with the last log lines of the nodes if that takes too long */
 async function until<T>(
   nodes: readonly PatroniNode[],
   what: string,
@@ -281,7 +282,7 @@ async function until<T>(
   throw new Error(`timed out waiting for ${what}\n${logs.join("\n")}`);
 }
 
-/** The folder with the programs of the newest PostgreSQL. */
+/** Returns the folder with the programs of the newest installed PostgreSQL. */
 function binaries(): string | undefined {
   const home = "/usr/lib/postgresql";
   const versions = existsSync(home) ? readdirSync(home).filter((version) => /^[0-9]+$/.test(version)) : [];
@@ -299,7 +300,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended in the meantime.
+    // The process has already exited.
   }
 }
 

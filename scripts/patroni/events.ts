@@ -1,4 +1,4 @@
-// What happens to a cluster. Each event begins with a whole one, under load, and returns when writes are confirmed again.
+// Events in a cluster. Each event begins with a whole cluster under load, and returns when writes are confirmed again.
 
 import type { Cluster, PatroniNode } from "./cluster.ts";
 import { type Load, request, type Servers, type Shop } from "./load.ts";
@@ -7,11 +7,11 @@ export interface Scene {
   readonly cluster: Cluster;
   readonly load: Load;
   readonly servers: Servers;
-  /** A shop that the load leaves alone, with the brands 1 and 2. */
+  /** A site without load, with the brands 1 and 2. */
   readonly quiet: Shop;
 }
 
-/** Milliseconds for which clients go on while an old primary lives on. */
+/** Milliseconds for which the load continues while an old primary still runs. */
 const zombieTime = 10_000;
 
 export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode) => Promise<void>>> = {
@@ -86,7 +86,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
   },
 
   async "a commit that was seen is lost with its machine"(scene, leader) {
-    // Nobody reports to etcd that nothing is replicated any more, so the standby stays a candidate.
+    // Freeze Patroni everywhere. Otherwise it would report to etcd that replication has stopped, and the standby would no longer be a candidate.
     for (const node of scene.cluster.nodes) node.signal("patroni", "SIGSTOP");
     const standbys = others(scene, leader);
     await Promise.all(standbys.map((node) => cutReplication(node)));
@@ -98,7 +98,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
   },
 };
 
-/** Waits until another node is the primary, and confirms writes. */
+/** Waits until another node is the primary and confirms writes. */
 async function newPrimary(scene: Scene, leader: PatroniNode): Promise<void> {
   await scene.cluster.promoted(others(scene, leader));
   scene.load.notePromotion();
@@ -110,7 +110,7 @@ function others({ cluster }: Scene, leader: PatroniNode): PatroniNode[] {
   return cluster.nodes.filter((node) => node !== leader);
 }
 
-/** The standby no longer follows. When it is promoted, it needs the setting no longer. */
+/** Stops the replication of a standby. Then resets the setting, which is not needed any more, so that it has no effect after a promotion. */
 async function cutReplication(node: PatroniNode): Promise<void> {
   await node.run("alter system set primary_conninfo = ''");
   await node.run("select pg_reload_conf()");
@@ -118,12 +118,12 @@ async function cutReplication(node: PatroniNode): Promise<void> {
   await node.run("alter system reset primary_conninfo");
 }
 
-/** Makes a commit visible that no standby has, and has every worker read it. */
+/** Makes a commit visible that no standby has, and waits until every worker has read it. */
 async function loseCommit({ servers, quiet }: Scene, leader: PatroniNode): Promise<void> {
   const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
   let writing: Promise<unknown> | undefined;
   for (const end = performance.now() + 20_000; ; await Bun.sleep(50)) {
-    // Others wait, too, so the server may have refused it.
+    // Repeat the write if needed: other writes wait too, so the server may have rejected it.
     writing ??= request(servers.writing, quiet, "PUT", "brands/1.json", { Name: "lost" }).then(() => {
       writing = undefined;
     });
@@ -135,7 +135,7 @@ async function loseCommit({ servers, quiet }: Scene, leader: PatroniNode): Promi
   await writing;
 }
 
-/** A write to another record gets the number of the one that is lost. */
+/** Writes to another record. This change gets the revision of the lost change. */
 async function writeInPlace({ servers, quiet }: Scene): Promise<void> {
   for (;;) {
     const { status } = await request(servers.writing, quiet, "PUT", "brands/2.json", { Name: "confirmed" });

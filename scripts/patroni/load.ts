@@ -1,4 +1,4 @@
-// Clients that write and read while something happens to the database, and know what they were told.
+// Clients that write and read during an event, and compare every response with the writes that were confirmed before.
 
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
@@ -11,36 +11,40 @@ export interface Shop {
   readonly key: string;
 }
 
-/** The addresses of the servers: one that clients write to, and one that they only read from. */
+/** The addresses of two servers. Clients write to and read from the first, and only read from the second. */
 export interface Servers {
   readonly writing: string;
   readonly reading: string;
 }
 
-/** What an event did to the clients. */
+/** The effect of an event on the clients. */
 export interface Figures {
-  /** Writes that were confirmed, and of these those that are not stored, and those that are stored twice. */
+  /** Number of confirmed writes. */
   readonly acknowledged: number;
+  /** Number of confirmed writes that are not stored. */
   readonly lost: number;
+  /** Number of writes that are stored twice. */
   readonly doubled: number;
-  /** Reads, and of these those that lacked what was confirmed before they began. */
+  /** Number of reads. */
   readonly reads: number;
+  /** Number of reads that lacked a write which was confirmed before the read began. */
   readonly stale: number;
-  /** Seconds after there was a primary again until the last of these returned. */
+  /** Seconds from the moment when the cluster had a primary again until the last stale read returned. */
   readonly staleFor: number;
-  /** Lists that differ from what is stored when everything is quiet again. */
+  /** Number of lists that differ from the stored records after the event. */
   readonly wrong: number;
-  /** Seconds of the longest time without a confirmed write. */
+  /** The longest time without a confirmed write, in seconds. */
   readonly pause: number;
-  /** Seconds to the first confirmed write, from the promotion, and from the moment when the new primary had a standby, without which it confirms none. */
+  /** Seconds from the promotion until the first confirmed write. */
   readonly afterPromotion: number;
+  /** Seconds from the moment when the new primary had a standby, which it needs to confirm writes, until the first confirmed write. */
   readonly afterStandby: number;
 }
 
 const registers = [1, 2];
-/** Milliseconds between two writes of a client, and before it tries again. */
+/** Milliseconds between two writes of a client, and before it repeats a request. */
 const rest = 15;
-/** Lists that are compared with what is stored: each worker returns some. */
+/** Number of lists per server that are compared with the stored records. They are enough that each worker returns some. */
 const comparedLists = 12;
 
 export async function addShop(engine: Engine, name: string): Promise<Shop> {
@@ -49,7 +53,7 @@ export async function addShop(engine: Engine, name: string): Promise<Shop> {
   return { site, host, key: (await createKey(engine, site, {}, Date.now())).key };
 }
 
-/** Sends a request on a connection of its own, so that every worker gets some. */
+/** Sends a request on a new connection, so that every worker gets some requests. */
 export async function request(server: string, shop: Shop, method: string, path: string, body?: object, key?: string) {
   const headers = {
     ...{ Host: shop.host, "X-API-AUTH": shop.key, Connection: "close" },
@@ -71,12 +75,13 @@ export async function request(server: string, shop: Shop, method: string, path: 
 
 export class Load {
   readonly #servers: Servers;
-  /** Where brands are created, and where each of a few is updated again and again. */
+  /** The site in which brands are created. */
   readonly #created: Shop;
+  /** The site in which a few brands are updated repeatedly. Their names are counters. */
   readonly #counted: Shop;
-  /** By name, the IDs of the brands whose creation was confirmed. */
+  /** The IDs of the brands with a confirmed create, by name. */
   #acknowledged = new Map<string, number>();
-  /** By ID, the last value that was sent and the last one that was confirmed. */
+  /** The last value that was sent for a counter, and the last confirmed value, by ID of the brand. */
   readonly #sent = new Map(registers.map((id) => [id, 0]));
   readonly #confirmed = new Map(registers.map((id) => [id, 0]));
   #names = 0;
@@ -86,10 +91,11 @@ export class Load {
   #staleAt = 0;
   #ackedAt = 0;
   #pause = 0;
-  /** When a node was promoted, and when there was a primary that could confirm writes. */
+  /** Time of the promotion. */
   #promotedAt: number | undefined;
+  /** Time from which on a primary could confirm writes. */
   #readyAt = Number.POSITIVE_INFINITY;
-  /** When it confirmed one. */
+  /** Time of the first write that it confirmed. */
   #backAt: number | undefined;
   #isRunning = false;
   #clients: Promise<void>[] = [];
@@ -122,13 +128,13 @@ export class Load {
     this.#promotedAt = performance.now();
   }
 
-  /** Notes that there is a primary that can confirm writes. Waits until it confirms one. */
+  /** Call it when a primary can confirm writes. Waits until it has confirmed one. */
   async untilWritesAreBack(): Promise<void> {
     this.#readyAt = performance.now();
     while (this.#backAt === undefined) await Bun.sleep(20);
   }
 
-  /** Ends the clients and compares what they know with what is stored. */
+  /** Stops the clients, and compares the confirmed writes with the stored records. */
   async stop(engine: Engine): Promise<Figures> {
     this.#isRunning = false;
     await Promise.all(this.#clients);
@@ -152,7 +158,7 @@ export class Load {
     };
   }
 
-  /** How many lists of the servers differ from what is stored. */
+  /** Returns the number of lists of the servers that differ from the stored records. */
   async #wrongLists(shop: Shop, stored: ReadonlyMap<number, string>): Promise<number> {
     const compared = Object.values(this.#servers).flatMap((server) =>
       Array.from({ length: comparedLists }, () => isWrong(server, shop, stored)),
@@ -164,7 +170,7 @@ export class Load {
     while (this.#isRunning) await work();
   }
 
-  /** Creates a brand, and tries again with the same key until that is confirmed. */
+  /** Creates a brand. Repeats the request with the same `Idempotency-Key` until it is confirmed. */
   async #create(): Promise<void> {
     const name = `brand ${++this.#names}`;
     const created = await this.#retried("POST", "brands.json", { Name: name }, this.#created, crypto.randomUUID());
@@ -210,7 +216,7 @@ export class Load {
     if (registers.some((id) => !((found.get(id) ?? -1) >= (least.get(id) as number)))) this.#noteStale();
   }
 
-  /** Looks up the brand whose creation was confirmed last. */
+  /** Looks up the brand of the last confirmed create. */
   async #lookUp(server: string): Promise<void> {
     const [name, id] = [...this.#acknowledged].at(-1) ?? [];
     if (id === undefined) return Bun.sleep(rest);
@@ -226,14 +232,14 @@ export class Load {
   }
 }
 
-/** Whether a list of a server differs from what is stored. */
+/** Reads a list from a server. Returns whether it differs from the stored records. */
 export async function isWrong(server: string, shop: Shop, stored: ReadonlyMap<number, string>): Promise<boolean> {
   const { status, json } = await request(server, shop, "GET", "brands.json");
   const listed = status === 200 && (json as { ID: number; Name: string }[]).map(({ ID, Name }) => [ID, Name]);
   return JSON.stringify(listed) !== JSON.stringify([...stored]);
 }
 
-/** The names of the brands that are stored, by ID. */
+/** Reads the names of the stored brands, by ID. */
 export async function namesIn(engine: Engine, { site }: Shop): Promise<Map<number, string>> {
   const { rows } = await readAllRows(engine, site.ID);
   return new Map(rows.flatMap(({ id, body }) => (body === null ? [] : [[id, JSON.parse(body).Name] as const])));

@@ -1,4 +1,5 @@
-// The files of a release, made in a clean checkout. The same commit gives the same bytes, but for what the registry serves later (`sbom.ts`).
+// Creates the files of a release, in a clean checkout. The same commit gives the same bytes, except for packages that the registry serves in another
+// version later (`sbom.ts`).
 
 import { createHash } from "node:crypto";
 import {
@@ -22,7 +23,7 @@ import { changelogOf, type ReleasePlan } from "./readiness.ts";
 import { runIn } from "./run.ts";
 import { makeSbom } from "./sbom.ts";
 
-/** Makes everything from the checkout `folder`, and returns the folder that has it. @param log is called before each step */
+/** Creates all files from the checkout `folder`, and returns the folder with them. @param log called before each step */
 export async function makeArtifacts(
   { version }: ReleasePlan,
   folder: string,
@@ -48,13 +49,13 @@ export async function makeArtifacts(
   return target;
 }
 
-/** Makes the package of `folder`, and returns the name of its file. */
+/** Packs the package of `folder` into `target`. Returns the name of the file. */
 async function pack(folder: string, target: string): Promise<string> {
   const [packed] = JSON.parse(await runIn(folder, ["npm", "pack", "--json", "--silent", "--pack-destination", target]));
   return packed.filename;
 }
 
-/** Installs the package into an empty folder, and describes what is there, and what its console was made of in `checkout`. */
+/** Installs the package into an empty folder. Writes the SBOM and licences of the installed packages and of the packages in the console's script. */
 async function describe(
   checkout: string,
   server: string,
@@ -81,7 +82,7 @@ function isExecutable(path: string): boolean {
   return basename(path).startsWith("storefront-");
 }
 
-/** Runs the executable for this machine. */
+/** Runs the executable for this machine. @throws Error if it prints another version or commit */
 async function requireVersion(
   folder: string,
   programs: readonly string[],
@@ -98,7 +99,7 @@ function requireShown(shown: string, version: string, commit: string): void {
   if (shown !== expected) throw new Error(`--version prints \`${shown}\` instead of \`${expected}\``);
 }
 
-/** What is in the archive of an executable, besides what it must be passed on with. */
+/** The files in the archive of an executable, in addition to the executable and the third-party licences. */
 const archived = [
   "CHANGELOG.md",
   "LICENSE",
@@ -111,7 +112,7 @@ const archived = [
   "docs/alerts.yml",
 ];
 
-/** `storefront-1.0.0-linux-x64.tar.gz`, with the executable and what its licences ask for. */
+/** Creates an archive such as `storefront-1.0.0-linux-x64.tar.gz`, with an executable and the files that its licences require. */
 async function archive(
   folder: string,
   target: string,
@@ -127,7 +128,7 @@ async function archive(
   copyFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), join(content, "THIRD-PARTY-LICENSES.txt"));
   const fixed = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"];
   const output = join(target, `${name}.tar.gz`);
-  // Without a name and a time in the header of gzip (RFC 1952, section 2.3).
+  // `gzip -n` omits the name and the time in the header of gzip (RFC 1952, section 2.3).
   await runIn(join(folder, "dist"), [
     "tar",
     ...fixed,
@@ -140,7 +141,7 @@ async function archive(
   rmSync(content, { recursive: true });
 }
 
-/** In the form that `sha256sum --check` reads. */
+/** Writes SHA256SUMS in the format of `sha256sum --check`. */
 function writeChecksums(target: string): void {
   const digest = (name: string) =>
     createHash("sha256")

@@ -1,11 +1,11 @@
-// The sections of CHANGELOG.md.
+// Reads and changes the sections of CHANGELOG.md.
 
 const unreleased = "## Unreleased\n";
 
 /**
- * Gives what is unreleased the heading of `version`, and begins a new section above it.
- * @param date as in 2026-01-31
- * @throws if there is no such section, if it is empty, or if the version has a section already
+ * Gives the section of unreleased changes the heading of `version`, and adds a new, empty section above it.
+ * @param date such as 2026-01-31
+ * @throws Error if the section is missing or empty, or if the version already has a section
  */
 export function closeChangelog(text: string, version: string, date: string): string {
   if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md has a section for ${version} already`);
@@ -16,7 +16,7 @@ export function closeChangelog(text: string, version: string, date: string): str
   return `${before}${unreleased}\n## ${version} - ${date}\n${after}`;
 }
 
-/** What changed in `version`, without the heading. Undefined if it has no section. */
+/** Returns the section of `version`, without its heading; undefined if it is missing. */
 export function sectionOf(text: string, version: string): string | undefined {
   const sections = text.split(/^## /m).slice(1);
   const found = sections.find((section) => (section.split("\n")[0] ?? "").split(" ")[0] === version);

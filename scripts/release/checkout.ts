@@ -1,4 +1,4 @@
-// A checkout of its own for a release, so that the tree is untouched until everything is done.
+// A separate checkout for a release, so that the working tree does not change until the release is complete.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,12 +8,12 @@ import { changelogOf, currentVersion, type ReleasePlan } from "./readiness.ts";
 import { resume, runIn } from "./run.ts";
 
 /**
- * Calls `work` with a new checkout of the commit, and removes it afterwards.
- * @throws if another release of this version is under way, or was killed
+ * Calls `work` with a new checkout of the commit, and removes the checkout afterwards.
+ * @throws Error if another release of this version is running, or was killed
  */
 export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
   const { root, commit, version } = plan;
-  // The same path each time, because executables contain it.
+  // Use the same path each time, because executables contain it.
   const parent = join(tmpdir(), `storefront-release-${version}`);
   if (existsSync(parent)) throw new Error(`${parent} exists: if no release is under way, remove it`);
   mkdirSync(parent, { mode: 0o700 });
@@ -28,7 +28,7 @@ export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) =>
   }
 }
 
-/** Commits the release in the checkout `folder`: the version wherever it is written, and the changelog. */
+/** Commits the release in the checkout `folder`: the new version in all files that contain it, and the changelog. */
 export async function commitRelease({ version }: ReleasePlan, folder: string, now: Date): Promise<void> {
   const previous = currentVersion(folder);
   for (const file of ["package.json", "package-lock.json", "src/client/package.json"])
@@ -43,7 +43,7 @@ export async function commitRelease({ version }: ReleasePlan, folder: string, no
   await runIn(folder, ["git", "commit", "--quiet", "--all", "--message", `release: ${version}`]);
 }
 
-/** The version of the package itself: the first one of the file, and in a lock file also that of the package "". */
+/** Sets the version of the package itself. A lock file has it twice: at the top, and at the package "". */
 function setVersion(text: string, version: string): string {
   const manifest = JSON.parse(text);
   manifest.version = version;
@@ -56,8 +56,8 @@ function replaceIn(file: string, change: (text: string) => string): void {
 }
 
 /**
- * Tags `commit` and moves the branch and the tree to it.
- * @throws if the branch has other commits by now, or the tree other files; then nothing is changed
+ * Tags `commit`, and moves the branch and the working tree to it.
+ * @throws Error if the branch has new commits, or the working tree has changed files; then nothing is changed
  */
 export async function publishLocally({ root, tag, version }: ReleasePlan, commit: string): Promise<void> {
   await runIn(root, ["git", "tag", "--annotate", "--message", `Storefront ${version}`, tag, commit]);

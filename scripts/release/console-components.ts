@@ -1,12 +1,12 @@
-// What the console is made of, for the bill of materials: none of these packages is installed with the program.
+// The packages in the script of the console, for the bill of materials. They are bundled, not installed with the program.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Component } from "./sbom.ts";
 
-/** What scripts/build-console.ts writes about a package. */
+/** A package in the list that scripts/build-console.ts writes. */
 interface ListedPackage {
-  /** Its folder, as package-lock.json names it. */
+  /** The folder of the package, by its name in package-lock.json. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
@@ -14,8 +14,8 @@ interface ListedPackage {
 }
 
 /**
- * The packages in the script of the console that was made in the checkout `folder`, as components of CycloneDX 1.5.
- * @throws if package-lock.json has another version of one
+ * Returns the packages in the script of the console that was built in the checkout `folder`, as components of CycloneDX 1.5.
+ * @throws Error if package-lock.json has another version of a package
  */
 export function consoleComponents(folder: string): Component[] {
   const read = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8"));
@@ -30,7 +30,7 @@ export function consoleComponents(folder: string): Component[] {
   return [...new Map(components.map((component) => [component["bom-ref"], component])).values()];
 }
 
-/** As npm describes a package. @param integrity as in a lock file: `sha512-` and Base64 */
+/** Converts a package to a component, in the form that npm uses. @param integrity the value in a lock file: `sha512-` and Base64 */
 function toComponent({ name, version, license }: ListedPackage, integrity: string): Component {
   const component = {
     "bom-ref": `${name}@${version}`,

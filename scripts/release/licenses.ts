@@ -1,4 +1,4 @@
-// The licences of what a release contains besides our own code.
+// Collects the licences of all code in a release that is not our own.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ import {
 } from "../../src/admin/console-build.ts";
 
 /**
- * The licences of all packages in `modules`, but for the program itself, of Bun, and of what the console is made of, as one text.
- * @param consoleNotices the text that the program has beside the script of its console
- * @throws if a package has a licence that is not accepted
+ * Returns the licences of all packages in `modules` except the program itself, of Bun, and of the packages in the console, as one text.
+ * @param consoleNotices the text with the licences of the packages in the console
+ * @throws Error if a package has a licence that is not accepted
  */
 export function thirdPartyLicenses(modules: string, consoleNotices: string): string {
   const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"));
@@ -33,7 +33,7 @@ function isBun(name: string): boolean {
   return name === "bun" || name.startsWith("@oven/bun-");
 }
 
-/** Bun's packages have no text. */
+/** Returns the text of Bun's licence, which its packages do not contain. */
 function bunText(version: string): string {
   return `Bun is under the MIT licence. It statically links JavaScriptCore and other parts of WebKit (LGPL-2.0 and later, BSD-2-Clause), tinycc
 (LGPL-2.1), BoringSSL, brotli, c-ares, ICU, libarchive, libdeflate, lol-html, ls-hpack, mimalloc, picohttpparser, simdutf, uSockets, uWebSockets,

@@ -1,4 +1,4 @@
-// What must hold before a release.
+// Checks the conditions for a release.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,18 +6,18 @@ import { closeChangelog, sectionOf } from "./changelog.ts";
 import { runIn } from "./run.ts";
 import { compareVersions, isVersion } from "./version.ts";
 
-/** What a release begins with. */
+/** The facts about a release that are known before it starts. */
 export interface ReleasePlan {
   readonly root: string;
   readonly version: string;
   readonly tag: string;
-  /** The commit that is released, or of which the release is made. */
+  /** The commit to release. Unless `isTagged`, the release adds a commit after it. */
   readonly commit: string;
-  /** Whether the commit has the tag already, and with it the version and the changelog. */
+  /** Whether the commit already has the tag, the version and the closed changelog. */
   readonly isTagged: boolean;
 }
 
-/** @throws with the first reason why `version` cannot be released from the checkout `root` */
+/** Checks whether `version` can be released from the checkout `root`. @throws Error with the first reason why not */
 export async function planRelease(root: string, version: string, isTagged: boolean): Promise<ReleasePlan> {
   if (!isVersion(version)) throw new Error(`invalid version \`${version}\`: write 1.2.3 or 1.2.3-rc.1`);
   const changes = await runIn(root, ["git", "status", "--porcelain"]);
@@ -45,7 +45,7 @@ async function requireTagged({ root, version, tag, commit }: ReleasePlan): Promi
     throw new Error(`CHANGELOG.md has no section for ${version}`);
 }
 
-/** `.ci/run` writes the commit that passed, if nothing else was in the tree. */
+/** Requires that CI has passed for the commit. `.ci/run` writes the commit that passed, if the working tree had no other changes. */
 function requireGreen({ root, commit }: ReleasePlan): void {
   const file = join(root, "dist/ci-passed");
   const passed = existsSync(file) ? readFileSync(file, "utf8").trim() : "none";

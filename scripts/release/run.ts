@@ -1,9 +1,9 @@
-// The commands of a release.
+// Runs the commands of a release.
 
 let running: Bun.Subprocess | undefined;
 let isInterrupted = false;
 
-/** Ends the running command, and lets every further one fail. */
+/** Ends the running command. All further commands fail. */
 export function interrupt(): void {
   isInterrupted = true;
   running?.kill();
@@ -15,8 +15,8 @@ export function resume(): void {
 }
 
 /**
- * Runs a command in `cwd` and returns its standard output without the last line break.
- * @throws with its output if it fails
+ * Runs a command in `cwd`. Returns its standard output without the last line break.
+ * @throws Error with the command's output if it fails
  */
 export async function runIn(cwd: string, command: readonly string[]): Promise<string> {
   if (isInterrupted) throw new Error("interrupted");
@@ -29,7 +29,7 @@ export async function runIn(cwd: string, command: readonly string[]): Promise<st
   throw new Error(`\`${command.join(" ")}\` failed:\n${output}`);
 }
 
-/** The environment without what `npm run` adds: npm in another folder would take it for its own. */
+/** Returns the environment without the variables that `npm run` adds. Otherwise npm in another folder would use them. */
 function outerEnvironment(): Record<string, string | undefined> {
   const isOfRun = /^(npm_(lifecycle|package|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfRun.test(name)));

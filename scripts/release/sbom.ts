@@ -1,11 +1,11 @@
-// The software bill of materials of an installation, in CycloneDX 1.5 as JSON.
+// Creates the software bill of materials of an installation, in CycloneDX 1.5 as JSON.
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { runIn } from "./run.ts";
 
-/** A component as CycloneDX has it, with what is read here. */
+/** A component of CycloneDX, with the members that are used here. */
 export interface Component {
   type: string;
   readonly name: string;
@@ -27,10 +27,10 @@ interface Sbom {
 }
 
 /**
- * Describes what is installed in `folder`, whose only direct dependency is the program. The program becomes the subject.
- * @param contained what is in files of the program, and not installed
- * @param seed what the serial number derives from, so that the same release has the same one
- * @throws if the result does not fit the schema of CycloneDX
+ * Describes the packages that are installed in `folder`. Its only direct dependency is the program, which becomes the subject.
+ * @param contained the packages that are bundled in files of the program, and not installed
+ * @param seed the text from which the serial number derives, so that the same release always has the same number
+ * @throws Error if the result does not match the schema of CycloneDX
  */
 export async function makeSbom(
   folder: string,
@@ -54,7 +54,7 @@ export async function makeSbom(
   const subject = sbom.components.find((component) => component["bom-ref"] === root);
   if (!subject) throw new Error("the SBOM does not have the program");
   subject.type = "application";
-  // Where the package was in the temporary checkout.
+  // Keep only the file name, because the URL contains the path in the temporary checkout.
   for (const reference of subject.externalReferences ?? []) reference.url = basename(reference.url);
   sbom.metadata.component = subject;
   sbom.metadata.timestamp = time.toISOString();
@@ -68,7 +68,7 @@ export async function makeSbom(
   return text;
 }
 
-/** Adds components that the one with the reference `root` contains. */
+/** Adds components, as parts of the component with the reference `root`. */
 function contain(sbom: Sbom, root: string, contained: readonly Component[]): void {
   const present = new Set(sbom.components.map((component) => component["bom-ref"]));
   const added = contained.filter((component) => !present.has(component["bom-ref"]));
@@ -80,7 +80,7 @@ function contain(sbom: Sbom, root: string, contained: readonly Component[]): voi
   sbom.dependencies.push(...added.map((component) => ({ ref: component["bom-ref"], dependsOn: [] })));
 }
 
-/** A UUID of version 8 (RFC 9562, section 5.8) from the digest of `seed`. */
+/** Returns a UUID of version 8 (RFC 9562, section 5.8), derived from the digest of `seed`. */
 function toUuid(seed: string): string {
   const bytes = createHash("sha256").update(seed).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;

@@ -17,6 +17,7 @@ import { IdempotentResponses } from "./idempotent-responses.ts";
 import { ArrivingBodies, readJsonObject } from "./json-body.ts";
 import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
+/** The dependencies of all actions. */
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */
   readonly publicUrl: string;

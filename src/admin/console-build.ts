@@ -80,6 +80,7 @@ function folderIn(path: string): string | undefined {
 
 // The licences of packages of npm.
 
+/** A package with its licence. */
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;

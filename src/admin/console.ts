@@ -99,6 +99,7 @@ function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
 
 // The script of the console, in each content coding that a browser may accept.
 
+/** The script of the console. Each function returns its bytes in one content coding. */
 export interface ConsoleScript {
   /** The first 16 hexadecimal digits of a SHA-256 digest. They change with the script. */
   readonly digest: string;

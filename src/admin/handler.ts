@@ -44,6 +44,7 @@ const common = {
   "X-Content-Type-Options": "nosniff",
 };
 
+/** The handler of the admin listener. It converts every error to a problem document, and logs unexpected errors. */
 export class AdminHandler implements Handler {
   readonly #router: Router<AdminRoute>;
   readonly #isAllowed: (host: string | null) => boolean;

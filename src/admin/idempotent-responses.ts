@@ -38,6 +38,7 @@ const maxLength = 64 * 1024;
 /** Milliseconds for which a response is kept. */
 const responseLifetimeMs = 10 * 60_000;
 
+/** The kept responses of all operators. */
 export class IdempotentResponses {
   /** Kept responses by operator and `Idempotency-Key`, the oldest first. */
   readonly #remembered = new Map<string, KeptResponse>();

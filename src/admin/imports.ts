@@ -52,6 +52,7 @@ const unusedLifetimeMs = 60 * 60_000;
 const sweepIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
+/** The open imports of all operators, with their limits. */
 export class Imports {
   readonly #imports = new Map<string, OpenImport>();
   readonly #now: () => number;
@@ -141,7 +142,7 @@ export class Imports {
 
   /**
    * Removes the imports of an operator who signs out or was signed out, except running imports. A running import continues if the operator signed
-   * out in one browser only. If the operator signed out everywhere, its next batch is rejected (guarded-engine.ts).
+   * out in one browser only. If the operator signed out everywhere, the next batch of the import is rejected (guarded-engine.ts).
    */
   async endImportsOf(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {

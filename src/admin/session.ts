@@ -30,6 +30,7 @@ export interface Session {
   readonly expiresAt: number;
 }
 
+/** The dependencies for reading a session. */
 export interface SessionDependencies {
   readonly engine: Engine;
   readonly snapshots: SiteViews;

@@ -33,6 +33,7 @@ interface Totals {
   readonly durations: ReadonlyMap<number, number>;
 }
 
+/** The points of the last hour. Adds one every 20 seconds, until `stop` is called. */
 export class TrafficHistory {
   readonly #samples: () => Promise<readonly MetricsSample[]>;
   readonly #now: () => number;

@@ -37,6 +37,7 @@ export type StorefrontChange<Name extends FeedResource = FeedResource> = {
   [N in Name]: StoredChange<N> | DeletedChange<N>;
 }[Name];
 
+/** Options for following changes, by `changes` or `mirror`. */
 export interface FollowOptions extends CallOptions {
   /** Maximum number of changes in one response, 1 to 1000. */
   readonly limit?: number;
@@ -52,6 +53,7 @@ export interface FollowOptions extends CallOptions {
   readonly onCursor?: ((cursor: string) => unknown) | undefined;
 }
 
+/** Options of `changes`. */
 export interface ChangesOptions<Name extends FeedResource = FeedResource> extends FollowOptions {
   /** Where to begin: after a stored cursor; `now`: with the next change; null or undefined: with the first change. */
   readonly since?: string | null | undefined;
@@ -68,7 +70,7 @@ interface ChangesPage<Name extends FeedResource> {
 }
 
 /** Mean milliseconds between two requests if the server responds without waiting, for example because it is being stopped. */
-const idlePause = 1000;
+const idlePauseMs = 1000;
 
 const members = ["since", "resources", "collapse", "limit", "wait", "signal", "timeout", "onCursor"];
 
@@ -103,7 +105,7 @@ async function* follow<Name extends FeedResource>(
     if (next !== since) await onCursor?.(next);
     if (wait === 0 && !isMore) return;
     // The pause is random (0.5 to 1.5 seconds), so that not all clients of a restarted server return at the same moment.
-    const rest = idlePause * (0.5 + Math.random()) - (performance.now() - started);
+    const rest = idlePauseMs * (0.5 + Math.random()) - (performance.now() - started);
     if (isIdle && rest > 0) await pause(rest, signal);
     since = next;
   }

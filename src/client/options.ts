@@ -1,5 +1,6 @@
 import type { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** The URL of the site, such as `https://shop.example`, or `https://host.example/shop/` if the interface is below a path. */
   readonly url: string;
@@ -29,6 +30,7 @@ export interface AttemptInfo {
   readonly attempt: number;
 }
 
+/** A response, for `onResponse`. */
 export interface ResponseInfo extends AttemptInfo {
   readonly status: number;
   /** The ID of the request in the server's log. */
@@ -37,6 +39,7 @@ export interface ResponseInfo extends AttemptInfo {
   readonly rateLimit: RateLimit | undefined;
 }
 
+/** A failed attempt that will be retried, for `onRetry`. */
 export interface RetryInfo extends AttemptInfo {
   /** Why the attempt failed. */
   readonly error: StorefrontProblem | StorefrontFailure;

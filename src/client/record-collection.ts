@@ -19,6 +19,7 @@ type FieldSelection<Item, Path extends string> = { readonly fields: readonly (Pa
 /** The `ETag` of the record or list that you already have (see `etagOf`). The call returns undefined if it is still current. */
 export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };
 
+/** Options of `all`. */
 export interface AllOptions extends CallOptions {
   /** Maximum number of records in one response, 2 to 1000. Default: 500. */
   readonly pageSize?: number;
@@ -27,6 +28,7 @@ export interface AllOptions extends CallOptions {
 /** A record, or its ID. */
 export type RecordOrId<Item> = number | Item;
 
+/** Options of `create`. */
 export interface WriteOptions extends CallOptions {
   /**
    * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random key. If any process repeats the write with the
@@ -35,6 +37,7 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+/** Options of `update` and `delete`. */
 export interface UpdateOptions extends WriteOptions {
   /** The `ETag` that the record must still have (see `etagOf`), or `*` to overwrite any version. */
   readonly ifMatch?: string;

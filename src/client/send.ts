@@ -1,7 +1,8 @@
 import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelay, type RateLimit } from "./options.ts";
-import { parsed, StorefrontFailure, StorefrontProblem, toProblem } from "./storefront-errors.ts";
+import { StorefrontFailure, StorefrontProblem, toProblem, tryParseJson } from "./storefront-errors.ts";
 import { pause, waitAfter, withTimeLimit } from "./wait.ts";
 
+/** Options of every method. */
 export interface CallOptions {
   /** Ends the call and its retries. The call then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
@@ -22,6 +23,7 @@ export interface ClientRequest extends CallOptions {
   readonly serverWaitMs?: number;
 }
 
+/** A successful response. */
 export interface ParsedResponse {
   readonly headers: Headers;
   /** The parsed JSON. */
@@ -148,7 +150,7 @@ function toParsed(response: Response, text: string, url: string, base: string): 
     throw new StorefrontFailure("redirect", `\`${base}\` redirects to ${target}; set \`url\` to the right address`);
   }
   if (!response.ok) throw toProblem(response, text, url, base);
-  const body = parsed(text);
+  const body = tryParseJson(text);
   if (typeof body === "object" && body !== null) return { headers, body };
   throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);
 }

@@ -76,7 +76,7 @@ export class StorefrontFailure extends Error {
  * @param base the URL of the site, ending in `/`
  */
 export function toProblem(response: Response, text: string, url: string, base: string): StorefrontProblem {
-  const body = parsed(text);
+  const body = tryParseJson(text);
   // Use the status instead of the code of the problem, because a proxy may have replaced the body.
   const isGone = response.status === 410 && url.startsWith(`${base}restapi/changes.json`);
   const Problem = isGone ? StorefrontGone : StorefrontProblem;
@@ -84,7 +84,7 @@ export function toProblem(response: Response, text: string, url: string, base: s
 }
 
 /** Parses a JSON text. Returns undefined if the text is not JSON. */
-export function parsed(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -15,6 +15,7 @@ import { allResources } from "../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
 import { withActor } from "../system/system-changes.ts";
 
+/** The options that every command has. */
 export interface CommonOptions {
   readonly database?: string;
   readonly json?: true;
@@ -216,7 +217,7 @@ export function printError(text: string): void {
   try {
     writeAll(2, Buffer.from(text));
   } catch {
-    // See above.
+    // Ignored, as described above.
   }
 }
 

@@ -14,6 +14,7 @@ import { type CsvOptions, type FileFormat, formatOf } from "../operator/import/f
 import { isStandardInput, isStandardOutput, standardInput } from "../operator/output.ts";
 import { UsageError } from "./common.ts";
 
+/** The options for CSV files, as the operator typed them. */
 export interface CsvFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
@@ -21,6 +22,7 @@ export interface CsvFlags {
   readonly rejects?: string;
 }
 
+/** Adds the options for CSV files. */
 export function withCsvOptions(command: Command): Command {
   return command
     .option(

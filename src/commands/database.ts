@@ -51,7 +51,7 @@ function backupCommand(): Command {
       const now = Date.now();
       const inFolder = isFolder(target);
       if (options.keep !== undefined && !inFolder)
-        throw new UsageError(`--keep needs a folder that exists, and ${target} is none`);
+        throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
       const file = inFolder ? nameBackup(target, now) : target;
       const { rows, missingHeadHint } = await whileShowing((progress) =>
         withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
@@ -202,7 +202,7 @@ function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
   if (isUnknown) {
     const detail = "it cannot be known what was revoked, removed or suspended since the backup";
     return [
-      `the target knew nothing of these sites, keys and operators: ${detail}; look at \`key list\` and \`operator list\``,
+      `the target did not have these sites, keys and operators, so ${detail}; check \`key list\` and \`operator list\``,
     ];
   }
   return [...shown(stays, 0), ...shown(revived, 1)];

@@ -8,6 +8,7 @@ import { printMessage, printText, toConfig, UsageError, withNewEngine } from "./
 import type { Server } from "./processes/serve.ts";
 import { commandLine, quoteWord } from "./undo.ts";
 
+/** The result of `prepareDemo`. */
 export interface DemoSite {
   /** Whether the database was created for the sample site. */
   readonly isNew: boolean;

@@ -16,10 +16,10 @@ export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise
     const now = performance.now();
     if (!controller.signal.aborted) {
       first = now;
-      printMessage("stopping after what is being stored; press Ctrl-C again to stop at once");
+      printMessage("stopping after the present step; press Ctrl-C again to stop at once");
       controller.abort();
     } else if (now - first > repeatWithinMs) {
-      printMessage("stopped; what was being stored may or may not have been stored");
+      printMessage("stopped; the last step may or may not have been stored");
       onStop();
       process.exit(1);
     }

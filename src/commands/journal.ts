@@ -105,8 +105,9 @@ function pruneCommand(): Command {
     .addHelpText(
       "after",
       `
-Records stay as they are. What is deleted cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can continue. Webhooks that had not delivered what is deleted are listed.
+Records stay as they are. Deleted changes cannot be undone, restored or shown any more. The last entry of a journal is
+kept, so that clients that have read all changes can continue. Webhooks that had not delivered a deleted change are
+listed.
 An age counts from now, or from the newest entry of the database if that is earlier: a wrong clock deletes nothing.
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )

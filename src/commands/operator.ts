@@ -122,7 +122,7 @@ function removeCommand(): Command {
 /** Adds the advice to use `--yes` to a `conflict`: the operator is the last operator of all sites. Returns other errors unchanged. */
 function withAdvice(error: unknown, action: string): unknown {
   if (!(error instanceof ProblemError) || error.code !== "conflict") return error;
-  return new ProblemError("conflict", `${error.message}; add --yes to ${action} it all the same`);
+  return new ProblemError("conflict", `${error.message}; add --yes to ${action} it nevertheless`);
 }
 
 function linkCommand(): Command {

@@ -60,6 +60,9 @@ without an ID creates a record. With --match, the ID is ignored. Fields that a r
     .action(runImport);
 }
 
+const undoIfStored = "if the rows were stored nevertheless, this takes them back";
+const undoStored = "to take back what was stored";
+
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   asUsageError(() => findMatchField(resource, options.match));
   const format = options.format ?? formatOf(file) ?? "csv";
@@ -69,23 +72,16 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const progress = await openProgress(file);
   let undo: string | undefined;
   const printUndoLine = () => {
-    const what = options.atomic
-      ? "if the rows were stored all the same, this takes them back"
-      : "to take back what was stored";
-    if (undo) printMessage(`${what}: ${undo}`);
+    if (undo) printMessage(`${options.atomic ? undoIfStored : undoStored}: ${undo}`);
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
     const site = await findSite(engine, options.site);
-    const rows = readRowsOfCompleteFile(
-      resource,
-      waitUntilAborted(progress.watch(openInput(file)), signal),
-      format,
-      csv,
-    );
-    const onStore = (revision: number) => {
+    const bytes = waitUntilAborted(progress.watch(openInput(file)), signal);
+    const rows = readRowsOfCompleteFile(resource, bytes, format, csv);
+    const onBeforeCommit = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
-    const how = { ...options, signal, onStore, onRejected: rejects?.add, now: Date.now };
+    const how = { ...options, signal, onBeforeCommit, onRejected: rejects?.add, now: Date.now };
     const summary = await importRecords(engine, site.ID, resource, rows, how);
     return { ...summary, skipped, ...undoOf(options, summary.revisions, run) };
   };

@@ -8,9 +8,9 @@ import type { Resource } from "../model/resource.ts";
 import type { RevisionRange } from "../operator/history.ts";
 import type { JournalPoint } from "../operator/prune-journals.ts";
 import { deleteRecords } from "../operator/records.ts";
+import type { UndoRange } from "../operator/records-to-revert.ts";
 import { findSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
-import type { UndoRange } from "../operator/undone-records.ts";
 import { allResources } from "../resources/all.ts";
 import {
   formatCount,
@@ -68,22 +68,22 @@ function deleteCommand(): Command {
 function undoCommand(): Command {
   return withSiteOption(new Command("undo"))
     .description(
-      "take back changes: what was created is deleted, what was updated or deleted gets its earlier contents",
+      "undo changes: delete the records that were created, and give updated or deleted records their earlier contents",
     )
     .requiredOption(
       "--since <point>",
-      "take back the changes after this revision, or from this time or age on, such as 10m; see `journal`",
+      "undo the changes after this revision, or from this time or age on, such as 10m; see `journal`",
     )
-    .option("--until <point>", "up to and including this one (default: the last)")
+    .option("--until <point>", "up to and including this revision, time or age (default: the last change)")
     .option("--run <id>", "only the changes of this run, such as one import (default: all)")
     .option("--dry-run", "report what would change, and change nothing")
-    .option("--force", "also take back changes to records that others have changed later; the later changes are lost")
+    .option("--force", "also undo changes to records that others have changed later; the later changes are lost")
     .addHelpText(
       "after",
       `
-All or nothing, in one transaction that can itself be taken back; more than 50,000 records in
-portions: if it is stopped, it says how to go on. Records that others have changed
-later are left alone and listed.`,
+All changes are undone in one transaction, or none. More than 50,000 records need several
+transactions; if the command is stopped, it prints the command for the rest. Records that
+others have changed later are left alone and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
       const from = readPoint("--since", options.since);
@@ -104,10 +104,10 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
       const until = to && (await revisionUntil(engine, site.ID, to));
       if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");
       const range = { since, until, run: options.run };
-      const onStore = (revision: number) => {
+      const onBeforeCommit = (revision: number) => {
         stored = undoLine(options, revision, run);
       };
-      const summary = await undo(engine, site.ID, range, { ...options, signal, onStore, at: Date.now() });
+      const summary = await undo(engine, site.ID, range, { ...options, signal, onBeforeCommit, at: Date.now() });
       return { run, summary, rest: restLine(options, range) };
     });
   const { summary, run, rest } = await runInterruptible(work, printStored).catch((error) => {

@@ -9,6 +9,7 @@ type Connection = "open" | "gone" | "signed-out";
 let connection: Connection = "open";
 const listeners = new Set<() => void>();
 
+/** Returns the state of the connection, and renders the component again when it changes. */
 export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => connection);
 }

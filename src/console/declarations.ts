@@ -2,9 +2,11 @@
 
 import { callApi } from "./api.ts";
 
+/** The declaration of a field. */
 export interface FieldDeclaration {
   /** The dotted path, such as `Address.Town`. */
   readonly path: string;
+  /** Maximum length, in characters. */
   readonly max: number;
   readonly required: boolean;
   readonly description: string;
@@ -12,6 +14,7 @@ export interface FieldDeclaration {
   readonly pattern: { readonly source: string; readonly fault: string } | null;
 }
 
+/** The declaration of a resource. */
 export interface ResourceDeclaration {
   readonly name: string;
   readonly path: string;
@@ -20,15 +23,18 @@ export interface ResourceDeclaration {
   readonly fields: readonly FieldDeclaration[];
 }
 
+/** A site in the list of sites. */
 export interface SiteInfo {
   readonly id: number;
   readonly name: string;
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
+  /** Time of the suspension in ISO 8601; null for a site that is served. */
   readonly suspended: string | null;
   readonly importing: string | null;
 }
 
+/** The resources of the server, and the sites of the operator. */
 export interface Declared {
   readonly resources: readonly ResourceDeclaration[];
   readonly sites: readonly SiteInfo[];
@@ -36,6 +42,7 @@ export interface Declared {
   readonly publicUrl: string;
 }
 
+/** Reads the declarations and the sites. @throws HttpError */
 export async function loadDeclared(): Promise<Declared> {
   const [{ resources }, { sites, publicUrl }] = await Promise.all([
     callApi<{ resources: ResourceDeclaration[] }>("GET", "/resources"),

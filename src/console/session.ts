@@ -82,6 +82,7 @@ async function currentSession(): Promise<SessionInfo | undefined> {
   return session.operator === null ? undefined : session;
 }
 
+/** Signs out in this browser, or in all browsers. */
 export function leave(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
 }

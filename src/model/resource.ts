@@ -12,7 +12,7 @@ export interface Declaration {
   readonly singular: string;
   readonly plural: string;
   readonly description: string;
-  /** `written`: all five operations. `read`: list and look up. `system`: the records belong to the system site, and there is no endpoint. */
+  /** `written`: all five operations. `read`: list and look up. `system`: the records belong to the system site, and it has no endpoint. */
   readonly access: "written" | "read" | "system";
   readonly fields: Fields;
 }

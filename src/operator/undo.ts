@@ -5,7 +5,7 @@ import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf 
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { epochChangedConflict, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
-import { RecordsToRevert, type RecordToRevert, type UndoRange } from "./undone-records.ts";
+import { RecordsToRevert, type RecordToRevert, type UndoRange } from "./records-to-revert.ts";
 
 export interface UndoOptions {
   /** Undo also the changes to records that others have changed later. The later changes are then lost. */
@@ -15,7 +15,7 @@ export interface UndoOptions {
   /** Stops the undo before its next transaction. */
   readonly signal?: AbortSignal | undefined;
   /** Called before each transaction, with the revision at which the undo started. All journal entries of this undo come after it. */
-  readonly onStore?: ((revision: number) => void) | undefined;
+  readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
@@ -201,7 +201,7 @@ class Undo {
       for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
     };
     const all: Outcome[] = [];
-    this.#options.onStore?.(this.#head.revision);
+    this.#options.onBeforeCommit?.(this.#head.revision);
     try {
       await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
     } catch (error) {

@@ -29,7 +29,7 @@ import {
 } from "../system/system-changes.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../webhooks/address-policy.ts";
 import { deliverTest } from "../webhooks/delivery-attempt.ts";
-import { cursorRevision, sinceOf } from "../webhooks/webhook-event.ts";
+import { continuedCursorOf, cursorRevision } from "../webhooks/webhook-event.ts";
 import type { SiteRecord } from "./sites.ts";
 import {
   type DeliveryStart,
@@ -105,7 +105,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
   const position = await resolveDeliveryStart(engine, site, point);
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   await updateState(engine, id, (state) => {
-    const since = isBehind(position, state) ? sinceOf(state) : position.cursor;
+    const since = isBehind(position, state) ? continuedCursorOf(state) : position.cursor;
     return { ...position, ...none, since, rewinds: state.rewinds + 1 };
   });
   return findWebhook(engine, id);

@@ -154,7 +154,7 @@ function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "reject
  * @param run the ID that all changes of this command or action share
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
-  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
+  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, runId: run }));
   const signing = (amend: Amend): Amend => ({
     ...amend,
     decide(swap) {

@@ -17,7 +17,7 @@ import {
 } from "./lease.ts";
 import type { ActiveWebhook, WebhookIndex } from "./records.ts";
 import { isBackingOff } from "./retry-policy.ts";
-import { changesEvent, cursorRevision, goneEvent, sinceOf, type WebhookEvent } from "./webhook-event.ts";
+import { changesEvent, continuedCursorOf, cursorRevision, goneEvent, type WebhookEvent } from "./webhook-event.ts";
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly records: WebhookIndex;
@@ -120,7 +120,7 @@ async function prepareNextEvent(
       return { event: changesEvent(lease.state, webhook.siteName, page, sources.resources), hasMore: page.hasMore };
     } else {
       if (page.next === state.cursor) return "none";
-      const moved = { cursor: page.next, epoch: page.head.epoch, since: sinceOf(state), first: 0, last: 0 };
+      const moved = { cursor: page.next, epoch: page.head.epoch, since: continuedCursorOf(state), first: 0, last: 0 };
       if (!(await lease.update(moved))) return "lost";
       if (!page.hasMore) return "skipped";
     }
@@ -175,5 +175,5 @@ async function moveCursorToHead(
   const cursor = await readCursorAt(engine, state.site, head);
   const gone = { isGone: 1, goneAt: now(), first: 0, last: 0 } as const;
   const rewinds = isLost ? lastSent.nextRewind(state) : state.rewinds;
-  return lease.update({ cursor, epoch: head.epoch, since: sinceOf(state), rewinds, ...gone });
+  return lease.update({ cursor, epoch: head.epoch, since: continuedCursorOf(state), rewinds, ...gone });
 }

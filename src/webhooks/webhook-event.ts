@@ -30,7 +30,7 @@ export function changesEvent(
     json.feed.item(resources.get(change.resource) as Resource, cursor, change),
   );
   const at = page.changes.at(-1)?.change.at as number;
-  const [Site, Since, Next] = [site, sinceOf(state), page.next].map((text) => JSON.stringify(text));
+  const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));
   const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
   return {
     id: eventId(state, `${state.first}_${state.last}_${markIn(page.next)}`),
@@ -48,7 +48,10 @@ export function goneEvent(state: WebhookState, site: string): WebhookEvent {
   const now = state.goneAt ?? 0;
   // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
   const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
-  return eventWithoutChanges("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
+  return eventWithoutChanges("storefront.gone", id, {
+    data: { Site: site, Since: continuedCursorOf(state), Next: cursor },
+    now,
+  });
 }
 
 /** Creates the event of `webhook test`. @param random makes its ID unique */
@@ -60,7 +63,7 @@ export function testEvent({ webhook, cursor }: WebhookState, site: string, rando
 }
 
 /** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */
-export function sinceOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
+export function continuedCursorOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
   return since ?? cursor;
 }
 

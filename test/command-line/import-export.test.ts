@@ -325,7 +325,7 @@ describe("a file", () => {
     const refused = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
     expect(refused).toBeInstanceOf(ProblemError);
     expect(`${refused.message}\n`).toMatch(line);
-    expect([refused.message.trim().split("\n").length, refused.faults.slice(1), await names(site)]).toEqual([
+    expect([refused.message.trim().split("\n").length, refused.fieldErrors.slice(1), await names(site)]).toEqual([
       1,
       [],
       [],

@@ -60,7 +60,7 @@ describe("a response that the server is unavailable", () => {
     const refusal = reported(
       new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }),
     );
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 5 });
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
     expect(refusal.message).toMatch(/^the storage does not respond; send the request again/);
     expect(logged).toEqual(["the storage failed"]);
   });
@@ -70,14 +70,14 @@ describe("a response that the server is unavailable", () => {
     const queue = new WriteQueue(engine, new SiteViews(engine, [], 0));
     for (let i = 0; i <= 10_000; i++) void queue.enqueue(createIntent());
     const refusal = reported(await queue.enqueue(createIntent()).catch((error) => error));
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     expect(refusal.message).toBe("too many writes are waiting; try again");
     expect(logged).toEqual([]);
   });
 
   test("says that the site was restored or removed, which is not logged", () => {
     const refusal = reported(new EpochChangedError());
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     expect(refusal.message).toBe("the site was restored or removed at this moment; try again");
     expect(logged).toEqual([]);
   });

@@ -282,7 +282,7 @@ describe("while the first request is still running", () => {
     const first = idempotencies.runUnlessRunning(intent(1, "a"), run);
     await expect(idempotencies.runUnlessRunning(intent(1, "a"), run)).rejects.toMatchObject({
       code: "conflict",
-      retryAfter: 1,
+      retryAfterSeconds: 1,
     });
     expect(runs).toBe(1);
     const others = [

@@ -146,7 +146,11 @@ test.each([
   [{ tokensPerSecond: 0.25, maxTokens: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
 ])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
   expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
-  expect(tooManyRequests(of, "x")).toMatchObject({ code: "too-many-requests", message: "x", retryAfter });
+  expect(tooManyRequests(of, "x")).toMatchObject({
+    code: "too-many-requests",
+    message: "x",
+    retryAfterSeconds: retryAfter,
+  });
 });
 
 test.each<[string, string | undefined]>([

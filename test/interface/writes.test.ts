@@ -76,7 +76,7 @@ test("a full queue refuses writes with Retry-After, loses none that it has, and 
   const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.enqueue(intentOf(i)));
   const refused = await writes.enqueue(intentOf(-1)).catch((error) => error);
   expect(refused).toBeInstanceOf(ProblemError);
-  expect([refused.code, refused.retryAfter]).toEqual(["unavailable", 1]);
+  expect([refused.code, refused.retryAfterSeconds]).toEqual(["unavailable", 1]);
   let later: Promise<Outcome> | undefined;
   while ((await waiting()).length > 0) {
     const commit = await next("commit");

@@ -112,7 +112,7 @@ test("requests that wait for a load while the site is restored do not each load 
   );
   let loads = 0;
   for (; (await hand.waiting()).length > 0; loads++) (await hand.next("load")).resolve(contentsAt(1, "b"));
-  expect(await Promise.all(lists)).toEqual(new Array(10).fill("OtherHistory"));
+  expect(await Promise.all(lists)).toEqual(new Array(10).fill("EpochChangedError"));
   expect(loads).toBe(2);
 });
 

@@ -342,7 +342,7 @@ describe.each(engines)("a site on $name", (kind) => {
       /`Suspended`: must be a time/,
     ],
     ["with a key of another kind", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
-    ["with the use of a key at no time", (rows) => edit(rows, "key_uses", { at: -1 }), /no time/],
+    ["with the use of a key at no time", (rows) => edit(rows, "key_uses", { at: -1 }), /not a valid time/],
     ["of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
   ];
 

@@ -77,9 +77,9 @@ describe.each(engines)("sites of a list on $name", (kind) => {
   test("are all refused for the faults of some, each with its row", async () => {
     await addSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
     const text = "name,hostnames\na,a.example\nA B,\ntaken,\nb,taken.example\na,\nc,a.example\nd,http://x\n";
-    const { code, faults } = await refusal(add(text, true));
+    const { code, fieldErrors } = await refusal(add(text, true));
     expect(code).toBe("invalid-record");
-    expect(faults.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
+    expect(fieldErrors.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
       expect.stringMatching(/^row 3: `Name`: must be lower-case/),
       "row 4: the site `taken` exists already",
       "row 5: the hostname `taken.example` already belongs to the site `taken`",

@@ -261,7 +261,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
 
   test("one whose secret cannot be stored is not added, and nothing is left", async () => {
-    const full = { ...engine, putWebhook: () => Promise.reject(new Error("the disk is full")) };
+    const full = { ...engine, saveWebhook: () => Promise.reject(new Error("the disk is full")) };
     await expect(addWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
     expect(await listWebhooks(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
@@ -269,7 +269,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
 
   test("one whose creation was interrupted is shown, can do nothing but be removed, and `check` finds it", async () => {
     const killed = () => Promise.reject(new Error("killed"));
-    const dying = { ...engine, putWebhook: killed, removeWebhook: killed };
+    const dying = { ...engine, saveWebhook: killed, removeWebhook: killed };
     await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
     expect(await listWebhooks(engine)).toMatchObject([{ ID: 1, status: "incomplete", state: undefined }]);
     expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");

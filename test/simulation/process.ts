@@ -126,7 +126,7 @@ export class SimulatedProcess {
     const wrapped: Record<string, unknown> = {};
     for (const [name, call] of Object.entries(engine))
       wrapped[name] = typeof call === "function" ? (...args: unknown[]) => this.#call(call as Call, args) : call;
-    wrapped.unchanged = undefined;
+    wrapped.isUnchanged = undefined;
     return wrapped as unknown as Engine;
   }
 

@@ -27,8 +27,8 @@ export interface ManualEngine {
   waiting(): Promise<readonly Name[]>;
 }
 
-/** @param unchanged the method of an engine that detects commits by itself */
-export function createManualEngine(unchanged?: () => boolean): ManualEngine {
+/** @param isUnchanged the method of an engine that detects commits by itself */
+export function createManualEngine(isUnchanged?: () => boolean): ManualEngine {
   const questions: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
   const method =
     (name: Name) =>
@@ -39,9 +39,9 @@ export function createManualEngine(unchanged?: () => boolean): ManualEngine {
     };
   const noteCounts = async () => {};
   const calls = {
-    heads: method("readHeads"),
-    since: method("readChangesSince"),
-    journal: method("readJournalPage"),
+    readHeads: method("readHeads"),
+    readChangesSince: method("readChangesSince"),
+    readJournalPage: method("readJournalPage"),
     renewSite: method("renewSite"),
     commit: method("commit"),
     readRecord: method("readRecord"),
@@ -52,7 +52,7 @@ export function createManualEngine(unchanged?: () => boolean): ManualEngine {
     return use({ head, counts: undefined, rowChunks: [rows] });
   };
   return {
-    engine: { ...calls, readSite, noteCounts, ...(unchanged ? { unchanged } : {}) } as unknown as Engine,
+    engine: { ...calls, readSite, noteCounts, ...(isUnchanged ? { isUnchanged } : {}) } as unknown as Engine,
     async next(name) {
       await settled();
       const question = questions.shift();

@@ -8,6 +8,7 @@ import type { Certificate } from "../../wire/listen.ts";
 /** Maximum milliseconds that a worker takes to send its metrics. If it takes longer, the metrics that it sent last count. */
 const sampleTimeoutMs = 1000;
 
+/** A child process: a worker, or the admin process. */
 export interface Child {
   /** Resolves with the exit status when the process has exited and all its messages have arrived. */
   readonly exited: Promise<number>;
@@ -110,6 +111,7 @@ export interface Listening {
   readonly sites?: number | undefined;
 }
 
+/** A message of a child to its parent. */
 export type MessageOfChild =
   | ({ readonly kind: "listening" } & Listening)
   /** The metrics of a worker: in response to `sample`, or with `id` 0 before the worker exits. */
@@ -117,10 +119,13 @@ export type MessageOfChild =
   /** The admin process requests the metrics of all workers. */
   | { readonly kind: "samples"; readonly id: number };
 
+/** A message of the parent to a child. */
 export type MessageOfParent =
   /** The successor listens. Accept no more connections, and exit. */
   | { readonly kind: "retire" }
+  /** Asks for the metrics. With `isChecked`, the child also checks whether it is ready. */
   | { readonly kind: "sample"; readonly id: number; readonly isChecked?: boolean }
+  /** The metrics of all workers: the response to `samples`. */
   | { readonly kind: "samples"; readonly id: number; readonly samples: readonly MetricsSample[] };
 
 /** Requests to another process that were sent, and have no response yet. */

@@ -14,8 +14,8 @@ const startTimeoutMs = 60_000;
 const retireTimeoutMs = 30_000;
 
 /**
- * One process of the server, and its successors. Restarts the process when it exits unexpectedly, and replaces it on request. A process that exceeds
- * one of the time limits above is killed.
+ * One process of the server, and its successors. Restarts the process when it exits unexpectedly, and replaces it on request. A successor that does
+ * not listen in time is killed, and so is a process that does not exit in time.
  */
 export class SupervisedProcess {
   readonly #name: string;

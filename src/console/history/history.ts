@@ -32,6 +32,7 @@ interface HistoryPage {
   readonly next: number | null;
 }
 
+/** Limits the history to some changes. */
 export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
@@ -45,6 +46,7 @@ const pageSize = 50;
 /** Maximum number of pages that are read automatically to complete an entry, or to find the first one. */
 const maxPages = 100;
 
+/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`left`). */
 export interface UndoResult {
   readonly deleted: number;
   readonly restored: number;

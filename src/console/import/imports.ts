@@ -6,6 +6,7 @@ import type { RecordValues } from "../history/history.ts";
 export const importKinds = ["created", "updated", "unchanged", "refused"] as const;
 export type ImportKind = (typeof importKinds)[number];
 
+/** An import, with its state and progress. */
 export interface ImportState {
   readonly id: string;
   /** Name of the file. */
@@ -33,6 +34,7 @@ interface RowFault {
   readonly detail: string;
 }
 
+/** A row in the report of a dry run or import. */
 export interface ImportRow {
   readonly row: number;
   readonly kind: ImportKind;
@@ -42,6 +44,7 @@ export interface ImportRow {
   readonly faults: readonly RowFault[];
 }
 
+/** The preview of a file: its detected format, and the columns of a CSV file. */
 export interface FileLook {
   readonly format: "csv" | "json" | "xml";
   readonly encoding?: string;
@@ -55,6 +58,7 @@ export interface Mapping {
   readonly skip?: unknown;
 }
 
+/** The options of a dry run, which the import then uses too. */
 export interface CheckOptions {
   readonly format: FileLook["format"];
   readonly encoding?: string | undefined;
@@ -105,22 +109,27 @@ export async function upload(
   }
 }
 
+/** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
 export function lookAtFile(site: string, id: string, dialect: Partial<FileLook> = {}): Promise<FileLook> {
   return callApi("POST", `${pathOf(site, id)}/look`, dialect);
 }
 
+/** Starts a dry run. */
 export function checkImport(site: string, id: string, options: CheckOptions): Promise<ImportState> {
   return callApi("POST", `${pathOf(site, id)}/check`, options);
 }
 
+/** Starts the import, after its dry run. */
 export function runImport(site: string, id: string, leftOut: LeftOut): Promise<ImportState> {
   return callApi("POST", `${pathOf(site, id)}/run`, leftOut);
 }
 
+/** Stops a dry run or import. Rows that are already stored are kept. */
 export function stopImport(site: string, id: string): Promise<ImportState> {
   return callApi("POST", `${pathOf(site, id)}/stop`, {});
 }
 
+/** Stops an import and removes its file. Rows that are already stored are kept. */
 export function discardImport(site: string, id: string): Promise<void> {
   return callApi("DELETE", pathOf(site, id));
 }
@@ -134,6 +143,7 @@ export async function readImports(site: string): Promise<readonly ImportState[]>
   return (await callApi<{ readonly imports: readonly ImportState[] }>("GET", pathOf(site))).imports;
 }
 
+/** Reads a page of the report: rows of one kind. */
 export function readImportRows(
   site: string,
   id: string,

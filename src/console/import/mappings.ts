@@ -20,6 +20,7 @@ function keyOf({ operator, site, resource }: MappingOwner): string {
   return `storefront.mapping.${operator}.${site}.${resource}`;
 }
 
+/** Keeps a mapping in the browser for the next import. */
 export function keepMapping(owner: MappingOwner, kept: KeptMapping): void {
   try {
     localStorage.setItem(keyOf(owner), JSON.stringify(kept));

@@ -21,6 +21,7 @@ export interface ApiKey {
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
 
+/** The settings of a key. */
 export interface KeyValues {
   readonly label: string;
   readonly scope?: "read" | "write";
@@ -37,6 +38,7 @@ export function useKeyName({ label, prefix }: Pick<ApiKey, "label" | "prefix">):
 /** Milliseconds before its expiry from which on a key is marked: 30 days. */
 const soon = 30 * 24 * 60 * 60_000;
 
+/** Whether a valid key expires within 30 days. */
 export function isEndingSoon({ state, expires }: ApiKey): boolean {
   return state === "valid" && expires !== null && Date.parse(expires) - serverNow() < soon;
 }

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
 import { useSession, useSite } from "../site-context.ts";
 
+/** The traffic in one interval, see admin/traffic.ts. */
 export interface TrafficPoint {
   readonly at: string;
   readonly seconds: number;

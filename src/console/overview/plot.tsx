@@ -2,6 +2,7 @@ import { Card, CardContent, Stack, Typography, useTheme } from "@mui/material";
 import { PlotArea, toColor } from "./plot-area.tsx";
 import type { PlotPoint } from "./plot-scale.ts";
 
+/** A line of a plot. */
 export interface PlotLine {
   /** Name of the line; empty if the plot has only one line. */
   readonly name: string;

@@ -19,6 +19,7 @@ function firstColumns(paths: readonly string[]): string[] {
   return [...own.slice(0, 4), ...paths.filter((path) => /\.(Town|Country)$/.test(path))];
 }
 
+/** Returns the heading of a field's column. Fields of the address have no group in it. */
 export function columnLabel(path: string): string {
   return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
 }

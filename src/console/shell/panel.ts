@@ -17,6 +17,7 @@ export function usePanel(): Panel {
   );
 }
 
+/** Opens a panel instead of the present one; undefined closes it. */
 export function openPanel(panel: Panel): void {
   open = panel;
   for (const listener of [...listeners]) listener();

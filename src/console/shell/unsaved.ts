@@ -31,6 +31,7 @@ export function useEdited(values: unknown): boolean {
   return text !== first;
 }
 
+/** Whether a form has changes that were not saved. */
 export function hasUnsaved(): boolean {
   return edited.size > 0;
 }

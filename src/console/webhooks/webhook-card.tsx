@@ -8,6 +8,7 @@ import { When } from "../when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import type { Webhook } from "./webhooks.ts";
 
+/** The actions on a webhook. */
 export type WebhookTask = "test" | "pause" | "resume" | "rewind" | "rotate" | "remove";
 
 const colors = { active: "success", failing: "error", paused: "default", incomplete: "warning" } as const;

@@ -222,12 +222,12 @@ async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
   };
   const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toReportRow(row, outcome, dryRun));
   let start: number | undefined;
-  const onStore = (revision: number) => {
+  const onBeforeCommit = (revision: number) => {
     start = revision;
   };
   let isStored = false;
   try {
-    const how = { match, dryRun, signal, onAccepted, onRejected, onStore, maxFaults: 0, now };
+    const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFaults: 0, now };
     const { revisions, interrupted } = await importRecords(engine, site, resource, source, how);
     isStored = true;
     onRevisions(revisions);

@@ -120,8 +120,8 @@ export class SiteViews {
       // than the records it reads.
       const upToDateSystem = systemHead instanceof Promise ? await systemHead : systemHead;
       const wanted = site === systemSite ? upToDateSystem : this.#shareCatchUp(site, result, known[1] as number);
-      const fresh = wanted instanceof Promise ? await wanted : wanted;
-      if (hasReportedEpoch(upToDateSystem, result) && hasReportedEpoch(fresh, result)) return this.#touch(fresh);
+      const view = wanted instanceof Promise ? await wanted : wanted;
+      if (hasReportedEpoch(upToDateSystem, result) && hasReportedEpoch(view, result)) return this.#touch(view);
     }
     throw new ProblemError("unavailable", "the site was restored several times while it was read; try again", {
       retryAfterSeconds: 1,
@@ -172,19 +172,19 @@ export class SiteViews {
     sites.forEach((site, index) => {
       const head = heads[index] as Head;
       done = whenResolved(done, () =>
-        whenResolved(this.#viewAtLeast(site, head), (fresh) => {
-          this.#markChecked(fresh, generation);
-          return fresh;
+        whenResolved(this.#viewAtLeast(site, head), (view) => {
+          this.#markChecked(view, generation);
+          return view;
         }),
       );
     });
     return whenResolved(done, (last) => this.#touch(last as SiteView));
   }
 
-  #markChecked(fresh: SiteView, generation: number): void {
-    if (fresh instanceof Snapshot) fresh.checked = generation;
+  #markChecked(view: SiteView, generation: number): void {
+    if (view instanceof Snapshot) view.checked = generation;
     else if (generation === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
-      this.#checkedUncachedSites.set(fresh.site, fresh);
+      this.#checkedUncachedSites.set(view.site, view);
   }
 
   /**
@@ -199,7 +199,7 @@ export class SiteViews {
       if (site === systemSite) return this.#loaded.catchUp(snapshot, head);
       return whenResolved(
         this.#loaded.tryCatchUp(snapshot, head),
-        (fresh) => fresh ?? new UncachedSite(site, head, this.#uncachedSiteOptions),
+        (view) => view ?? new UncachedSite(site, head, this.#uncachedSiteOptions),
       );
     }
     if (site === systemSite) return this.#loaded.getOrLoad(site, head);
@@ -230,9 +230,9 @@ export class SiteViews {
     }
   }
 
-  #touch<T extends SiteView>(fresh: T): T {
-    if (fresh instanceof Snapshot) this.#loaded.touch(fresh);
-    return fresh;
+  #touch<T extends SiteView>(view: T): T {
+    if (view instanceof Snapshot) this.#loaded.touch(view);
+    return view;
   }
 }
 

@@ -4,8 +4,8 @@ import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head } from "../../model/engine.ts";
 import { invalidRowError, mayFill, newImportingEpoch, siteNotImportingError } from "../database/site-state.ts";
 import { toChunksWithNewEpochs } from "../database/table-swap.ts";
+import { pauseForOtherWriters } from "./chunks.ts";
 import { fromSqlite, runInTransaction } from "./database.ts";
-import { pauseForOtherWriters } from "./portions.ts";
 import { insertRows } from "./table-sets.ts";
 
 /** Implements `Engine.importSiteRows`, on a connection that `open` opens. */

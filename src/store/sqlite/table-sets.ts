@@ -19,8 +19,8 @@ import {
 } from "../database/table-swap.ts";
 import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
 import { FoundRecords } from "../writes/found-records.ts";
+import { dropInChunks, pauseForOtherWriters } from "./chunks.ts";
 import { fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
-import { dropInChunks, pauseForOtherWriters } from "./portions.ts";
 import { dumpRows } from "./reads.ts";
 import { insert } from "./statements.ts";
 import { setWebhookSecrets } from "./webhook-writes.ts";

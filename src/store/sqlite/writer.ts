@@ -32,9 +32,9 @@ import {
   type StoredResponse,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
+import { deleteChunk } from "./chunks.ts";
 import { openDatabase, runInTransaction, version, withSqliteErrors } from "./database.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
-import { deleteChunk } from "./portions.ts";
 import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
 
