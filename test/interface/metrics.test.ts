@@ -300,7 +300,7 @@ test("a call to the database that fails is counted", async () => {
   const failure = new Error("disk I/O error");
   const broken = {
     ...server.engine,
-    heads: () => {
+    readHeads: () => {
       throw failure;
     },
     commit: () => Promise.reject(failure),
