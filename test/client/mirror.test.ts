@@ -263,6 +263,34 @@ describe("a copy whose cursor can no longer be used", () => {
     }
   });
 
+  test("is read again at once, if it happens once", async () => {
+    let [ticks, lists, isRunning] = [0, 0, true];
+    const count = () => {
+      ticks++;
+      if (isRunning) setImmediate(count);
+    };
+    let ticksBetween = 0;
+    const stop = new AbortController();
+    const fetch = async (url: string) => {
+      if (url.includes("since=now")) return Response.json({ Changes: [], Next: "a.1", More: false });
+      if (url.includes("changes.json")) {
+        if (lists === 1) ticks = 0;
+        return new Response("", { status: 410 });
+      }
+      if (++lists === 2) {
+        ticksBetween = ticks;
+        stop.abort();
+      }
+      return Response.json([]);
+    };
+    const restored = createClient({ url: "http://shop.example", key: "k", fetch });
+    count();
+    await thrownBy(restored.mirror("brands", { ...createCopy().options, signal: stop.signal }));
+    isRunning = false;
+    // A pause of 100 ms has thousands of ticks.
+    expect([lists, ticksBetween < 20]).toEqual([2, true]);
+  });
+
   test("again and again is read again with pauses, not as fast as it can be", async () => {
     let lists = 0;
     const stop = new AbortController();

@@ -258,9 +258,9 @@ describe.each(engines)("imports on $name", (kind) => {
       for (const before = await stored(); (await stored()) < Math.min(before + 2000, 30_000); ) await Bun.sleep(20);
       return taken;
     };
-    Object.assign(server.engine, { takeCredential: slowly });
+    Object.assign(server.engine, { consumeCredential: slowly });
     expect((await ben.call("DELETE", "/session")).status).toBe(204);
-    Object.assign(server.engine, { takeCredential: consumeCredential });
+    Object.assign(server.engine, { consumeCredential });
     while ((await stored()) < 30_000) await Bun.sleep(20);
   });
 
@@ -292,6 +292,15 @@ describe.each(engines)("imports on $name", (kind) => {
     ]);
     const checked = await act(path, "check", { format: "csv", mapping: { fields: { Name: "Nam" } } });
     expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
+  });
+
+  test("of a check that fails in the middle of the file, the rows before can be read", async () => {
+    await newSite();
+    const path = await upload(bytes(`[${times(1000, (n) => `{"Name":"Brand ${n}"},`)}never closed`));
+    const failed = await act(path, "check", { format: "json" });
+    expect([failed.state, failed.counts.created]).toEqual(["failed", 1000]);
+    const { json } = await anna.call("GET", `${path}/rows?kind=created&offset=999`);
+    expect([json.total, json.rows[0].after.Name]).toEqual([1000, "Brand 999"]);
   });
 
   const many: [string, string][] = [

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
+import { text } from "../../src/model/field.ts";
+import { defineResource } from "../../src/model/resource.ts";
 import { setSite } from "../../src/operator/sites.ts";
+import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
+import { referencePage } from "../../src/reference/pages/reference.ts";
+import { brand } from "../../src/resources/brand.ts";
 import { pagePaths } from "../support/page-paths.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { resultOf } from "../support/steps.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
 let server: TestServer;
@@ -271,6 +277,18 @@ describe("the reference", () => {
     const text = await reference();
     for (const field of ["Address.Town", "Changes[].Cursor", "Changes[].Resource"])
       expect(text).toContain(`<b>${field}</b>`);
+  });
+
+  test("lists the values of a parameter, unless there are more than seven", () => {
+    const shown = (count: number) => {
+      const names = Array.from({ length: count }, (_, number) => `Field${number}`);
+      const fields = Object.fromEntries(names.map((name) => [name, text({ max: 9, description: name, example: "x" })]));
+      const page = resultOf(referencePage(resultOf(toOpenapi([defineResource({ ...brand, fields })]))));
+      return /<b>fields<\/b> <span class="quiet">query · list of ([^<]*)</.exec(page)?.[1];
+    };
+    // The ID is a field, too.
+    expect(shown(6)).toBe("ID, Field0, Field1, Field2, Field3, Field4, Field5");
+    expect(shown(7)).toBe("fields");
   });
 });
 

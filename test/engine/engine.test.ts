@@ -283,16 +283,16 @@ for (const kind of engineKinds) {
       await engine.commit([create(number, "a")]);
       const [head] = (await engine.readHeads([number])) as [Head];
       const ahead = { ...head, revision: head.revision + 1 };
-      const codeOf = async (work: () => unknown) => {
+      const rejected = { code: "unavailable", retryAfterSeconds: 1 };
+      const errorOf = async (work: () => unknown) => {
         try {
-          await work();
-          return "done";
+          return await work();
         } catch (error) {
-          return (error as { code: string }).code;
+          return error;
         }
       };
-      expect(await codeOf(() => readAllRows(engine, number, ahead))).toBe("unavailable");
-      expect(await codeOf(() => engine.readChangesSince(number, 0, { requiredHead: ahead }))).toBe("unavailable");
+      expect(await errorOf(() => readAllRows(engine, number, ahead))).toMatchObject(rejected);
+      expect(await errorOf(() => engine.readChangesSince(number, 0, { requiredHead: ahead }))).toMatchObject(rejected);
       for (const requiredHead of [head, { ...ahead, epoch: "another" }]) {
         expect((await readAllRows(engine, number, requiredHead)).rows).toHaveLength(1);
         expect(await engine.readChangesSince(number, 0, { requiredHead })).toHaveLength(1);

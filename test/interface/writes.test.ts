@@ -1,6 +1,7 @@
 // The write queue, on an engine that commits when the test decides.
 
 import { describe, expect, test } from "bun:test";
+import { nextImmediate } from "../../src/lib/event-loop.ts";
 import type { Intent, Outcome } from "../../src/model/change.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -68,6 +69,27 @@ describe("the outcomes of a batch", () => {
   test("come at once without reads", async () => {
     expect(await perTurn(() => {})).toEqual([40]);
   });
+});
+
+test("after a batch during which reads arrived, the next batch waits for 60 reads per write, but not for ever", async () => {
+  const { writes, next, waiting } = createQueue();
+  const written = [1, 2].map((number) => writes.enqueue(intentOf(number)));
+  const first = await next("commit");
+  let reads = 0;
+  const read = () => {
+    writes.countRead();
+    reads++;
+    reader = setImmediate(read);
+  };
+  let reader = setImmediate(read);
+  await nextImmediate();
+  first.resolve(outcomesOf(first.args[0]));
+  while ((await waiting()).length === 0);
+  clearImmediate(reader);
+  expect(reads).toBeGreaterThan(60);
+  const second = await next("commit");
+  second.resolve(outcomesOf(second.args[0]));
+  await Promise.all(written);
 });
 
 test("a full queue refuses writes with Retry-After, loses none that it has, and accepts more when it is shorter", async () => {

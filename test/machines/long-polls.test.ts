@@ -78,3 +78,18 @@ test("a change that comes while a page is read that has nothing is read after it
   reads[1]?.end(true);
   expect((await ended).head.revision).toBe(3);
 });
+
+test("the time of a long poll is counted, because a request is slow only if it takes long besides", async () => {
+  const polls = new LongPolls(2, {
+    changeNotifier: { subscribe: () => () => {} },
+    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
+  });
+  const context = { request: { onClientEnd: () => {}, discardBody: () => {} }, longPollMs: 1000 };
+  const first = { site: 1, head, system: head, hasContent: false };
+  const read = () => Promise.reject(new Error("nothing has changed"));
+  const started = performance.now();
+  await polls.waitForContent(context as unknown as RequestContext, { key, wait: 20, first, read });
+  const elapsedMs = performance.now() - started;
+  expect(context.longPollMs).toBeGreaterThan(1000);
+  expect(context.longPollMs).toBeLessThanOrEqual(1000 + elapsedMs);
+});

@@ -269,9 +269,12 @@ function item(name: string, facts: readonly (string | false | undefined)[], desc
   return `<li><b>${escapeHtml(name)}</b> <span class="quiet">${known.join(" · ")}</span><p>${renderSentence(description)}</p></li>`;
 }
 
+/** Maximum values of an enumeration that are listed. Only the parameters with names of fields have more. */
+const maxListedValues = 7;
+
 /** Describes a schema in a few words. */
 function typeOf({ type, enum: values, minimum, maximum, maxLength, items }: Schema): string {
-  if (Array.isArray(values)) return values.length < 8 ? values.join(", ") : "fields";
+  if (Array.isArray(values)) return values.length <= maxListedValues ? values.join(", ") : "fields";
   if (type === "array") return `list of ${typeOf(items as Schema) || "values"}`;
   if (type === "object") return "";
   if (type === "integer") return `integer${rangeOf(Number(minimum), Number(maximum))}`;

@@ -55,12 +55,14 @@ function watch(engine: Engine): {
   };
 }
 
-const listening = "select pid from pg_stat_activity where query like 'listen storefront%' or query = 'select 1'";
+const listening = "select pid from pg_stat_activity where (query like 'listen storefront%' or query = 'select 1')";
+
+const listeners = () => server.run(`${listening} and datname = '${new URL(url).pathname.slice(1)}'`);
 
 /** Waits until a session listens, other than `before`. Returns its process ID. */
 async function listener(before?: unknown): Promise<unknown> {
   for (;;) {
-    const [row] = await server.run(`${listening} and datname = '${new URL(url).pathname.slice(1)}'`);
+    const [row] = await listeners();
     if (row && row.pid !== before) return row.pid;
     await Bun.sleep(20);
   }
@@ -146,4 +148,12 @@ test("what a process commits just before it closes the database is still told", 
   await other.commit([createIntent({ site: 7 })]);
   await other.close();
   await next;
+});
+
+test("an engine that is closed no longer listens, even if a subscription was not stopped", async () => {
+  const one = await open();
+  watch(one);
+  await listener();
+  await one.close();
+  while ((await listeners()).length > 0) await Bun.sleep(20);
 });
