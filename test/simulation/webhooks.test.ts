@@ -1,6 +1,7 @@
-// Some seeds of the simulation of webhook delivery; `npm run simulate` runs as many as you like.
+// Some seeds of the simulation of webhook delivery; `npm run simulate` runs as many as you like. Each planted fault is found by one of the first 8.
 
 import { describe, expect, test } from "bun:test";
+import { once } from "../../src/lib/concurrency.ts";
 import { withSimulatedDatabase } from "./database.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { type SimulationOptions, simulate, takeOver } from "./simulate.ts";
@@ -8,6 +9,9 @@ import type { SimulationReport } from "./world.ts";
 
 /** Milliseconds of trouble in each. */
 const longest = 60_000;
+
+/** The number of seeds. */
+const seeds = 12;
 
 /** The reports of `count` seeds from `first` on, by seed, until `isEnough`. */
 function simulateSeeds(
@@ -28,26 +32,28 @@ function simulateSeeds(
 }
 
 describe("webhooks in a simulation", () => {
-  test("40 seeds: in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
-    const reports = await simulateSeeds(1, 40);
+  const simulateAll = once(() => simulateSeeds(1, seeds));
+
+  test("in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
+    const reports = await simulateAll();
     const faults = [...reports].flatMap(([seed, report]) => report.faults.map((fault) => `seed ${seed}: ${fault}`));
     expect(faults).toEqual([]);
     const all = [...reports.values()];
     const sum = (name: "sends" | "repeats" | "kills" | "gone" | "returns") =>
       all.reduce((total, report) => total + report[name], 0);
     // It tests what it is for. What a seed does changes with the program.
-    expect(sum("sends")).toBeGreaterThan(300);
-    for (const name of ["repeats", "kills", "gone", "returns"] as const) expect(sum(name)).toBeGreaterThan(40);
-  }, 240_000);
+    expect(sum("sends")).toBeGreaterThan(100);
+    for (const name of ["repeats", "kills", "gone", "returns"] as const) expect(sum(name)).toBeGreaterThan(10);
+  });
 
   test("is the same for the same seed", async () => {
-    const [first, second] = [await simulateSeeds(1, 3), await simulateSeeds(1, 3)];
-    expect([...first]).toEqual([...second]);
-  }, 60_000);
+    const again = await simulateSeeds(1, 3);
+    expect([...again]).toEqual([...(await simulateAll())].slice(0, 3));
+  });
 
   test.each(Object.keys(plantedFaults))("finds a planted fault: %s", async (name) => {
     const plant = plantedFaults[name] as (typeof plantedFaults)[string];
-    const reports = await simulateSeeds(1, 40, { plant }, ({ faults }) => faults.length > 0);
+    const reports = await simulateSeeds(1, seeds, { plant }, ({ faults }) => faults.length > 0);
     expect([...reports.values()].at(-1)?.faults).not.toEqual([]);
   }, 60_000);
 });
