@@ -18,15 +18,14 @@ import { ProblemError } from "./model/errors.ts";
 import { systemSite } from "./model/limits.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
-import { site as siteResource } from "./resources/site.ts";
 import { startResponseExpiry, startRetention } from "./store/changes/retention.ts";
 import { SiteChangeNotifier } from "./store/changes/site-change-notifier.ts";
 import { LastBackup } from "./store/database/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
-import { Snapshot } from "./store/memory/snapshot.ts";
 import { openEngine } from "./store/open.ts";
 import { SiteViews } from "./store/reads/site-views.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
+import { SystemSiteIndex } from "./system/system-site-index.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
 import { type Certificate, connectionsWithin, descriptorLimit, type Listener } from "./wire/listen.ts";
 
@@ -65,16 +64,16 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
   const store = await openStore(config, resources, log);
   const { engine, snapshots } = store;
+  const parts = { ...store, systemSiteIndex: createSystemSiteIndex(snapshots, resources), resources, log };
   let http: HttpServer;
   try {
-    const dependencies = { ...store, resources, build: once(readBuild), log, accessLog, now };
+    const dependencies = { ...parts, build: once(readBuild), accessLog, now };
     http = serveHttp({ ...toHttpOptions(config, certificate), connections }, dependencies);
   } catch (error) {
     await engine.close();
     throw error;
   }
-  const { webhookAllow: allow } = config;
-  const webhooks = startWebhooks({ ...store, resources, allow, log });
+  const webhooks = startWebhooks({ ...parts, allow: config.webhookAllow });
   const retention = startRetention(engine, { days: config.journalDays, log, now });
   const background = [startResponseExpiry(engine, { log, now }), retention];
   return {
@@ -82,7 +81,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     port: http.port,
     engine,
     snapshots,
-    sites: await countServed(snapshots),
+    sites: await countServed(snapshots, parts.systemSiteIndex),
     sample: async (isChecked) => [await http.sample(isChecked), await webhooks.families(), retention.families()].flat(),
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
@@ -114,13 +113,18 @@ export async function openStore({ database, memory }: Config, resources: readonl
 const lostCommits =
   "the database lost the last changes of this site in a failover; earlier ETags and cursors of the site are not valid any more";
 
+/** Creates the index of the system site, which follows its cached snapshot. */
+function createSystemSiteIndex(snapshots: SiteViews, resources: readonly Resource[]): SystemSiteIndex {
+  const index = new SystemSiteIndex(resources);
+  snapshots.addSystemListener(index);
+  return index;
+}
+
 /** Returns the number of sites that are neither suspended nor being imported; undefined if the database cannot be read. */
-async function countServed(snapshots: SiteViews): Promise<number | undefined> {
+async function countServed(snapshots: SiteViews, index: SystemSiteIndex): Promise<number | undefined> {
   try {
-    const system = await snapshots.getUpToDate(systemSite);
-    if (!(system instanceof Snapshot)) return undefined;
-    const sites = [...system.collection(siteResource)].map(({ json }) => JSON.parse(json));
-    return sites.filter(({ Suspended, Importing }) => !Suspended && !Importing).length;
+    await snapshots.getUpToDate(systemSite);
+    return index.counts.servedSites;
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { addWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import { sampleBrands } from "../scenarios.ts";
 
 /** The database of a run, with two sites: clients wait for changes of `followed.test`, but not of `other.test`. */

@@ -2,8 +2,9 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 
 export interface Shop {
   readonly site: SiteRecord;

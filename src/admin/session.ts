@@ -8,7 +8,6 @@ import { systemSite } from "../model/limits.ts";
 import {
   findSession,
   type ListedOperator,
-  type OperatorRecord,
   operatorOfLink,
   sessionLifetimeMs,
   signIn,
@@ -17,7 +16,8 @@ import {
 } from "../operator/operators.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
-import { type SystemRecords, systemOf } from "../system/system-changes.ts";
+import { systemOf } from "../system/system-changes.ts";
+import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
@@ -157,7 +157,9 @@ async function findRequestSession(
 }
 
 /** Reads the records of the system site, up to date. */
-export async function readCurrentSystemRecords(snapshots: SiteViews): Promise<Pick<SystemRecords, "records">> {
+export async function readCurrentSystemRecords(
+  snapshots: SiteViews,
+): Promise<Pick<SystemRecords, "sites" | "operators">> {
   return systemOf((await snapshots.getUpToDate(systemSite)) as Snapshot);
 }
 

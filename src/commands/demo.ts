@@ -3,7 +3,8 @@
 import { type Config, toAdminText } from "../config.ts";
 import { isLoopback, toConnectableUrl } from "../lib/networks.ts";
 import { makeDemo, makeDemoLink } from "../operator/demo.ts";
-import { listSites, type SiteRecord } from "../operator/sites.ts";
+import { listSites } from "../operator/sites.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import { printMessage, printText, toConfig, UsageError, withNewEngine } from "./common.ts";
 import type { Server } from "./processes/serve.ts";
 import { commandLine, quoteWord } from "./undo.ts";

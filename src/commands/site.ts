@@ -5,8 +5,9 @@ import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
 import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
 import { removeSite } from "../operator/site-removal.ts";
-import { listSites, requireSite, type SiteRecord, setSite, summarizeSite } from "../operator/sites.ts";
+import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import {
   type CommonOptions,
   collectValue,

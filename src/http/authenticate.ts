@@ -5,9 +5,10 @@ import { BoundedCache } from "../lib/bounded-cache.ts";
 import { hashApiKey, isKey } from "../model/api-key.ts";
 import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
+import type { ApiKey, Site } from "../system/system-records.ts";
+import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { ApiKey, Site, SiteKeyIndex } from "./directory.ts";
 import type { KeyRejection, RequestContext } from "./handler.ts";
 
 /** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
@@ -42,9 +43,9 @@ export function unknownHostError(host: string): ProblemError {
  * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which;
  *   `forbidden` for the key of another site
  */
-export function authenticate(context: RequestContext, site: Site, directory: SiteKeyIndex, now: number): ApiKey {
+export function authenticate(context: RequestContext, site: Site, index: SystemSiteIndex, now: number): ApiKey {
   const sent = context.request.headers.get("x-api-auth");
-  const key = sent === null ? undefined : directory.findKeyByDigest(cachedKeyDigest(context.request.headers, sent));
+  const key = sent === null ? undefined : index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent));
   context.key = key;
   if (!key || now >= key.endsAt) {
     context.keyRejection = key ? "expired or revoked" : findKeyRejection(sent);

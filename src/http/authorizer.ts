@@ -9,7 +9,7 @@
 // these are two functions, and handler.ts checks the route between them.
 //
 // Invariants:
-// - The site and the key come from an index of the system site (directory.ts), which is up to date when `resolveSite` returns. If it has become
+// - The site and the key come from the index of the system site (system/system-site-index.ts), which is up to date when `resolveSite` returns. If it has become
 //   up to date only during the call, and maps the host to another site now, the site is resolved again.
 // - A response is made only if the key and the site are valid as of the response's data. A revoked key or a suspended site has an effect on the next
 //   response, also of requests that are in flight.
@@ -20,9 +20,10 @@ import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import { EpochChangedError, ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
+import type { ApiKey, Site } from "../system/system-records.ts";
+import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, clientNetwork, requestedHost, toHostname, unknownHostError } from "./authenticate.ts";
-import { type ApiKey, type Site, SiteKeyIndex } from "./directory.ts";
 import type { RequestContext } from "./handler.ts";
 import type { HttpDependencies } from "./server.ts";
 
@@ -40,7 +41,7 @@ export interface AuthorizerOptions {
 export class RequestAuthorizer {
   readonly #options: AuthorizerOptions;
   readonly #dependencies: HttpDependencies;
-  readonly #directory = new SiteKeyIndex();
+  readonly #index: SystemSiteIndex;
   readonly #keyUses: KeyUseTracker;
   readonly #keyBuckets = new TokenBuckets<number>();
   readonly #failureBuckets = new TokenBuckets<string>();
@@ -49,7 +50,7 @@ export class RequestAuthorizer {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#keyUses = new KeyUseTracker(dependencies);
-    dependencies.snapshots.addSystemListener(this.#directory);
+    this.#index = dependencies.systemSiteIndex;
   }
 
   /**
@@ -58,7 +59,7 @@ export class RequestAuthorizer {
    */
   resolveSite(context: RequestContext): MaybePromise<SiteView> {
     const host = requestedHost(context, this.#options.trustForwardedHost);
-    const provisionalSiteId = this.#directory.findSiteByHost(toHostname(host))?.id ?? systemSite;
+    const provisionalSiteId = this.#index.findSiteByHost(toHostname(host))?.id ?? systemSite;
     const siteView = this.#dependencies.snapshots.getUpToDate(provisionalSiteId);
     return siteView instanceof Promise
       ? this.#confirmLater(context, host, siteView)
@@ -74,7 +75,7 @@ export class RequestAuthorizer {
     const now = this.#dependencies.now();
     let key: ApiKey;
     try {
-      key = authenticate(context, requireResolvedSite(context), this.#directory, now);
+      key = authenticate(context, requireResolvedSite(context), this.#index, now);
     } catch (error) {
       if (error instanceof ProblemError && error.code === "unauthorized")
         this.#limitFailedAuthentications(context.request, now);
@@ -95,7 +96,7 @@ export class RequestAuthorizer {
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
     const site = this.#requireSite(requestedHost(context, this.#options.trustForwardedHost), context);
     if (site.id !== siteId) throw new EpochChangedError();
-    authenticate(context, site, this.#directory, this.#dependencies.now());
+    authenticate(context, site, this.#index, this.#dependencies.now());
   }
 
   /**
@@ -105,7 +106,7 @@ export class RequestAuthorizer {
    */
   reauthorize<T>(context: RequestContext, then: (key: ApiKey, siteView: SiteView) => MaybePromise<T>): MaybePromise<T> {
     return whenResolved(this.resolveSite(context), (siteView) =>
-      then(authenticate(context, requireResolvedSite(context), this.#directory, this.#dependencies.now()), siteView),
+      then(authenticate(context, requireResolvedSite(context), this.#index, this.#dependencies.now()), siteView),
     );
   }
 
@@ -124,7 +125,7 @@ export class RequestAuthorizer {
   }
 
   #requireSite(host: string, context: RequestContext): Site {
-    const site = this.#directory.findSiteByHost(toHostname(host));
+    const site = this.#index.findSiteByHost(toHostname(host));
     if (!site) throw unknownHostError(host);
     context.site = site;
     if (site.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");

@@ -14,8 +14,8 @@ import type { Head } from "../model/engine.ts";
 import { systemSite } from "../model/limits.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import { isSameHead } from "../store/database/site-state.ts";
+import type { ApiKey } from "../system/system-records.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
-import type { ApiKey } from "./directory.ts";
 import type { RequestContext } from "./handler.ts";
 import { PollPlaces } from "./poll-places.ts";
 

@@ -5,8 +5,8 @@
 // polls are ended in this way as there are places. Every operation takes constant time, however many polls wait.
 
 import { ProblemError } from "../model/errors.ts";
+import type { ApiKey } from "../system/system-records.ts";
 import { LinkedQueue, QueueEntry } from "../wire/round-robin.ts";
-import type { ApiKey } from "./directory.ts";
 
 /** A long poll. */
 interface Waiting {

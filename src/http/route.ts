@@ -4,8 +4,8 @@ import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
+import type { ApiKey } from "../system/system-records.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { ApiKey } from "./directory.ts";
 import type { RequestContext } from "./handler.ts";
 
 interface RouteBase {

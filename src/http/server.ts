@@ -12,6 +12,7 @@ import type { LastBackup } from "../store/database/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
+import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type AuthorizerOptions, RequestAuthorizer } from "./authorizer.ts";
 import { createDocumentation } from "./documentation.ts";
@@ -104,6 +105,7 @@ export interface HttpDependencies {
   readonly engineCalls: MeasuredCalls;
   readonly lastBackup: LastBackup;
   readonly snapshots: SiteViews;
+  readonly systemSiteIndex: SystemSiteIndex;
   readonly writeQueue: WriteQueue;
   readonly changeNotifier: SiteChangeNotifier;
   readonly resources: readonly Resource[];

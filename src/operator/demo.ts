@@ -8,9 +8,10 @@ import type { Resource } from "../model/resource.ts";
 import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import { createKey } from "./keys.ts";
 import { addOperator, createSignInLink, listOperators } from "./operators.ts";
-import { addSite, listSites, type SiteRecord } from "./sites.ts";
+import { addSite, listSites } from "./sites.ts";
 
 const demoOperator = "demo";
 

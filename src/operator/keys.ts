@@ -5,33 +5,17 @@ import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
-import { site as siteResource } from "../resources/site.ts";
 import {
   commitSystemChanges,
   readSystemRecords,
-  type SystemRecords,
   toCreateIntent,
   toInstant,
   toUpdateIntent,
 } from "../system/system-changes.ts";
-import type { SiteRecord } from "./sites.ts";
+import { type KeyRecord, type SiteRecord, type SystemRecords, toApiKey } from "../system/system-records.ts";
 
 /** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
 const minPrefixLength = 8;
-
-export interface KeyRecord {
-  readonly ID: number;
-  /** ID of its site, in digits. */
-  readonly Site: string;
-  readonly Prefix: string;
-  readonly Digest: string;
-  readonly Label: string;
-  readonly Scope: Scope;
-  readonly Rate: string;
-  readonly Created: string;
-  readonly Expires: string;
-  readonly Revoked: string;
-}
 
 /** A key as `key list` shows it. */
 export interface ListedKey extends KeyRecord {
@@ -79,7 +63,7 @@ export async function createKey(
 ): Promise<IssuedKey> {
   const { intent, key } = toIssue(site.ID, settings, now);
   const [body] = await commitSystemChanges(engine, (system) => {
-    const exists = system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID);
+    const exists = system.sites.some(({ ID }) => ID === site.ID);
     if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
     return [intent];
   });
@@ -90,15 +74,14 @@ export async function createKey(
 export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.readLastKeyUses();
   const system = await readSystemRecords(engine);
-  const sites = site ? [site] : system.records<SiteRecord>(siteResource);
+  const sites = site ? [site] : system.sites;
   const names = new Map(sites.map(({ ID, Name }) => [ID, Name]));
-  return system
-    .records<KeyRecord>(keyResource)
+  return system.keys
     .filter((key) => !site || Number(key.Site) === site.ID)
     .map((key) => {
       const at = uses.get(key.ID);
       const siteName = names.get(Number(key.Site)) ?? "";
-      return { ...key, siteName, endsAt: endOf(key), lastUsed: at === undefined ? undefined : new Date(at) };
+      return { ...key, siteName, endsAt: toApiKey(key).endsAt, lastUsed: at === undefined ? undefined : new Date(at) };
     });
 }
 
@@ -141,18 +124,15 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
   let key = "";
   const [body] = await commitSystemChanges(engine, (system) => {
     const old = findKey(system, prefix);
-    if (endOf(old) <= now)
+    const { endsAt } = toApiKey(old);
+    if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
-    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endOf(old))) } : { Revoked: toInstant(now) };
+    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
     const issue = toIssue(Number(old.Site), toSettings(old), now);
     key = issue.key;
     return [issue.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
   return { key, record: JSON.parse(body as string) };
-}
-
-function endOf({ Expires, Revoked }: KeyRecord): number {
-  return Math.min(...[Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time)));
 }
 
 function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
@@ -172,7 +152,7 @@ function findKey(system: SystemRecords, text: string): KeyRecord {
       `invalid key prefix: give at least the first ${minPrefixLength} characters of the key, such as sfk_AbCd`,
     );
   const shown = visiblePrefix(text);
-  const found = system.records<KeyRecord>(keyResource).filter((key) => canBeginWith(text, key));
+  const found = system.keys.filter((key) => canBeginWith(text, key));
   const [key] = found;
   if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
   if (found.length > 1)

@@ -5,17 +5,16 @@ import type { Credential, Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
-import { site as siteResource } from "../resources/site.ts";
 import {
   commitSystemChanges,
   readSystemRecords,
-  type SystemRecords,
   toCreateIntent,
   toDeleteIntent,
   toInstant,
   toUpdateIntent,
 } from "../system/system-changes.ts";
-import { requireSite, type SiteRecord } from "./sites.ts";
+import { managedSiteIds, type OperatorRecord, type SiteRecord, type SystemRecords } from "../system/system-records.ts";
+import { requireSite } from "./sites.ts";
 
 /** Milliseconds in which a link can be used. */
 const linkLifetimeMs = 10 * 60_000;
@@ -25,14 +24,6 @@ export const sessionLifetimeMs = 12 * 60 * 60_000;
 const secretLength = 32;
 /** Maximum operators of a database. */
 const maxOperators = 1000;
-
-export interface OperatorRecord {
-  readonly ID: number;
-  readonly Name: string;
-  /** IDs of the sites that the operator may manage, separated by spaces; empty for all. */
-  readonly Sites: string;
-  readonly Created: string;
-}
 
 /** An operator as `operator list` shows it. */
 export interface ListedOperator extends OperatorRecord {
@@ -51,7 +42,7 @@ interface SignedIn {
 /** Lists all operators. */
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
   const system = await readSystemRecords(engine);
-  return system.records<OperatorRecord>(operatorResource).map((operator) => toListed(operator, system));
+  return system.operators.map((operator) => toListed(operator, system));
 }
 
 /**
@@ -67,7 +58,7 @@ export async function addOperator(
 ): Promise<ListedOperator> {
   let listed: ListedOperator | undefined;
   const [body] = await commitSystemChanges(engine, (system) => {
-    const present = system.records<OperatorRecord>(operatorResource);
+    const present = system.operators;
     if (present.some(({ Name }) => Name === name))
       throw new ProblemError("conflict", `the operator \`${name}\` exists already`);
     if (present.length >= maxOperators)
@@ -104,13 +95,13 @@ export async function removeOperator(
 
 /** Returns the value of `Sites` for the sites with these names; empty for none, which means all sites. @throws ProblemError `not-found` */
 function toSiteIds(names: readonly string[], system: SystemRecords): string {
-  const known = system.records<SiteRecord>(siteResource);
+  const known = system.sites;
   return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
 }
 
 /** @throws ProblemError `conflict` if this is the only operator of all sites */
 function requireOtherGlobalOperator(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
-  const others = system.records<OperatorRecord>(operatorResource).filter((other) => other.ID !== ID);
+  const others = system.operators.filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
   throw new ProblemError(
     "conflict",
@@ -166,7 +157,7 @@ function unusableLink(): ProblemError {
 /** Finds the operator of a session; undefined if the session is unknown or has ended. @param system the records of the system site, up to date */
 export async function findSession(
   engine: Engine,
-  system: Pick<SystemRecords, "records">,
+  system: Pick<SystemRecords, "sites" | "operators">,
   secret: string,
   now: number,
 ): Promise<Omit<SignedIn, "secret"> | undefined> {
@@ -194,13 +185,13 @@ function digestOfSecret(secret: string): string {
 }
 
 /** Finds the operator with this ID. @param system the records of the system site, up to date */
-export function operatorOf(system: Pick<SystemRecords, "records">, id: number): ListedOperator | undefined {
-  const found = system.records<OperatorRecord>(operatorResource).find(({ ID }) => ID === id);
+export function operatorOf(system: Pick<SystemRecords, "sites" | "operators">, id: number): ListedOperator | undefined {
+  const found = system.operators.find(({ ID }) => ID === id);
   return found && toListed(found, system);
 }
 
 function requireOperator(system: SystemRecords, name: string): ListedOperator {
-  const operators = system.records<OperatorRecord>(operatorResource);
+  const operators = system.operators;
   const found = operators.find(({ Name }) => Name === name);
   if (found) return toListed(found, system);
   const names = operators.slice(0, 10).map(({ Name }) => Name);
@@ -208,28 +199,27 @@ function requireOperator(system: SystemRecords, name: string): ListedOperator {
   throw new ProblemError("not-found", `unknown operator \`${name}\`: ${hint}`);
 }
 
-function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "records">): ListedOperator {
-  if (operator.Sites === "") return { ...operator, siteNames: undefined };
-  const ids = new Set(operator.Sites.split(" ").map(Number));
-  const sites = system.records<SiteRecord>(siteResource).filter(({ ID }) => ids.has(ID));
+function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "sites" | "operators">): ListedOperator {
+  const ids = managedSiteIds(operator);
+  if (!ids) return { ...operator, siteNames: undefined };
+  const sites = system.sites.filter(({ ID }) => ids.has(ID));
   return { ...operator, siteNames: sites.map(({ Name }) => Name) };
 }
 
 // Which sites an operator may manage.
 
 /** Whether an operator may manage a site. */
-export function canManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
-  return Sites === "" || Sites.split(" ").includes(String(site));
+export function canManage(operator: Pick<OperatorRecord, "Sites">, site: number): boolean {
+  return managedSiteIds(operator)?.has(site) ?? true;
 }
 
 /** Returns those of `sites` that an operator may manage. */
 export function managedSites(
-  { Sites }: Pick<OperatorRecord, "Sites">,
+  operator: Pick<OperatorRecord, "Sites">,
   sites: readonly SiteRecord[],
 ): readonly SiteRecord[] {
-  if (Sites === "") return sites;
-  const own = new Set(Sites.split(" ").map(Number));
-  return sites.filter(({ ID }) => own.has(ID));
+  const ids = managedSiteIds(operator);
+  return ids ? sites.filter(({ ID }) => ids.has(ID)) : sites;
 }
 
 /**

@@ -14,10 +14,10 @@ import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import { readAllRows } from "../store/database/site-state.ts";
 import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../system/system-changes.ts";
-import type { KeyRecord } from "./keys.ts";
+import type { KeyRecord, WebhookRecord } from "../system/system-records.ts";
 import type { ImportedKey } from "./site-files/site-reservation.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
-import { type WebhookRecord, webhookKeyOf } from "./webhook-list.ts";
+import { webhookKeyOf } from "./webhook-list.ts";
 
 /** Something that was restricted after the backup. */
 export interface Restriction {

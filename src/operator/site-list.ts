@@ -7,10 +7,11 @@ import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { commitSystemChanges, type SystemRecords, toCreateIntent } from "../system/system-changes.ts";
+import { commitSystemChanges, toCreateIntent } from "../system/system-changes.ts";
+import type { SiteRecord, SystemRecords } from "../system/system-records.ts";
 import { toIssue } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
-import { requireUnusedNames, type SiteRecord, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
+import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
 /** A site to create. */
 export interface ListedSite {
@@ -73,10 +74,10 @@ export async function addSites(
   let replacedDefault: SiteRecord | undefined;
   const bodies = await commitSystemChanges(engine, (system) => {
     const sites = createAll(listed, system, now);
-    const firstId = system.nextId(siteResource);
+    const firstId = system.nextSiteId;
     const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
     keys = issued.map(({ key }) => key);
-    const before = system.records<SiteRecord>(siteResource);
+    const before = system.sites;
     const hasDefault = listed.some(({ isDefault }) => isDefault);
     replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
     const replaced = hasDefault ? toUnsetDefaultIntents(before, undefined, { isDefault: true }, now) : [];
@@ -142,8 +143,8 @@ function toListed(
 
 /** Returns the intents to create the sites. Their IDs follow the last used ID. */
 function createAll(listed: readonly ListedSite[], system: SystemRecords, now: number): Intent[] {
-  const sites = [...system.records<SiteRecord>(siteResource)];
-  const firstId = system.nextId(siteResource);
+  const sites = [...system.sites];
+  const firstId = system.nextSiteId;
   const fieldErrors: FieldError[] = [];
   const intents: Intent[] = [];
   let hasDefault = false;
@@ -154,8 +155,9 @@ function createAll(listed: readonly ListedSite[], system: SystemRecords, now: nu
       hasDefault ||= settings.isDefault;
       const values = toSiteValues(settings, undefined, now);
       requireUnusedNames(sites, undefined, values);
-      intents.push(toCreateIntent(siteResource, values, now, firstId + index));
-      sites.push({ ID: firstId + index, Importing: "", ...values } as unknown as SiteRecord);
+      const intent = toCreateIntent(siteResource, values, now, firstId + index);
+      intents.push(intent);
+      sites.push({ ...JSON.parse(intent.valuesJson), ID: firstId + index });
     } catch (error) {
       if (!(error instanceof ProblemError) || row === undefined) throw error;
       fieldErrors.push({ field: `row ${row}`, detail: error.message });

@@ -7,8 +7,9 @@ import { ProblemError } from "../model/errors.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { commitSystemChanges, type SystemRecords, toDeleteIntent } from "../system/system-changes.ts";
-import { listSites, requireSite, type SiteRecord, updateSites } from "./sites.ts";
+import { commitSystemChanges, toDeleteIntent } from "../system/system-changes.ts";
+import type { KeyRecord, SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
+import { listSites, requireSite, updateSites } from "./sites.ts";
 
 /**
  * Removes a site with its keys, webhooks, records and journal. Its ID is never used again. As soon as its record is deleted, nobody can use the site.
@@ -102,10 +103,9 @@ async function remove(
 
 /** Returns the intents to delete the keys and webhooks of a site. */
 function toDeleteOwnedRecords(system: SystemRecords, site: number, now: number): Intent[] {
-  return [keyResource, webhookResource].flatMap((resource) =>
-    system
-      .records<{ ID: number; Site: string }>(resource)
-      .filter(({ Site }) => Number(Site) === site)
-      .map(({ ID }) => toDeleteIntent(resource, ID, now)),
-  );
+  const isOwn = ({ Site }: KeyRecord | WebhookRecord) => Number(Site) === site;
+  return [
+    ...system.keys.filter(isOwn).map(({ ID }) => toDeleteIntent(keyResource, ID, now)),
+    ...system.webhooks.filter(isOwn).map(({ ID }) => toDeleteIntent(webhookResource, ID, now)),
+  ];
 }

@@ -5,7 +5,7 @@ import { findNearest } from "../lib/text.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine, RecordCounts, SiteContents } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { hostnameOf, readHostname } from "../model/hostname.ts";
+import { readHostname } from "../model/hostname.ts";
 import { toDeclaredJson, type Values } from "../model/record.ts";
 import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
@@ -14,25 +14,13 @@ import { countsAfterChange } from "../store/database/site-state.ts";
 import {
   commitSystemChanges,
   readSystemRecords,
-  type SystemRecords,
   toCreateIntent,
   toInstant,
   toUpdateIntent,
 } from "../system/system-changes.ts";
+import { type SiteRecord, type SystemRecords, splitWords, toSite } from "../system/system-records.ts";
 import { listKeys } from "./keys.ts";
 import { listWebhooks } from "./webhook-list.ts";
-
-export interface SiteRecord {
-  readonly ID: number;
-  readonly Name: string;
-  /** Hostnames in their normal form (model/hostname.ts), separated by spaces. */
-  readonly Hostnames: string;
-  readonly Default: "" | "yes";
-  /** Since when the site is suspended, as an ISO 8601 time; empty if it is not suspended. */
-  readonly Suspended: string;
-  /** Until when an import has reserved the site, as an ISO 8601 time; empty if the site is complete. */
-  readonly Importing: string;
-}
 
 interface SiteSettings {
   readonly name?: string | undefined;
@@ -53,8 +41,8 @@ export class UnknownSite extends ProblemError {
 }
 
 /** Lists all sites, including incomplete ones. */
-export async function listSites(engine: Engine): Promise<SiteRecord[]> {
-  return (await readSystemRecords(engine)).records<SiteRecord>(siteResource);
+export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> {
+  return (await readSystemRecords(engine)).sites;
 }
 
 /** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is imported */
@@ -92,9 +80,7 @@ export async function updateSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: SystemRecords) => readonly Intent[],
 ): Promise<SiteRecord> {
-  const bodies = await commitSystemChanges(engine, (system) =>
-    decide(system.records<SiteRecord>(siteResource), system),
-  );
+  const bodies = await commitSystemChanges(engine, (system) => decide(system.sites, system));
   return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
@@ -138,7 +124,7 @@ function hostnamesAfter(
   site: SiteRecord | undefined,
 ): string | undefined {
   if (!hostnames && addedHostnames.length + removedHostnames.length === 0) return undefined;
-  const present = hostnames?.map(readHostname) ?? hostnamesOf(site);
+  const present = hostnames?.map(readHostname) ?? (site ? toSite(site).hostnames : []);
   const after = new Set([...present, ...addedHostnames.map(readHostname)]);
   for (const removed of removedHostnames.map(readHostname)) {
     if (after.delete(removed)) continue;
@@ -147,23 +133,18 @@ function hostnamesAfter(
   return [...after].join(" ");
 }
 
-/** Returns the hostnames of a site in their normal form. */
-export function hostnamesOf(site: { Hostnames?: string } | undefined): string[] {
-  return site?.Hostnames ? site.Hostnames.split(" ").map(hostnameOf) : [];
-}
-
 /** @param own the ID of the site that is changed @throws ProblemError `conflict` if the name or a hostname is taken */
 export function requireUnusedNames(
   sites: readonly SiteRecord[],
   own: number | undefined,
   wanted: { Name?: string; Hostnames?: string },
 ) {
-  const wantedHosts = hostnamesOf(wanted);
+  const wantedHosts = splitWords(wanted.Hostnames ?? "");
   for (const other of sites) {
     if (other.ID === own) continue;
     if (other.Name === wanted.Name) requireComplete(other);
     if (other.Name === wanted.Name) throw new ProblemError("conflict", `the site \`${other.Name}\` exists already`);
-    const hosts = wantedHosts.length === 0 ? [] : hostnamesOf(other);
+    const hosts = wantedHosts.length === 0 ? [] : toSite(other).hostnames;
     const taken = wantedHosts.find((host) => hosts.includes(host));
     if (taken)
       throw new ProblemError("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);

@@ -8,10 +8,7 @@ import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import type { KeyRecord } from "./keys.ts";
-import type { OperatorRecord } from "./operators.ts";
-import type { SiteRecord } from "./sites.ts";
-import type { WebhookRecord } from "./webhook-list.ts";
+import type { KeyRecord, OperatorRecord, SiteRecord, WebhookRecord } from "../system/system-records.ts";
 
 /** A record of the replaced or the restored system site. */
 interface Known<T> {

@@ -3,27 +3,11 @@
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
-import { site as siteResource } from "../resources/site.ts";
-import { webhook as webhookResource } from "../resources/webhook.ts";
 import { readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { findRevisionBefore } from "../store/changes/retention.ts";
 import { findCursorRevision, parseCursor } from "../store/database/cursor.ts";
-import { readSystemRecords, type SystemRecords } from "../system/system-changes.ts";
-import type { SiteRecord } from "./sites.ts";
-
-/** The record of a webhook. */
-export interface WebhookRecord {
-  readonly ID: number;
-  /** ID of its site, in digits. */
-  readonly Site: string;
-  readonly URL: string;
-  /** Paths of resources, separated by spaces; empty for all. */
-  readonly Resources: string;
-  readonly Created: string;
-  /** Since when the webhook is paused, as an ISO 8601 time; empty if it is not paused. */
-  readonly Paused: string;
-  readonly Reason: string;
-}
+import { readSystemRecords } from "../system/system-changes.ts";
+import type { SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
 
 /** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted, or an older program version restored or copied it. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
@@ -63,7 +47,7 @@ export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
 
 /** Returns the webhooks whose sites exist. An older program version does not delete the webhooks of a site that it removes. */
 export function webhooksIn(system: SystemRecords): WebhookRecord[] {
-  const webhooks = system.records<WebhookRecord>(webhookResource);
+  const webhooks = system.webhooks;
   const sites = sitesOf(webhooks, system);
   return webhooks.filter(({ Site }) => sites.has(Number(Site)));
 }
@@ -71,7 +55,7 @@ export function webhooksIn(system: SystemRecords): WebhookRecord[] {
 /** Returns only the sites that have one of `webhooks`, by ID. */
 function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): ReadonlyMap<number, SiteRecord> {
   const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
-  const found = system.records<SiteRecord>(siteResource).filter(({ ID }) => wanted.has(ID));
+  const found = system.sites.filter(({ ID }) => wanted.has(ID));
   return new Map(found.map((site) => [site.ID, site]));
 }
 

@@ -16,21 +16,19 @@ import {
   type WebhookRef,
   type WebhookState,
 } from "../model/webhooks.ts";
-import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import {
   commitSystemChanges,
   readSystemRecords,
-  type SystemRecords,
   toCreateIntent,
   toDeleteIntent,
   toInstant,
   toUpdateIntent,
 } from "../system/system-changes.ts";
+import type { SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../webhooks/address-policy.ts";
 import { deliverTest } from "../webhooks/delivery-attempt.ts";
 import { continuedCursorOf, cursorRevision } from "../webhooks/webhook-event.ts";
-import type { SiteRecord } from "./sites.ts";
 import {
   type DeliveryStart,
   findWebhook,
@@ -38,7 +36,6 @@ import {
   requireWebhook,
   resolveDeliveryStart,
   type WebhookPosition,
-  type WebhookRecord,
   webhookKeyOf,
   webhooksIn,
 } from "./webhook-list.ts";
@@ -240,7 +237,7 @@ export async function addWebhook(
 
 /** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */
 function requireRoom(system: SystemRecords, site: SiteRecord): void {
-  if (!system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID))
+  if (!system.sites.some(({ ID }) => ID === site.ID))
     throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
   requireWebhookRoom(system, 1);
   if (webhooksIn(system).filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)

@@ -3,8 +3,7 @@
 // Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide on them, and commits only if the system
 // site is still at the head that was read. If another process has changed the system site in between, the caller decides again.
 //
-// Commands and the console's API read the records here. Requests of clients and the delivery of webhooks do not: the index of sites and keys
-// (http/directory.ts) and the index of webhooks (webhooks/records.ts) listen to changes of the cached snapshot of the system site.
+// Commands and the console's API read the records here. Requests of clients and the delivery of webhooks use the index (system-site-index.ts).
 
 import { yieldBetween } from "../lib/event-loop.ts";
 import type { Amend } from "../model/amend.ts";
@@ -14,45 +13,72 @@ import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import { parseNewRecord, parseRecordChanges, toDeclaredJson, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { allResources } from "../resources/all.ts";
+import { key as keyResource } from "../resources/key.ts";
+import { operator as operatorResource } from "../resources/operator.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
 import { isSameHead, readAllRows } from "../store/database/site-state.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { KeyRecord, OperatorRecord, SiteRecord, SystemRecords, WebhookRecord } from "./system-records.ts";
 
-/** The records of the system site as of one head. */
-export interface SystemRecords {
-  /** Returns the records of a system resource, in ID order. */
-  records<T>(resource: Resource): T[];
-  /** Returns the ID for the next new record of a system resource. */
-  nextId(resource: Resource): number;
-}
+const systemResources = [siteResource, keyResource, webhookResource, operatorResource];
 
 /** Maximum attempts to decide and commit while other processes change the system site. */
 const maxAttempts = 100;
 
-/** Returns the records in a snapshot of the system site. */
-export function systemOf(snapshot: Snapshot): Pick<SystemRecords, "records"> {
-  const records = <T>(resource: Resource): T[] =>
-    Array.from(snapshot.collection(resource), ({ json }) => JSON.parse(json) as T).sort(byId);
-  return { records };
+/** Returns the sites and operators in a snapshot of the system site. They are parsed when they are used. */
+export function systemOf(snapshot: Snapshot): Pick<SystemRecords, "sites" | "operators"> {
+  const parse = <T extends { readonly ID: number }>(resource: Resource): T[] =>
+    Array.from(snapshot.collection(resource), ({ json }): T => JSON.parse(json)).sort((a, b) => a.ID - b.ID);
+  return {
+    get sites(): SiteRecord[] {
+      return parse(siteResource);
+    },
+    get operators(): OperatorRecord[] {
+      return parse(operatorResource);
+    },
+  };
+}
+
+/** The system site as it was read. */
+interface SystemRead {
+  readonly system: SystemRecords;
+  readonly head: Head;
+  /** The number of rows. */
+  readonly size: number;
 }
 
 /**
- * The last records that `readSystemRecords` read from each engine. They are cached because a page of the console reads them several times, and
- * parsing them takes 2 ms for 1,000 sites. The key is the engine's function `readHeads`, because an engine and its wrappers (`withActor`) share it.
+ * Keeps the records that were read last, as long as the head of the system site is the same. A page of the console reads them several times, and parsing
+ * them takes 2 ms for 1,000 sites.
  */
-const recordsByEngine = new WeakMap<Engine["readHeads"], { readonly head: Head; readonly system: SystemRecords }>();
+class SystemRecordsCache {
+  #latest: SystemRead | undefined;
+
+  async read(engine: Engine): Promise<SystemRecords> {
+    const [head] = (await engine.readHeads([systemSite])) as [Head];
+    if (this.#latest && isSameHead(this.#latest.head, head)) return this.#latest.system;
+    const read = await readSystem(engine);
+    this.#latest = read.size <= maxCachedRows ? read : undefined;
+    return read.system;
+  }
+}
+
 /** Maximum rows of a system site that is cached: about 25 MB. */
-const maxKept = 50_000;
+const maxCachedRows = 50_000;
+
+/** The cache of each engine. The wrappers that `withActor` returns share the cache of the engine that they wrap. */
+const caches = new WeakMap<Engine, SystemRecordsCache>();
+
+function cacheOf(engine: Engine): SystemRecordsCache {
+  const cache = caches.get(engine) ?? new SystemRecordsCache();
+  caches.set(engine, cache);
+  return cache;
+}
 
 /** Returns the records of the system site as of its present head. */
-export async function readSystemRecords(engine: Engine): Promise<SystemRecords> {
-  const [head] = (await engine.readHeads([systemSite])) as [Head];
-  const kept = recordsByEngine.get(engine.readHeads);
-  if (kept && isSameHead(kept.head, head)) return kept.system;
-  const { system, head: now, size } = await load(engine);
-  if (size <= maxKept) recordsByEngine.set(engine.readHeads, { head: now, system });
-  else recordsByEngine.delete(engine.readHeads);
-  return system;
+export function readSystemRecords(engine: Engine): Promise<SystemRecords> {
+  return cacheOf(engine).read(engine);
 }
 
 /**
@@ -66,10 +92,10 @@ export async function commitSystemChanges(
   decide: (system: SystemRecords) => readonly Intent[],
 ): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { system, ifHead } = await load(engine);
+    const { system, head } = await readSystem(engine);
     const [first, ...others] = decide(system);
     if (!first) return [];
-    const outcomes = await engine.commit([{ ...first, ifHead }, ...others], true);
+    const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], true);
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
   throw new ProblemError("conflict", "others are changing sites, keys and webhooks all the time; try again");
@@ -120,28 +146,24 @@ export function toInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-async function load(engine: Engine): Promise<{ system: SystemRecords; head: Head; ifHead: string; size: number }> {
+async function readSystem(engine: Engine): Promise<SystemRead> {
   const { head, rows } = await readAllRows(engine, systemSite);
-  const parsed = new Map<string, unknown[]>();
-  // Deleted records keep their rows, so the highest ID in the rows is the last ID that was assigned.
-  const lastIds = new Map<string, number>();
+  const parsed = new Map<string, unknown[]>(systemResources.map(({ name }) => [name, []]));
+  let lastSiteId = 0;
   for await (const { resource: name, id, body } of yieldBetween(rows)) {
-    lastIds.set(name, Math.max(lastIds.get(name) ?? 0, id));
-    const resource = allResources.find((one) => one.name === name);
-    if (!resource || body === null) continue;
-    const records = parsed.get(name) ?? [];
-    records.push(JSON.parse(toDeclaredJson(resource, body)));
-    parsed.set(name, records);
+    // Deleted records keep their rows, so the highest ID in the rows is the last ID that was assigned.
+    if (name === siteResource.name) lastSiteId = Math.max(lastSiteId, id);
+    const resource = systemResources.find((one) => one.name === name);
+    if (resource && body !== null) parsed.get(name)?.push(JSON.parse(toDeclaredJson(resource, body)));
   }
-  const system = {
-    records: <T>({ name }: Resource) => [...(parsed.get(name) ?? [])] as T[],
-    nextId: ({ name }: Resource) => 1 + (lastIds.get(name) ?? 0),
+  const system: SystemRecords = {
+    sites: parsed.get(siteResource.name) as SiteRecord[],
+    keys: parsed.get(keyResource.name) as KeyRecord[],
+    webhooks: parsed.get(webhookResource.name) as WebhookRecord[],
+    operators: parsed.get(operatorResource.name) as OperatorRecord[],
+    nextSiteId: lastSiteId + 1,
   };
-  return { system, head, ifHead: headVersion(head), size: rows.length };
-}
-
-function byId(a: unknown, b: unknown): number {
-  return (a as { ID: number }).ID - (b as { ID: number }).ID;
+  return { system, head, size: rows.length };
 }
 
 function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "rejected" }> {
@@ -162,12 +184,14 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
       return { intents: addActor(intents), webhooks };
     },
   });
-  return {
+  const wrapper: Engine = {
     ...engine,
     commit: (intents, atomic) => engine.commit(addActor(intents), atomic),
     commitAtomically: (batches, onOutcomes) => engine.commitAtomically(signAll(batches, addActor), onOutcomes),
     replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && signing(amend)),
   };
+  caches.set(wrapper, cacheOf(engine));
+  return wrapper;
 }
 
 function* signAll<T>(batches: Iterable<T>, addActor: (batch: T) => T): Generator<T> {

@@ -5,6 +5,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
+import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
 import { type AttemptDependencies, attemptDelivery } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
@@ -15,13 +16,12 @@ import {
   releaseLease,
   type WebhookLease,
 } from "./lease.ts";
-import type { ActiveWebhook, WebhookIndex } from "./records.ts";
 import { isBackingOff } from "./retry-policy.ts";
 import { changesEvent, continuedCursorOf, cursorRevision, goneEvent, type WebhookEvent } from "./webhook-event.ts";
 
 export interface DeliveryDependencies extends AttemptDependencies {
-  readonly records: WebhookIndex;
-  /** Catches up the index of webhooks with the system site. */
+  readonly index: SystemSiteIndex;
+  /** Catches up the index with the system site. */
   readonly catchUpIndex: () => Promise<unknown>;
   /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
@@ -40,9 +40,9 @@ export async function deliverNext(
   dependencies: DeliveryDependencies,
   stop: AbortSignal,
 ): Promise<NextDelivery> {
-  const { records, catchUpIndex, engine, clock } = dependencies;
+  const { index, catchUpIndex, engine, clock } = dependencies;
   await catchUpIndex();
-  const webhook = records.findActive(id);
+  const webhook = index.findActive(id);
   if (!webhook) return releaseLease(leaseRef, "later");
   const lease = await acquireOrRenewLease(webhook, leaseRef, dependencies);
   if (!lease) return "later";
@@ -60,7 +60,7 @@ export async function deliverNext(
 
 /** Returns undefined if another process has the lease. */
 async function acquireOrRenewLease(
-  webhook: ActiveWebhook,
+  webhook: ServedWebhook,
   leaseRef: LeaseRef,
   { engine: store, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
@@ -100,7 +100,7 @@ export interface NextEvent {
  */
 async function prepareNextEvent(
   lease: WebhookLease,
-  webhook: ActiveWebhook,
+  webhook: ServedWebhook,
   sources: EventSources,
 ): Promise<NextEvent | "none" | "skipped" | "lost"> {
   for (let restarts = 0; restarts < maxRestarts; ) {
@@ -133,7 +133,7 @@ async function prepareNextEvent(
  */
 async function readPage(
   { state }: WebhookLease,
-  { resources }: ActiveWebhook,
+  { resources }: ServedWebhook,
   { engine }: EventSources,
 ): Promise<FeedPage | "gone"> {
   const { site, cursor: since, epoch, last } = state;

@@ -9,6 +9,7 @@ import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { ServedWebhook } from "../system/system-site-index.ts";
 import type { NextEvent } from "./deliver-next.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
@@ -20,7 +21,6 @@ import {
   type WebhookLease,
 } from "./lease.ts";
 import { lookupAddresses } from "./name-resolver.ts";
-import type { ActiveWebhook } from "./records.ts";
 import { decideAfterFailure, stateAfterSuccess } from "./retry-policy.ts";
 import { type Delivery, type DeliveryResponse, send } from "./send.ts";
 import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.ts";
@@ -40,8 +40,8 @@ export interface AttemptDependencies {
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
   readonly lastSent: LastSent;
-  readonly onAttempt: (outcome: AttemptOutcome, webhook: ActiveWebhook, milliseconds: number) => void;
-  readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
+  readonly onAttempt: (outcome: AttemptOutcome, webhook: ServedWebhook, milliseconds: number) => void;
+  readonly onPause: (webhook: ServedWebhook, reason: string) => void;
 }
 
 /**
@@ -50,7 +50,7 @@ export interface AttemptDependencies {
  */
 export async function attemptDelivery(
   { event, hasMore }: NextEvent,
-  webhook: ActiveWebhook,
+  webhook: ServedWebhook,
   leaseRef: LeaseRef,
   dependencies: AttemptDependencies,
   stop: AbortSignal,
@@ -122,7 +122,7 @@ function outcomeOf({ status, fault }: DeliveryResponse, { aborted }: AbortSignal
 async function saveResponse(
   received: DeliveryResponse,
   { event, hasMore }: NextEvent,
-  webhook: ActiveWebhook,
+  webhook: ServedWebhook,
   leaseRef: LeaseRef,
   dependencies: AttemptDependencies,
 ): Promise<NextDelivery> {
@@ -142,7 +142,7 @@ async function saveResponse(
 
 /** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether this process has paused it. */
 async function pause(
-  webhook: ActiveWebhook,
+  webhook: ServedWebhook,
   reason: string,
   before: WebhookState,
   { engine, clock }: AttemptDependencies,
@@ -160,7 +160,7 @@ async function pause(
 /** Pauses or resumes a webhook by a change of its record, as an operator does. @param version the version that the record must have, if given */
 async function putPause(
   engine: RunnerEngine,
-  { webhook: id }: ActiveWebhook,
+  { webhook: id }: ServedWebhook,
   values: { readonly Paused: string; readonly Reason: string },
   at: number,
   version?: string,
@@ -172,7 +172,7 @@ async function putPause(
 }
 
 /** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
-async function saveAttempt(engine: RunnerEngine, webhook: ActiveWebhook, made: DeliveryAttempt): Promise<void> {
+async function saveAttempt(engine: RunnerEngine, webhook: ServedWebhook, made: DeliveryAttempt): Promise<void> {
   await engine.addWebhookAttempt(webhook, made).catch(() => {});
 }
 

@@ -15,13 +15,13 @@ import { yieldToEventLoop } from "../lib/event-loop.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import type { Head } from "../model/engine.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
+import type { ServedWebhook } from "../system/system-site-index.ts";
 import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
 import type { RunnerEngine } from "./delivery-attempt.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
-import type { ActiveWebhook } from "./records.ts";
-import { isBackingOff } from "./retry-policy.ts";
+import { isBackingOff, isReasonToPause } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
 /** Minimum and maximum milliseconds between two scans of all states. With the maximum, another process takes over a webhook within 30 s. */
@@ -63,7 +63,7 @@ export class WebhookRunner {
   readonly #logLimit: LogRateLimiter;
   #seen: ReadonlyMap<number, KnownWebhook> = new Map();
   #givenUp: ReadonlyMap<number, KnownWebhook> = new Map();
-  #bySite: ReadonlyMap<number, readonly ActiveWebhook[]> = new Map();
+  #bySite: ReadonlyMap<number, readonly ServedWebhook[]> = new Map();
   #cancelScan: () => void = () => {};
 
   constructor(dependencies: RunnerDependencies) {
@@ -119,11 +119,12 @@ export class WebhookRunner {
 
   /** Reads all states, and enqueues each webhook that may have changes to deliver. */
   async #scan(): Promise<void> {
-    const { engine, records, catchUpIndex, clock } = this.#dependencies;
+    const { engine, index, catchUpIndex, clock } = this.#dependencies;
     await catchUpIndex();
-    const active = records.listActive();
+    const active = index.listActive();
     this.#seen = await readKnownWebhooks(active, engine);
-    this.#givenUp = await readKnownWebhooks(records.allGivenUp(), engine);
+    const givenUp = index.listPaused().filter(({ pauseReason = "" }) => isReasonToPause(pauseReason));
+    this.#givenUp = await readKnownWebhooks(givenUp, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#subscribeTo(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
     for (const seen of this.#seen.values())
@@ -167,7 +168,7 @@ export class WebhookRunner {
     this.#deliveries.enqueue(webhook, { site, speed: failures > 0 || this.#slow.has(webhook) ? "slow" : "quick" });
   }
 
-  #trackDuration({ webhook }: ActiveWebhook, milliseconds: number): void {
+  #trackDuration({ webhook }: ServedWebhook, milliseconds: number): void {
     if (milliseconds >= slowMs) this.#slow.add(webhook);
     else this.#slow.delete(webhook);
   }
@@ -244,7 +245,7 @@ export interface KnownWebhook {
 
 /** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
 async function readKnownWebhooks(
-  active: readonly ActiveWebhook[],
+  active: readonly ServedWebhook[],
   engine: Pick<RunnerEngine, "readDatabaseId" | "webhookStates" | "readHeads">,
 ): Promise<ReadonlyMap<number, KnownWebhook>> {
   if (active.length === 0) return new Map();

@@ -8,10 +8,10 @@ import { systemSite } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
+import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
 import { systemClock } from "./lease.ts";
 import { lookupAddresses } from "./name-resolver.ts";
-import { WebhookIndex } from "./records.ts";
 import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { cursorRevision } from "./webhook-event.ts";
@@ -24,7 +24,8 @@ interface WebhookDelivery {
 
 interface WebhookOptions {
   readonly engine: RunnerEngine;
-  readonly snapshots: Pick<SiteViews, "addSystemListener" | "getUpToDate">;
+  readonly snapshots: Pick<SiteViews, "getUpToDate">;
+  readonly systemSiteIndex: SystemSiteIndex;
   readonly changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly resources: readonly Resource[];
   /** Networks that are allowed although they are not public. */
@@ -34,16 +35,14 @@ interface WebhookOptions {
 
 /** Starts to deliver. Any number of processes may do so on one database. */
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
-  const { engine, snapshots, changeNotifier, resources, allow, log } = options;
-  const records = new WebhookIndex(resources);
-  snapshots.addSystemListener(records);
+  const { engine, snapshots, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
   // A URL of this machine is allowed here: only the command line can have saved it.
   const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
   const runner = new WebhookRunner({
     engine,
     log,
-    records,
+    index,
     subscribeToSite: (site, head, onChange) => changeNotifier.subscribe(site, head, onChange),
     catchUpIndex: async () => snapshots.getUpToDate(systemSite),
     resources: new Map(resources.map((resource) => [resource.name, resource])),
@@ -55,7 +54,7 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     onPause: ({ webhook, siteName }, reason) => log.warn({ webhook, site: siteName, reason }, "a webhook was paused"),
   });
   return {
-    families: () => webhookFamilies({ engine, records, runner, attempts, now: systemClock.now }),
+    families: () => webhookFamilies({ engine, index, runner, attempts, now: systemClock.now }),
     stop: () => runner.stop(),
   };
 }
@@ -69,7 +68,7 @@ type AttemptCounts = Record<AttemptOutcome, number>;
 
 interface MetricSources {
   readonly engine: Pick<RunnerEngine, "readJournalPage">;
-  readonly records: WebhookIndex;
+  readonly index: SystemSiteIndex;
   readonly runner: WebhookRunner;
   readonly attempts: AttemptCounts;
   /** Milliseconds since 1970. */
@@ -77,8 +76,8 @@ interface MetricSources {
 }
 
 /** Returns the metrics of this process, as of the last scan of the states. */
-async function webhookFamilies({ engine, records, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
-  const { all, paused } = records.counts;
+async function webhookFamilies({ engine, index, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
+  const { webhooks, pausedWebhooks } = index.counts;
   const lags = [...runner.knownWebhooks.values(), ...runner.givenUp.values()]
     .map(toLag)
     .filter(({ changes }) => changes > 0);
@@ -92,8 +91,8 @@ async function webhookFamilies({ engine, records, runner, attempts, now }: Metri
       "Attempts to deliver to a webhook: delivered (2xx), refused (another status), failed (no response) or interrupted (by the server).",
       Object.entries(attempts).map(([outcome, count]) => [{ outcome }, count]),
     ),
-    gauge("storefront_webhooks", "Webhooks.", all, "max"),
-    gauge("storefront_webhooks_paused", "Webhooks that are paused.", paused, "max"),
+    gauge("storefront_webhooks", "Webhooks.", webhooks, "max"),
+    gauge("storefront_webhooks_paused", "Webhooks that are paused.", pausedWebhooks, "max"),
     gauge(
       "storefront_webhooks_given_up",
       "Webhooks that were paused because their receiver failed for too long, or responded with 410.",

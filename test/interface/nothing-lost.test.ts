@@ -4,10 +4,11 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "../support/postgres.ts";
 import { type ServerProcess, startProcess } from "../support/processes.ts";
 import { call } from "../support/server.ts";

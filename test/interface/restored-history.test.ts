@@ -16,6 +16,7 @@ import { LastBackup } from "../../src/store/database/last-backup.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
+import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import { engines } from "../support/engines.ts";
 import { call } from "../support/server.ts";
@@ -42,6 +43,8 @@ describe.each(engines)("a restore on $name", (kind) => {
       },
     };
     const snapshots = new SiteViews(engine, allResources, 1 << 20);
+    const systemSiteIndex = new SystemSiteIndex(allResources);
+    snapshots.addSystemListener(systemSiteIndex);
     server = serveHttp(
       {
         host: "127.0.0.1",
@@ -63,6 +66,7 @@ describe.each(engines)("a restore on $name", (kind) => {
         lastBackup: new LastBackup(engine),
         build: () => ({ version: "", commit: "" }),
         snapshots,
+        systemSiteIndex,
         changeNotifier: new SiteChangeNotifier(delayed),
         writeQueue: new WriteQueue(delayed, snapshots),
         resources: allResources,

@@ -6,8 +6,8 @@ import { systemSite } from "../../src/model/limits.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import { systemClock } from "../../src/webhooks/lease.ts";
-import { WebhookIndex } from "../../src/webhooks/records.ts";
 import { WebhookRunner } from "../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../src/webhooks/send.ts";
 import { waitFor } from "../support/command.ts";
@@ -30,9 +30,9 @@ function counter() {
 
 /** Starts a runner, which sends nothing. */
 function startRunner(engine: Engine, onRead: () => void, onSend: () => void): WebhookRunner {
-  const records = new WebhookIndex(allResources);
+  const index = new SystemSiteIndex(allResources);
   const snapshots = new SiteViews(engine, allResources, 1_000_000);
-  snapshots.addSystemListener(records);
+  snapshots.addSystemListener(index);
   const noted: Pick<Engine, "readJournalPage"> = {
     readJournalPage(...args) {
       onRead();
@@ -41,7 +41,7 @@ function startRunner(engine: Engine, onRead: () => void, onSend: () => void): We
   };
   return new WebhookRunner({
     engine: Object.assign(Object.create(engine), engine, noted),
-    records,
+    index,
     subscribeToSite: () => () => {},
     catchUpIndex: async () => snapshots.getUpToDate(systemSite),
     resources: new Map(allResources.map((resource) => [resource.name, resource])),

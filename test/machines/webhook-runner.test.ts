@@ -13,9 +13,9 @@ import { resumeWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
+import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import type { Clock } from "../../src/webhooks/lease.ts";
 import { acquireLease, type WebhookLease } from "../../src/webhooks/lease.ts";
-import { WebhookIndex } from "../../src/webhooks/records.ts";
 import { WebhookRunner } from "../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../src/webhooks/send.ts";
 import { waitFor } from "../support/command.ts";
@@ -86,12 +86,12 @@ interface RunnerOptions {
 }
 
 function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
-  const records = new WebhookIndex(allResources);
+  const index = new SystemSiteIndex(allResources);
   const snapshots = new SiteViews(engine, allResources, 1_000_000);
-  snapshots.addSystemListener(records);
+  snapshots.addSystemListener(index);
   return new WebhookRunner({
     engine: options.engine ?? engine,
-    records,
+    index,
     subscribeToSite: () => () => {},
     async catchUpIndex() {
       await onRefresh();

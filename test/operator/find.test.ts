@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { findInSites } from "../../src/operator/find-in-sites.ts";
 import { createRecord, deleteRecords } from "../../src/operator/records.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import { engines } from "../support/engines.ts";
 
 const limits = { results: 50, duration: 60_000, isWanted: () => true };

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { commitSystemChanges, readSystemRecords, toCreateIntent } from "../../src/system/system-changes.ts";
+import type { KeyRecord, SiteRecord } from "../../src/system/system-records.ts";
 import { engines } from "../support/engines.ts";
 
 const now = Date.parse("2026-01-01T00:00:00.000Z");
@@ -32,18 +33,17 @@ describe.each(engines)("keys on $name", (kind) => {
     await kind.close();
   });
 
-  const find = async (prefix: string) =>
-    (await readSystemRecords(engine)).records<KeyRecord>(keyResource).find(({ Prefix }) => Prefix === prefix);
+  const find = async (prefix: string) => (await readSystemRecords(engine)).keys.find(({ Prefix }) => Prefix === prefix);
 
   test("are not made for a site that has just been removed", async () => {
     const gone = await addSite(engine, "gone", {}, now);
     await removeSite(engine, "gone", now);
-    const before = (await readSystemRecords(engine)).records(keyResource).length;
+    const before = (await readSystemRecords(engine)).keys.length;
     expect(await thrown(createKey(engine, gone, {}, now))).toMatchObject({
       code: "not-found",
       message: "the site `gone` was removed",
     });
-    expect((await readSystemRecords(engine)).records(keyResource)).toHaveLength(before);
+    expect((await readSystemRecords(engine)).keys).toHaveLength(before);
   });
 
   test("are listed for their own site, with the time of their last use", async () => {

@@ -9,6 +9,7 @@ import { addSite, findSite, listSites, setSite, summarizeSite } from "../../src/
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
+import { withActor } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
@@ -134,6 +135,23 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
     const uncounted = { ...engine, readSite: withoutCounts(engine) };
     expect(await summarizeSite(uncounted, "a", 10)).toMatchObject(expected);
+  });
+
+  test("are parsed again only after a change, for each actor", async () => {
+    let reads = 0;
+    const counted: Engine = {
+      ...engine,
+      readSite: (...args) => {
+        reads++;
+        return engine.readSite(...args);
+      },
+    };
+    const actors = ["console:anna", "console:ben"].map((actor) => withActor(counted, actor, "run"));
+    for (const one of [counted, ...actors]) expect(await listSites(one)).toEqual([]);
+    expect(reads).toBe(1);
+    const { ID } = await add("shop");
+    for (const one of [...actors, counted]) expect(await listSites(one)).toMatchObject([{ ID }]);
+    expect(reads).toBe(2);
   });
 
   test("that there are, at most ten of them, are named when one is not found", async () => {

@@ -6,7 +6,7 @@ import { systemSite } from "../../src/model/limits.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { startNewHistories } from "../../src/operator/history.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, type SiteRecord, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { addSite, findSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
 import { findWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import {
@@ -20,6 +20,7 @@ import {
 import { allResources } from "../../src/resources/all.ts";
 import { readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { dropSiteAsEarlier } from "../earlier-version/statements.ts";
 import { engines } from "../support/engines.ts";

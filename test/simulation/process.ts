@@ -5,7 +5,7 @@ import { RetryableError } from "../../src/model/errors.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
-import { WebhookIndex } from "../../src/webhooks/records.ts";
+import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import { WebhookRunner } from "../../src/webhooks/runner.ts";
 import type { Network } from "./network.ts";
 import type { PlantedFault } from "./planted-faults.ts";
@@ -55,12 +55,12 @@ export class SimulatedProcess {
     const { random, network } = options;
     this.skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
     const engine = this.#wrapped(options.plant.engine(options.engine));
-    const records = new WebhookIndex(allResources);
+    const index = new SystemSiteIndex(allResources);
     const snapshots = new SiteViews(engine, allResources, 1_000_000);
-    snapshots.addSystemListener(records);
+    snapshots.addSystemListener(index);
     this.#runner = new WebhookRunner({
       engine,
-      records,
+      index,
       catchUpIndex: async () => snapshots.getUpToDate(systemSite),
       resources: new Map(allResources.map((resource) => [resource.name, resource])),
       send: options.plant.send(options.engine, (delivery, signal) => network.send(this, delivery, signal)),

@@ -5,7 +5,7 @@ import { systemSite } from "../../src/model/limits.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
+import { addSite, findSite, setSite } from "../../src/operator/sites.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
 import {
   addWebhook,
@@ -17,6 +17,7 @@ import {
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readCursorAt } from "../../src/store/changes/feed.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { WebhookChecker } from "./checker.ts";
 import type { SimulatedDatabase } from "./database.ts";

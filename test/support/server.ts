@@ -8,10 +8,11 @@ import { toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
-import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
 import type { SiteViews } from "../../src/store/reads/site-views.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
 
 export interface CallOptions {

@@ -6,7 +6,6 @@ import { ProblemError } from "../../model/errors.ts";
 import {
   createKey,
   type IssuedKey,
-  type KeyRecord,
   type KeySettings,
   type ListedKey,
   listKeys,
@@ -14,6 +13,7 @@ import {
   rotateKey,
   setKey,
 } from "../../operator/keys.ts";
+import type { KeyRecord } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 
 const list = "/operator/sites/{site}/keys";

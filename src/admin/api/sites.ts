@@ -5,8 +5,9 @@ import { ProblemError } from "../../model/errors.ts";
 import { listKeys } from "../../operator/keys.ts";
 import { addSites } from "../../operator/site-list.ts";
 import { removeSite } from "../../operator/site-removal.ts";
-import { type SiteRecord, setSite, summarizeSite } from "../../operator/sites.ts";
+import { setSite, summarizeSite } from "../../operator/sites.ts";
 import { listWebhooks } from "../../operator/webhook-list.ts";
+import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
 import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
 import type { TrafficHistory } from "../traffic.ts";
@@ -86,7 +87,7 @@ function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRec
   return {
     id: ID,
     name: Name,
-    hostnames: Hostnames ? Hostnames.split(" ") : [],
+    hostnames: splitWords(Hostnames),
     isDefault: Default === "yes",
     suspended: Suspended || null,
     importing: Importing || null,

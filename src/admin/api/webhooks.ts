@@ -16,6 +16,7 @@ import {
   testWebhook,
 } from "../../operator/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
+import { splitWords } from "../../system/system-records.ts";
 import type { AddressPolicy } from "../../webhooks/address-policy.ts";
 import { lookupAddresses } from "../../webhooks/name-resolver.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
@@ -127,7 +128,7 @@ function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, sta
   return {
     id: ID,
     url,
-    resources: Resources === "" ? [] : Resources.split(" "),
+    resources: splitWords(Resources),
     created: Created,
     paused: Paused || null,
     status,

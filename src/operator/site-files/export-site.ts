@@ -8,10 +8,11 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { isLiveEpoch } from "../../store/database/site-state.ts";
+import type { SiteRecord, WebhookRecord } from "../../system/system-records.ts";
 import { toBackupLines, writeBackupFile } from "../backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
-import { findSite, type SiteRecord } from "../sites.ts";
-import { listWebhooks, toWebhookRecord, type WebhookRecord } from "../webhook-list.ts";
+import { findSite } from "../sites.ts";
+import { listWebhooks, toWebhookRecord } from "../webhook-list.ts";
 
 /** The site and the number of its rows in the file. */
 interface ExportedSite {

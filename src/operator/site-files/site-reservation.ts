@@ -19,9 +19,9 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { findCursorRevision } from "../../store/database/cursor.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
+import { type SiteRecord, toSite } from "../../system/system-records.ts";
 import { resolveAllowedUrl } from "../../webhooks/address-policy.ts";
-import type { KeyRecord } from "../keys.ts";
-import { hostnamesOf, requireUnusedNames, type SiteRecord, updateSites } from "../sites.ts";
+import { requireUnusedNames, updateSites } from "../sites.ts";
 import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
 
@@ -92,15 +92,15 @@ export async function reserveSite(
   let free: ImportedKey[] = [];
   let taken: ImportedKey[] = [];
   const bodies = await commitSystemChanges(engine, (system) => {
-    requireUnusedNames(system.records<SiteRecord>(siteResource), undefined, values);
-    const digests = new Set<unknown>(system.records<KeyRecord>(keyResource).map(({ Digest }) => Digest));
+    requireUnusedNames(system.sites, undefined, values);
+    const digests = new Set<unknown>(system.keys.map(({ Digest }) => Digest));
     [free, taken] = [[], []];
     for (const key of keys) {
       (digests.has(key.values.Digest) ? taken : free).push(key);
       digests.add(key.values.Digest);
     }
     requireWebhookRoom(system, webhooks.length);
-    const id = system.nextId(siteResource);
+    const id = system.nextSiteId;
     const createAll = (resource: Resource, records: readonly { readonly values: Values }[]) =>
       records.map((record) => toCreateIntent(resource, { ...record.values, Site: String(id) }, now));
     return [
@@ -148,7 +148,7 @@ export async function completeSiteImport(engine: Engine, id: number, settings: I
   let hasDefault = false;
   const site = await updateSites(engine, (sites) => {
     requireImporting(sites, id);
-    const taken = new Set(sites.flatMap(hostnamesOf));
+    const taken = new Set(sites.flatMap((site) => toSite(site).hostnames));
     takenHostnames = settings.hostnames.filter((host) => taken.has(host));
     hasDefault = sites.some((other) => other.Default !== "");
     const values = {
