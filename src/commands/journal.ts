@@ -106,8 +106,8 @@ function pruneCommand(): Command {
       "after",
       `
 Records stay as they are. Deleted changes cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can continue. Webhooks that had not delivered a deleted change are
-listed.
+kept, so that clients that have read all changes can continue. Webhooks that cannot continue, because the change at
+their cursor was deleted, are listed.
 An age counts from now, or from the newest entry of the database if that is earlier: a wrong clock deletes nothing.
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
@@ -125,7 +125,9 @@ A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-0
       const rows = pruned.map(({ journal, deleted, begins }) => [journal, `${deleted}`, `${begins}`]);
       printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
       for (const id of pruned.flatMap(({ webhooks }) => webhooks))
-        printMessage(`webhook ${id} had not delivered what was deleted: it delivers \`storefront.gone\` next`);
+        printMessage(
+          `webhook ${id} cannot continue, because the change at its cursor was deleted: it delivers \`storefront.gone\` next`,
+        );
     });
 }
 

@@ -1,7 +1,12 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../model/engine.ts";
-import { findRevisionBefore, findWebhooksBehind, pruneChunk, timeBefore } from "../store/changes/retention.ts";
+import {
+  findRevisionBefore,
+  findWebhooksWithPrunedCursor,
+  pruneChunk,
+  timeBefore,
+} from "../store/changes/retention.ts";
 
 /** The first entry to keep: a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
@@ -20,7 +25,7 @@ interface PrunedJournal {
   readonly deleted: number;
   /** The first revision in the journal now. */
   readonly begins: number;
-  /** The IDs of the webhooks that had not delivered all deleted entries. They deliver `storefront.gone` next. */
+  /** The IDs of the webhooks whose cursors were pruned. They deliver `storefront.gone` next. */
   readonly webhooks: readonly number[];
 }
 
@@ -44,7 +49,7 @@ export async function pruneJournals(
       if (hasMore) await Bun.sleep(done.pause);
     }
     const { floor } = await engine.readJournalPage(site, 0, 1);
-    const webhooks = floor > first ? await findWebhooksBehind(engine, site, floor) : [];
+    const webhooks = floor > first ? await findWebhooksWithPrunedCursor(engine, site, floor) : [];
     pruned.push({ site, deleted: floor - first, begins: floor + 1, webhooks });
   }
   return pruned;

@@ -108,12 +108,14 @@ describe("webhooks", () => {
     expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([1]);
   });
 
-  test("pruning lists the webhooks that had not read what was deleted", async () => {
+  test("pruning lists the webhooks that cannot continue", async () => {
     await importBrands("a", "b", "c");
     await add("--since", "0.0");
     await add();
     const pruned = await shop.run(["journal", "prune", "--before", "3", "--site", "main"]);
-    expect(pruned.stderr).toBe("webhook 1 had not delivered what was deleted: it delivers `storefront.gone` next\n");
+    expect(pruned.stderr).toBe(
+      "webhook 1 cannot continue, because the change at its cursor was deleted: it delivers `storefront.gone` next\n",
+    );
     const again = await shop.run(["journal", "prune", "--before", "3", "--site", "main", "--json"]);
     expect(JSON.parse(again.stdout)).toEqual([{ journal: "main", deleted: 0, begins: 3, webhooks: [] }]);
   });

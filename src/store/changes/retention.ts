@@ -54,8 +54,11 @@ export async function pruneChunk(engine: JournalEngine, { site, through }: Pruna
   return { hasMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
 }
 
-/** Returns the IDs of the webhooks of a site with a cursor up to `floor`. After pruning through `floor`, they deliver `storefront.gone`. */
-export async function findWebhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
+/**
+ * Returns the IDs of the webhooks of a site whose cursors name an entry up to `floor`. After pruning through `floor`, the journal no longer has these
+ * entries. So the webhooks deliver `storefront.gone`, even a webhook with its cursor at `floor`, which has delivered all deleted changes.
+ */
+export async function findWebhooksWithPrunedCursor(engine: Engine, site: number, floor: number): Promise<number[]> {
   const states = await engine.webhookStates();
   return states
     .filter((state) => state.site === site && (findCursorRevision(state.cursor) ?? 0) <= floor)
@@ -140,8 +143,10 @@ export function startResponseExpiry(
 // `--journal-days`: prunes the old entries of all journals once a day.
 //
 // If more than half of a journal is old, the clock may be wrong, and the times of the latest entries too. The first round that finds such a journal
-// prunes nothing of it. The next round, a day later, prunes half of it, and then the same applies to the rest. So an operator has a day to read the
-// log or the metric. The day is measured by a timer of this process, so that a clock that jumps, or a restart, cannot shorten it.
+// prunes nothing of it. Each further round, a day later, prunes half of the rest. So an operator has a day to read the log or the metric before the
+// first entry is deleted, and before each further half. The day is measured by a timer of this process, so that a clock that jumps, or a restart,
+// cannot shorten it. If another process has pruned the journal since the last round, the day begins again. So all processes together prune half
+// per day.
 
 const day = 24 * 60 * 60_000;
 /** Maximum sites that a log line lists. */
@@ -165,9 +170,9 @@ interface Retention extends Background {
 
 /** A stopped journal: its old entries are not all pruned at once, because they are more than half of it. */
 interface Stop {
-  /** The revision before the first entry. */
+  /** The revision before the first entry, after this round has pruned its part. */
   readonly floor: number;
-  /** When a round found the journal with this `floor` for the first time: milliseconds of `performance.now()`. */
+  /** When a round of this process found the journal with this `floor`, or pruned it up to there: milliseconds of `performance.now()`. */
   readonly since: number;
 }
 
@@ -199,8 +204,8 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
     if (hasMore) return pause;
     due = due.slice(1);
     log.info(next, "deleted the old entries of a journal");
-    const webhooks = await findWebhooksBehind(engine, next.site, next.through);
-    if (webhooks.length > 0) log.warn({ ...next, webhooks }, "deleted changes that webhooks had not delivered");
+    const webhooks = await findWebhooksWithPrunedCursor(engine, next.site, next.through);
+    if (webhooks.length > 0) log.warn({ ...next, webhooks }, prunedCursorsMessage);
     return due.length > 0 ? pause : withJitter(roundPause);
   }
 
@@ -233,11 +238,11 @@ async function findPrunableRanges(
     if (through <= half) {
       if (through > floor) due.push({ site, through });
     } else {
-      // If this or another process has pruned the journal since the last round, wait for another day.
       const known = last.stopped.get(site);
-      const stop = known?.floor === floor ? known : { floor, since: performance.now() };
-      stopped.set(site, stop);
-      if (performance.now() - stop.since >= last.minStop) due.push({ site, through: half });
+      const isDue = known?.floor === floor && performance.now() - known.since >= last.minStop;
+      if (isDue) due.push({ site, through: half });
+      const nextFloor = isDue ? half : floor;
+      stopped.set(site, known?.floor === nextFloor ? known : { floor: nextFloor, since: performance.now() });
     }
     // Yield, because reads of SQLite do not let the event loop run.
     await yieldToEventLoop();
@@ -245,9 +250,12 @@ async function findPrunableRanges(
   return { due, stopped };
 }
 
+const prunedCursorsMessage =
+  "webhooks cannot continue, because the changes at their cursors were deleted: they deliver storefront.gone next";
+
 function toStopped(stopped: Stops, days: number) {
   const advice =
-    "half of each is deleted a day later; to delete all old entries at once: storefront journal prune --before, with a time";
+    "half of each is deleted a day later, and half of the rest each day after that; to delete all old entries at once: storefront journal prune --before, with a time";
   return { journals: stopped.size, sites: [...stopped.keys()].slice(0, maxNamed), days, advice };
 }
 
