@@ -1,10 +1,12 @@
-// The root command `storefront`, and its subcommands. The file of a subcommand is loaded only if it is called.
+// The root command `storefront`, and its subcommands. The file of a subcommand is loaded only if it is called. A command ends with its exit status
+// (contract section 11).
 
 import { Command, CommanderError } from "commander";
 import { readBuild } from "../build.ts";
+import { ProblemError } from "../model/errors.ts";
 import { formatResourceList, publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
-import { printError, printText } from "./common.ts";
+import { printError, printMessage, printText, UsageError } from "./common.ts";
 import { completeHelp } from "./help.ts";
 
 const beginning = `
@@ -12,6 +14,43 @@ To begin (in a checkout, write npx --no storefront):
   storefront serve --demo                       start a server with a sample site; prints a curl command
   storefront site add shop --default            add your own site
   storefront key create --site shop             create a key for it`;
+
+/** Exit statuses. A command that succeeds exits with 0. */
+const failed = 1;
+const wrongUsage = 2;
+
+/**
+ * Executes one command to its end, and prints its error on stderr.
+ * @param args the words of the call, without the name of the program
+ * @returns the exit status
+ */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  try {
+    const program = await createProgram(args[0]);
+    await program.parseAsync(args, { from: "user" });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    return report(error);
+  }
+}
+
+/** Prints the error on stderr and returns the exit status. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
+  if (error instanceof UsageError) {
+    printMessage(`storefront: ${error.message}`);
+    return wrongUsage;
+  }
+  if (error instanceof ProblemError) {
+    printMessage(`storefront: ${error.message}`);
+    for (const { field, detail } of error.fieldErrors.slice(1))
+      printMessage(`storefront: ${field === "" ? "" : `\`${field}\`: `}${detail}`);
+    return failed;
+  }
+  console.error("storefront: unexpected error; please report it with this text:");
+  console.error(error);
+  return failed;
+}
 
 /**
  * Creates the root command.

@@ -113,7 +113,8 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       }
     })();
     await waitFor(() => statuses.length > 10, "some writes");
-    const [kept = ""] = keptBy((await run(["restore", file])).stderr);
+    const restored = await shop.run(["restore", file], { asProcess: true });
+    const [kept = ""] = keptBy(restored.stderr);
     isOver = true;
     await writing;
     server.kill();

@@ -29,7 +29,7 @@ test("a command waits for a transaction of others, with SQLite", async () => {
   const commands = [
     ["site", "add", "garden"],
     ["site", "remove", "shop", "--yes"],
-  ].map((args) => workshop.run(args));
+  ].map((args) => workshop.run(args, { asProcess: true }));
   await Bun.sleep(busy);
   database.run("commit");
   expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr.includes("cannot")])).toEqual([
@@ -48,7 +48,7 @@ test("a command waits for a transaction of others, with PostgreSQL", async () =>
     await inside`select * from sites for update`;
     await over;
   });
-  const command = workshop.run(["site", "add", "garden"], { env });
+  const command = workshop.run(["site", "add", "garden"], { env, asProcess: true });
   await Bun.sleep(busy);
   finish();
   await transaction;

@@ -85,7 +85,7 @@ test.each(calls)("%s %s", async (command, args, printed, stdin = "") => {
     .replace("URL", receiver.url)
     .replace("KEY", key)
     .replace("DATABASE", shop.database);
-  const { code, stdout, stderr } = await shop.run(words.trim().split(" "), { stdin });
+  const { code, stdout, stderr } = await shop.run(words.trim().split(" "), { stdin, asProcess: true });
   expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(printed)]);
   if (command === "key create") key = stdout.trim();
 });

@@ -43,7 +43,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     await addSites(records);
     const key = await shop.data.addKey("main");
     const server = await shop.serve([]);
-    const removing = run(["site", "remove", "large", "--yes"]);
+    const removing = shop.run(["site", "remove", "large", "--yes"], { asProcess: true });
     const statuses = new Set<number>();
     let isOver = false;
     void removing.finally(() => {

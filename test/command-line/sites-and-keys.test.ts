@@ -41,7 +41,8 @@ describe("site", () => {
   });
 
   test("of one name or hostname is made once, however many try at the same time", async () => {
-    const add = (name: string, host: string) => shop.run(["site", "add", name, "--hostname", host]);
+    const add = (name: string, host: string) =>
+      shop.run(["site", "add", name, "--hostname", host], { asProcess: true });
     const names = await Promise.all([1, 2, 3, 4].map((n) => add("twin", `twin${n}.example`)));
     expect(names.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
     const hosts = await Promise.all([1, 2, 3, 4].map((n) => add(`host-${n}`, "same.example")));

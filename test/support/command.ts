@@ -1,4 +1,4 @@
-// Runs the program as an operator does: as a child process, in a new folder with a database file.
+// Runs the program as an operator does, in a new folder with a database file: commands in this process, servers and commands to signal as children.
 
 import { afterAll, afterEach, beforeAll, beforeEach } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Data, dataOf } from "./data.ts";
 import type { EngineKind } from "./engines.ts";
+import { canRunHere, runHere } from "./own-process.ts";
 
 const ownMain = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -24,6 +25,8 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
   /** The file of the program, by default that of this checkout. */
   readonly main?: string;
+  /** Runs a process, for a test that depends on its start or end, or on several at once. Servers always are processes. */
+  readonly asProcess?: true;
   /** Runs this instead of the program, as `sh -c` does. */
   readonly wrap?: (command: string) => string;
 }
@@ -76,13 +79,14 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
   const database = url ?? `sqlite:${join(folder, "test.db")}`;
   const running = new Set<Started>();
+  const settings = { ...inherited(), STOREFRONT_DATABASE: database, STOREFRONT_ADMIN: "none" };
 
   function start(args: readonly string[], { stdin, env, main, wrap }: RunOptions = {}): Started {
     const cmd = [...(program ?? ownProgram(main)), ...args];
     const child = Bun.spawn({
       cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
       cwd: folder,
-      env: { ...inherited(), STOREFRONT_DATABASE: database, STOREFRONT_ADMIN: "none", ...env },
+      env: { ...settings, ...env },
       stdin: stdin === undefined ? "pipe" : new Blob([stdin as Uint8Array<ArrayBuffer>]),
       stdout: "pipe",
       stderr: "pipe",
@@ -111,6 +115,9 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   }
 
   async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    const { asProcess, main, wrap, env, stdin = "" } = options;
+    const isCommand = args[0] !== "serve" && !asProcess && !program && !main && !wrap;
+    if (isCommand && canRunHere(stdin)) return runHere(args, { folder, env: { ...settings, ...env }, stdin });
     const started = start(args, { stdin: "", ...options });
     const code = await started.exited;
     return { code, stdout: started.stdout(), stderr: started.stderr() };

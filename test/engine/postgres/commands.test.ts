@@ -30,7 +30,7 @@ afterEach(async () => {
   await workshop.close();
 });
 
-const onDatabase = () => ({ env: { STOREFRONT_DATABASE: url } });
+const onDatabase = () => ({ env: { STOREFRONT_DATABASE: url }, asProcess: true }) as const;
 
 test("a dump that is read slowly is whole", async () => {
   await engine.commit([create("a"), create("b")]);
@@ -86,7 +86,9 @@ test("a command ends although a host of the address is frozen", async () => {
     const hosts = `127.0.0.1:${frozen.port},127.0.0.1:${server.port}`;
     const timed = async (address: string) => {
       const started = performance.now();
-      expect(await workshop.must(["site", "list"], { env: { STOREFRONT_DATABASE: address } })).toContain("shop");
+      expect(
+        await workshop.must(["site", "list"], { env: { STOREFRONT_DATABASE: address }, asProcess: true }),
+      ).toContain("shop");
       return performance.now() - started;
     };
     // A host has ten seconds to accept a connection.
