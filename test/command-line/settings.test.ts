@@ -49,7 +49,7 @@ describe("an unknown setting in the environment", () => {
 for (const kind of engines) {
   describe(`serve on ${kind.name}`, () => {
     let shop: Workshop;
-    useWorkshop(kind, (workshop) => {
+    useWorkshop({ ...kind, newDatabase: kind.newEmptyDatabase }, (workshop) => {
       shop = workshop;
     });
 

@@ -27,7 +27,7 @@ for (const kind of engines) {
       return another;
     };
     const openNew = async () => {
-      url = await kind.newDatabase();
+      url = await kind.newEmptyDatabase();
       engine = await open();
     };
     beforeAll(async () => {

@@ -122,7 +122,7 @@ for (const kind of engines) {
     });
 
     test("a backup of the earlier version is restored, and a backup of this version has all that the earlier one requires", async () => {
-      await restart(await kind.newDatabase());
+      await restart(await kind.newEmptyDatabase());
       const { engine } = server;
       await restore(engine, fileOf("storefront.backup"), join(folder, "none"), Date.now());
       expect(await names()).toHaveLength(3);
@@ -287,7 +287,7 @@ for (const kind of engines) {
 
 /** A new database with the tables and rows of the earlier version. Its response for an idempotency key is of this moment, not expired. */
 async function earlierDatabase(kind: EngineKind): Promise<string> {
-  const url = await kind.newDatabase();
+  const url = await kind.newEmptyDatabase();
   await kind.run(url, textOf(`${kind.name.toLowerCase()}.sql`));
   await kind.run(url, textOf("rows.sql"));
   await kind.run(url, `update idempotency set at = ${Date.now()}`);

@@ -27,7 +27,7 @@ for (const engine of engines) {
     let url: string;
     beforeAll(async () => {
       await engine.open();
-      url = await engine.newDatabase();
+      url = await engine.newEmptyDatabase();
       await (await openEngine(url, allResources)).close();
     });
     afterAll(() => engine.close());

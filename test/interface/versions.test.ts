@@ -58,7 +58,7 @@ for (const kind of engines) {
     let newer: Running;
     beforeAll(async () => {
       await kind.open();
-      older = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+      older = await startTestServer({ settings: { DATABASE: await kind.newEmptyDatabase() } });
       newer = await startNewer(older.database);
     });
     afterAll(async () => {
@@ -263,7 +263,7 @@ for (const kind of engines) {
 
     test("copy, backup and restore by the older version keep fields that it does not declare", async () => {
       const id = await newBrand();
-      const copy = await kind.newDatabase();
+      const copy = await kind.newEmptyDatabase();
       const target = await openEngine(copy, allResources);
       await copyDatabase(older.engine, target);
       const file = join(folder, `${crypto.randomUUID()}.backup`);
@@ -279,7 +279,7 @@ for (const kind of engines) {
       let database: string;
       let running: Running;
       beforeAll(async () => {
-        database = await kind.newDatabase();
+        database = await kind.newEmptyDatabase();
         running = await startNewer(database);
         await addSite(running.engine, "other", { hostnames: ["other.example"] }, 1);
       });
@@ -329,7 +329,7 @@ for (const kind of engines) {
         Object.keys((await kind.select(url, "select * from brand limit 1"))[0] as object);
 
       test("gets a column for a new field, empty for older records, and keeps the order of the others", async () => {
-        const url = await kind.newDatabase();
+        const url = await kind.newEmptyDatabase();
         const before = await openEngine(url, allResources);
         await before.commit([createIntent()]);
         const old = await columns(url);
@@ -345,7 +345,7 @@ for (const kind of engines) {
       });
 
       test("does not change when an older version starts, however often the two alternate", async () => {
-        const url = await kind.newDatabase();
+        const url = await kind.newEmptyDatabase();
         await (await openEngine(url, newerResources)).close();
         const made = await definition(url);
         for (const resources of [allResources, newerResources, allResources]) {
@@ -355,7 +355,7 @@ for (const kind of engines) {
       });
 
       test("is replaced if an earlier version of the program made it in another form", async () => {
-        const url = await kind.newDatabase();
+        const url = await kind.newEmptyDatabase();
         const engine = await openEngine(url, allResources);
         await engine.commit([createIntent()]);
         await kind.select(url, "drop view brand");

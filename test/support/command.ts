@@ -164,7 +164,7 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   };
 }
 
-/** Opens a workshop on an empty database for each test of the `describe` block that calls this, and passes it to `set`. */
+/** Opens a workshop on a new database for each test of the `describe` block that calls this, and passes it to `set`. */
 export function useWorkshop(kind: EngineKind, set: (workshop: Workshop) => void): void {
   let workshop: Workshop;
   beforeAll(() => kind.open());

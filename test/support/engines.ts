@@ -15,8 +15,10 @@ export interface EngineKind {
   /** Whether it is another way to connect to the engine before it. */
   readonly isVariant: boolean;
   open(): Promise<void>;
-  /** The address of an empty database. */
+  /** The address of a new database, which may have the tables of this program. */
   newDatabase(): Promise<string>;
+  /** The address of a new database without tables. */
+  newEmptyDatabase(): Promise<string>;
   /** Queries the database at `url` with SQL. */
   select(url: string, text: string): Promise<unknown[]>;
   /** Runs several statements on the database at `url`. */
@@ -64,13 +66,15 @@ function sqlite(): EngineKind {
     using database = new Database(url.replace("sqlite:", ""));
     return database.query(text).all();
   };
+  const newDatabase = async () => `sqlite:${join(folder, `${++files}.db`)}`;
   return {
     name: "SQLite",
     isVariant: false,
     open: async () => {
       folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
     },
-    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
+    newDatabase,
+    newEmptyDatabase: newDatabase,
     select,
     run: async (url, text) => {
       using database = new Database(url.replace("sqlite:", ""));
@@ -95,14 +99,16 @@ function postgres(name: string, parameters = ""): EngineKind {
     // A bigint is returned as text.
     return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
   };
+  // The default would be two seconds, for which a busy machine may stop.
+  const withTimeout = (url: string) => `${url}?statement_timeout=20000${parameters}`;
   return {
     name,
     isVariant: parameters !== "",
     open: async () => {
       server = await openDatabases();
     },
-    // The default would be two seconds, for which a busy machine may stop.
-    newDatabase: async () => `${await server.createDatabase()}?statement_timeout=20000${parameters}`,
+    newDatabase: async () => withTimeout(await server.createMigratedDatabase()),
+    newEmptyDatabase: async () => withTimeout(await server.createDatabase()),
     select,
     run: async (url, text) => void (await select(url, text)),
     tablesBeside: (url) =>
