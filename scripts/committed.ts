@@ -1,4 +1,4 @@
-import { runInSlices } from "../src/lib/event-loop.ts";
+import { slices } from "../src/lib/event-loop.ts";
 import { publicResources } from "../src/model/resource.ts";
 import { servedFiles } from "../src/reference/documents.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";
@@ -11,7 +11,7 @@ import { exampleRequests } from "./requests.ts";
 /** Generates the committed files that derive from the declarations. Returns their contents by path. */
 export async function committedDocuments(): Promise<Map<string, string>> {
   const served = publicResources(allResources);
-  const requests = exampleRequests(await runInSlices(toOpenapi(served)));
+  const requests = exampleRequests(await slices.run(toOpenapi(served)));
   return new Map([
     ["docs/openapi.json", String(await servedFiles(allResources).get("/openapi.json")?.make())],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],

@@ -3,7 +3,7 @@
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
-import { runInSlices, type Steps } from "../lib/event-loop.ts";
+import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
@@ -65,7 +65,7 @@ export function chooseCoding(header: string | null, bytes: number): ContentCodin
 
 /** Compresses a list, in slices if it is long. The result is cached with the list. */
 export function compressList(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
-  return list.compressed(name, () => runInSlices(compress(list, name)));
+  return list.compressed(name, () => slices.run(compress(list, name)));
 }
 
 function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {

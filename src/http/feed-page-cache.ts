@@ -8,7 +8,7 @@
 
 import type { FeedPosition, Format } from "../formats/format.ts";
 import { Semaphore } from "../lib/concurrency.ts";
-import { runInSlices, type Steps } from "../lib/event-loop.ts";
+import { type Steps, slices } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { EpochChangedError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
@@ -86,7 +86,7 @@ export class FeedPageCache {
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));
     const page = await readFeedPage(this.#engine, site, { since, limit, isCollapsed, resources: names, requiredHead });
-    const body = await runInSlices(encode(page, resources, format));
+    const body = await slices.run(encode(page, resources, format));
     const encoded = { ...page, isEmpty: page.changes.length === 0, body };
     this.#cache(key, { page: encoded, at });
     return encoded;

@@ -1,25 +1,31 @@
 // Shares the ticks of the event loop among tasks, so that no task delays other clients for long. There are three kinds of task:
 //
-//   `Steps`          A generator that can be interrupted at each `yield`, such as a list or a sort (`runInSlices`).
+//   `Steps`          A generator that can be interrupted at each `yield`, such as a list or a sort (`slices`).
 //   Yielding task    An async function that yields to the event loop between its steps (`yieldToEventLoop`, `createYielder`).
 //   `FairTask`       A short task that cannot be interrupted, in a `FairQueue` with one group per site.
-//
-// Each kind has a maximum of milliseconds per tick. One step or one short task can exceed its maximum, because it is not interrupted.
-//
-//   The first slices of all new `Steps`, together: 2 ms.
-//   The further slices of all `Steps`, together: 2 ms. They run in rotation, 1 ms each.
-//   The yielding tasks: 2 ms. Only one of them runs per tick.
-//   The short tasks of each `FairQueue`: 1 ms, and at most 8 tasks.
-//   The connections of each listener that have more than one step to do: 1 ms (wire/round-robin.ts).
 
 import type { MaybePromise } from "./maybe-promise.ts";
+
+/**
+ * Maximum milliseconds per tick, for all tasks of a kind together. A request that arrives meanwhile waits for about their sum. A kind can exceed its
+ * maximum by one step or one short task, because these are not interrupted.
+ */
+export const tickBudgetMs = {
+  /** The first slices of new `Steps`. When it is used up, further new `Steps` start in later ticks. */
+  firstSlices: 2,
+  /** The further slices of `Steps`, in rotation, at most 1 ms each. */
+  slices: 2,
+  /** Yielding tasks. Only one of them runs per tick. */
+  yielding: 2,
+  /** The short tasks of all fair queues, at most 8 of each queue. */
+  short: 2,
+  /** The connections of one listener that have more than one step to do (wire/round-robin.ts). */
+  connections: 1,
+} as const;
 
 /** A task that can be interrupted at each `yield`. The time between two yields should be well below a millisecond. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Maximum milliseconds per tick: of all new tasks together, and of all tasks in progress together. */
-const newWorkMs = 2;
-const maxSlicesMsPerTick = 2;
 /** Milliseconds that a task in progress runs before the next task in progress runs. */
 const taskSliceMs = 1;
 
@@ -29,97 +35,106 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-const tasks: Task[] = [];
+/** Runs `Steps` in slices. */
+export class SliceScheduler {
+  readonly #now: () => number;
+  /** Tasks in progress. */
+  readonly #tasks: Task[] = [];
+  /** Milliseconds that first slices may still take in this tick. The next tick begins with the full time. */
+  #firstSlicesLeftMs: number = tickBudgetMs.firstSlices;
+  /** New tasks that wait until first slices have time left, in the order of their calls. */
+  readonly #waiting: (() => void)[] = [];
 
-/** Milliseconds that new tasks may still run in this tick. The next tick starts with the full time again. */
-let newWorkLeftMs = newWorkMs;
-/** New tasks that wait until new tasks have time left again, in the order of their calls. */
-const newWork: (() => void)[] = [];
+  /** @param now returns a time in milliseconds that never decreases */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
-/**
- * Runs `steps` to their end. If new tasks have time left in this tick, the first slice runs at once; further slices run in later ticks.
- * @returns the result of `steps`; a promise of it if they did not end in the first slice
- * @throws the error of `steps`
- */
-export function runInSlices<T>(steps: Steps<T>): MaybePromise<T> {
-  const last = runFirstSlice(steps);
-  return last ? last.value : runOtherSlices(steps);
-}
+  /**
+   * Runs `steps` to their end. If first slices have time left in this tick, the first slice runs at once; further slices run in later ticks.
+   * @returns the result of `steps`; a promise of it if they did not end in the first slice
+   * @throws the error of `steps`
+   */
+  run<T>(steps: Steps<T>): MaybePromise<T> {
+    const last = this.runFirst(steps);
+    return last ? last.value : this.runOthers(steps);
+  }
 
-/**
- * Runs the first slice of `steps`: at most `milliseconds`, and at most the time that new tasks have left in this tick. If they have none left, it
- * runs nothing. Returns the result of `steps` if they ended; otherwise undefined, and `runOtherSlices` continues them.
- */
-export function runFirstSlice<T>(steps: Steps<T>, milliseconds = newWorkMs): { value: T } | undefined {
-  if (newWorkLeftMs <= 0) return undefined;
-  if (newWorkLeftMs === newWorkMs) setImmediate(beginTick);
-  const begin = performance.now();
-  try {
-    return runUntil(steps, begin + Math.min(milliseconds, newWorkLeftMs));
-  } finally {
-    newWorkLeftMs -= performance.now() - begin;
+  /**
+   * Runs the first slice of `steps`: at most `milliseconds`, and at most the time that first slices have left in this tick. If they have none left,
+   * runs nothing. Returns the result of `steps` if they ended; otherwise undefined, and `runOthers` continues them.
+   */
+  runFirst<T>(steps: Steps<T>, milliseconds: number = tickBudgetMs.firstSlices): { value: T } | undefined {
+    if (this.#firstSlicesLeftMs <= 0) return undefined;
+    if (this.#firstSlicesLeftMs === tickBudgetMs.firstSlices) setImmediate(() => this.#beginTick());
+    const begin = this.#now();
+    try {
+      return this.#runUntil(steps, begin + Math.min(milliseconds, this.#firstSlicesLeftMs));
+    } finally {
+      this.#firstSlicesLeftMs -= this.#now() - begin;
+    }
+  }
+
+  /**
+   * Calls `begin` when first slices have time left: at once, or in a later tick, in the order of the calls. Returns the result of `begin`.
+   * @param begin gets whether it had to wait for a later tick
+   */
+  whenFirstMayRun<T>(begin: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
+    if (this.#firstSlicesLeftMs > 0) return begin(false);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push(() => {
+      try {
+        resolve(begin(true));
+      } catch (error) {
+        reject(error);
+      }
+    });
+    return promise;
+  }
+
+  #beginTick(): void {
+    this.#firstSlicesLeftMs = tickBudgetMs.firstSlices;
+    while (this.#firstSlicesLeftMs > 0 && this.#waiting.length > 0) this.#waiting.shift()?.();
+  }
+
+  /** Runs the rest of `steps` in later ticks. Resolves with their result, or rejects with their error. */
+  runOthers<T>(steps: Steps<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
+      if (this.#tasks.length === 1) setImmediate(() => this.#runTasks());
+    });
+  }
+
+  /** Runs the tasks in progress in rotation, until the time of this tick is used up. */
+  #runTasks(): void {
+    const end = this.#now() + tickBudgetMs.slices;
+    for (let now = this.#now(); now < end && this.#tasks.length > 0; now = this.#now()) {
+      const task = this.#tasks.shift() as Task;
+      try {
+        const last = this.#runUntil(task.steps, Math.min(end, now + taskSliceMs));
+        if (last) task.resolve(last.value);
+        else this.#tasks.push(task);
+      } catch (error) {
+        task.reject(error);
+      }
+    }
+    if (this.#tasks.length > 0) setImmediate(() => this.#runTasks());
+  }
+
+  /** Runs at least one step, and no step after `end`. Returns the result if `steps` ended; otherwise undefined. */
+  #runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
+    do {
+      const step = steps.next();
+      if (step.done) return { value: step.value };
+    } while (this.#now() < end);
+    return undefined;
   }
 }
 
-/**
- * Calls `begin` when new tasks have time left: at once, or in a later tick, in the order of the calls. Returns the result of `begin`.
- * @param begin gets whether it had to wait for a later tick
- */
-export function whenNewWorkMayBegin<T>(begin: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
-  if (newWorkLeftMs > 0) return begin(false);
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  newWork.push(() => {
-    try {
-      resolve(begin(true));
-    } catch (error) {
-      reject(error);
-    }
-  });
-  return promise;
-}
-
-function beginTick(): void {
-  newWorkLeftMs = newWorkMs;
-  while (newWorkLeftMs > 0 && newWork.length > 0) newWork.shift()?.();
-}
-
-/** Runs the rest of `steps` in later ticks. Resolves with their result, or rejects with their error. */
-export function runOtherSlices<T>(steps: Steps<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
-    if (tasks.length === 1) setImmediate(runTasks);
-  });
-}
-
-/** Runs the tasks in progress in rotation, until the time of this tick is used up. */
-function runTasks(): void {
-  const end = performance.now() + maxSlicesMsPerTick;
-  for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
-    const task = tasks.shift() as Task;
-    try {
-      const last = runUntil(task.steps, Math.min(end, now + taskSliceMs));
-      if (last) task.resolve(last.value);
-      else tasks.push(task);
-    } catch (error) {
-      task.reject(error);
-    }
-  }
-  if (tasks.length > 0) setImmediate(runTasks);
-}
-
-/** Runs at least one step, and no step after `end`, a time of `performance.now()`. Returns the result if `steps` ended; otherwise undefined. */
-function runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
-  do {
-    const step = steps.next();
-    if (step.done) return { value: step.value };
-  } while (performance.now() < end);
-  return undefined;
-}
+/** Runs the `Steps` of this process. */
+export const slices = new SliceScheduler(() => performance.now());
 
 // Lets long tasks yield to the event loop between steps. Only one task resumes per tick, so that many tasks block no longer than one.
-
-/** Milliseconds that a task runs before it yields. */
-const maxBusyMs = 2;
 
 const waiting: (() => void)[] = [];
 
@@ -143,7 +158,7 @@ function resumeNext(): void {
 export function createYielder(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
-    if (performance.now() - since < maxBusyMs) return undefined;
+    if (performance.now() - since < tickBudgetMs.yielding) return undefined;
     return yieldToEventLoop().then(() => {
       since = performance.now();
     });
@@ -167,12 +182,8 @@ export interface FairTask {
   run(): MaybePromise<void>;
 }
 
-/**
- * Per tick and queue: the maximum number of tasks to start, and the milliseconds after which no further task starts. A task may do more work later in
- * the same tick, which is not measured.
- */
+/** Maximum tasks of one queue that start in one tick. A task may do more work later in the same tick, which is not measured. */
 const maxTasksPerTick = 8;
-const maxTasksMsPerTick = 1;
 /** Maximum running tasks per queue. When their I/O completes, all of them may resume in the same tick. */
 const maxRunningTasks = 100;
 
@@ -183,6 +194,24 @@ interface Group {
   readonly works: FairTask[];
   /** The number of tasks at the beginning of `works` that were started. */
   begun: number;
+}
+
+/** Queues with tasks to start. In each tick, queues at the front start tasks, until the time of short tasks is used up. */
+const dueQueues: FairQueue<unknown>[] = [];
+let areQueuesScheduled = false;
+
+function scheduleQueue(queue: FairQueue<unknown>): void {
+  dueQueues.push(queue);
+  if (!areQueuesScheduled) setImmediate(runDueQueues);
+  areQueuesScheduled = true;
+}
+
+function runDueQueues(): void {
+  const end = performance.now() + tickBudgetMs.short;
+  for (let visits = dueQueues.length; visits > 0 && performance.now() < end; visits--)
+    dueQueues.shift()?.startTasks(end);
+  areQueuesScheduled = dueQueues.length > 0;
+  if (areQueuesScheduled) setImmediate(runDueQueues);
 }
 
 export class FairQueue<Name> {
@@ -216,12 +245,12 @@ export class FairQueue<Name> {
   #schedule(): void {
     if (this.#isScheduled || this.#groups.size === 0 || this.#unfinished >= maxRunningTasks) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#runSomeTasks());
+    scheduleQueue(this);
   }
 
-  #runSomeTasks(): void {
+  /** Starts at most 8 tasks, and no task after `end`, a time of `performance.now()`. Called when the queue is due. */
+  startTasks(end: number): void {
     this.#isScheduled = false;
-    const end = performance.now() + maxTasksMsPerTick;
     for (let count = 0; count < maxTasksPerTick && this.#unfinished < maxRunningTasks; count++) {
       const work = this.#next();
       if (!work) return;

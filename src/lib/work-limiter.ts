@@ -1,7 +1,7 @@
 // Limits long computations that clients wait for, such as sorts of large lists. At most four run at once. Clients that need the same result share one
 // computation. A computation that waits to start is dropped when all its clients have left.
 
-import { runFirstSlice, runOtherSlices, type Steps, whenNewWorkMayBegin } from "./event-loop.ts";
+import { type Steps, slices } from "./event-loop.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
 /** Maximum computations that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
@@ -51,7 +51,7 @@ export class WorkLimiter {
       if (hasWaited && !isWanted()) throw new AbandonedWorkError();
       return this.#share<T>(name, isWanted) ?? this.#begin(name, make, isWanted);
     };
-    return this.#share<T>(name, isWanted) ?? whenNewWorkMayBegin(begin);
+    return this.#share<T>(name, isWanted) ?? slices.whenFirstMayRun(begin);
   }
 
   /** Returns the result of the computation with this name, if one runs or waits; otherwise undefined. */
@@ -64,7 +64,7 @@ export class WorkLimiter {
   #begin<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const steps = make();
     const isFull = this.#running.size >= maxRunning;
-    const last = isFull ? runFirstSlice(steps, sliceWhenFullMs) : runFirstSlice(steps);
+    const last = isFull ? slices.runFirst(steps, sliceWhenFullMs) : slices.runFirst(steps);
     if (last) return last.value;
     if (!isFull) return this.#continue(name, steps);
     // Discard the steps instead of pausing them, because a half-done computation can take as much memory as a running computation.
@@ -87,7 +87,7 @@ export class WorkLimiter {
   }
 
   #continue<T>(name: string, steps: Steps<T>): Promise<T> {
-    const promise = runOtherSlices(steps).finally(() => {
+    const promise = slices.runOthers(steps).finally(() => {
       this.#running.delete(name);
       this.#startNext();
     });

@@ -24,7 +24,7 @@ import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" }
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
 import { formats } from "../formats/format.ts";
-import { runOtherSlices, type Steps } from "../lib/event-loop.ts";
+import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
@@ -62,9 +62,9 @@ export function servedFiles(resources: readonly Resource[]): Map<string, ServedF
   const linked = ["/docs", "/docs/client.tgz", ...requestFiles.keys(), ...staticFiles.keys()];
   const pages = [...renderPages(linked)].map(([path, make]): [string, ServedFile] => [
     path,
-    { type: htmlType, make: () => runOtherSlices(make()), policy: pagePolicy },
+    { type: htmlType, make: () => slices.runOthers(make()), policy: pagePolicy },
   ]);
-  const reference = () => runOtherSlices(referenceOf(served));
+  const reference = () => slices.runOthers(referenceOf(served));
   return new Map<string, ServedFile>([
     ["/docs", { type: htmlType, make: reference, policy: formsPolicy }],
     ...openapiFiles(served),
@@ -88,10 +88,10 @@ function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/openapi.yaml", "application/yaml; charset=utf-8", toYaml],
   ] as const;
   return kinds.flatMap(([path, type, write]): [string, ServedFile][] => [
-    [path, { type, make: () => runOtherSlices(openapiText(served, write)) }],
+    [path, { type, make: () => slices.runOthers(openapiText(served, write)) }],
     ...formats.map(({ name }): [string, ServedFile] => [
       `${path}?format=${name}`,
-      { type, make: () => runOtherSlices(openapiText(served, write, name)) },
+      { type, make: () => slices.runOthers(openapiText(served, write, name)) },
     ]),
   ]);
 }

@@ -8,14 +8,13 @@
 //
 // `LinkedQueue` is a queue of connections or other members, from which any member can be deleted in constant time.
 
+import { tickBudgetMs } from "../lib/event-loop.ts";
+
 /** A task that runs in steps. */
 export interface StepTask {
   /** Runs one short step. Returns whether there is another step to run now. */
   runStep(): boolean;
 }
-
-/** Milliseconds per tick of the event loop after which no further step starts, for all waiting tasks together. */
-const maxTickMs = 1;
 
 /**
  * Runs tasks in rotation: each runs one step, and then goes to the end of the queue. After 1 ms of steps, the event loop reads sockets again,
@@ -46,7 +45,7 @@ export class RoundRobin {
 
   #run(): void {
     this.#isScheduled = false;
-    const end = performance.now() + maxTickMs;
+    const end = performance.now() + tickBudgetMs.connections;
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
       if (entry.member.runStep()) this.#waiting.add(entry);

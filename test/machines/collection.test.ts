@@ -7,7 +7,7 @@ import { xml } from "../../src/formats/xml.ts";
 import { chooseCoding, compressList } from "../../src/http/compression.ts";
 import { parseListParameters } from "../../src/http/list-parameters.ts";
 import type { BufferWithHeadroom } from "../../src/lib/bytes.ts";
-import { nextImmediate, runInSlices } from "../../src/lib/event-loop.ts";
+import { nextImmediate, slices } from "../../src/lib/event-loop.ts";
 import type { Encoding } from "../../src/model/encoding.ts";
 import { orderStatus } from "../../src/resources/order-status.ts";
 import { ListPart } from "../../src/store/memory/block.ts";
@@ -99,7 +99,7 @@ async function expectSame(what: string, kept: Collection, fresh: Collection): Pr
 }
 
 async function pageOf(collection: Collection, ids: readonly number[], format: Encoding): Promise<string> {
-  return Buffer.from(await runInSlices((await collection.version()).pageOf(ids.slice(0, 20), format))).toString();
+  return Buffer.from(await slices.run((await collection.version()).pageOf(ids.slice(0, 20), format))).toString();
 }
 
 test("one write among 100,000 records encodes the records of one block again", async () => {

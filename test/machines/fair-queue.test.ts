@@ -1,7 +1,7 @@
 // Many short works, a few in each turn of the event loop.
 
 import { expect, test } from "bun:test";
-import { FairQueue, type FairTask } from "../../src/lib/event-loop.ts";
+import { FairQueue, type FairTask, nextImmediate, tickBudgetMs } from "../../src/lib/event-loop.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -44,6 +44,27 @@ test("a turn of the event loop has few works, and none after a long one", async 
   for (last = begun; begun < 1005; last = begun) {
     await nextTurn();
     expect(begun - last).toBeLessThanOrEqual(2);
+  }
+});
+
+test("queues share the time of a tick, in rotation", async () => {
+  const counts = [0, 0, 0];
+  counts.forEach((_, index) => {
+    const queue = new FairQueue<number>();
+    const task: FairTask = {
+      run: () => {
+        for (const end = performance.now() + tickBudgetMs.short; performance.now() < end; );
+        counts[index] = (counts[index] as number) + 1;
+      },
+    };
+    for (let count = 0; count < 6; count++) queue.add(0, task);
+  });
+  const started = () => counts.reduce((sum, count) => sum + count);
+  for (let last = 0; started() < 18; last = started()) {
+    await nextImmediate();
+    // This may see two ticks of the queues at once.
+    expect(started() - last).toBeLessThanOrEqual(2);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   }
 });
 

@@ -1,6 +1,6 @@
 import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
-import { runInSlices, type Steps } from "../../lib/event-loop.ts";
+import { type Steps, slices } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
@@ -52,7 +52,7 @@ export class CollectionVersion {
 
   /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
   list(encoding: Encoding): MaybePromise<EncodedList> {
-    return getOrCreate(this.#lists, encoding.name, () => runInSlices(this.#makeList(encoding)));
+    return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#makeList(encoding)));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { runInSlices, type Steps } from "../../lib/event-loop.ts";
+import { type Steps, slices } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { RecordRow } from "../../model/engine.ts";
@@ -97,7 +97,7 @@ export class Collection {
   }
 
   #applyAll(): MaybePromise<CollectionVersion> {
-    const made = runInSlices(this.#apply());
+    const made = slices.run(this.#apply());
     if (!(made instanceof Promise)) return made;
     this.#next = made.finally(() => (this.#next = undefined));
     return this.#next;

@@ -1,4 +1,4 @@
-import { runInSlices, type Steps } from "../../lib/event-loop.ts";
+import { type Steps, slices } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
@@ -16,7 +16,7 @@ export function buildSnapshot(
 ): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
   const loader = new SiteLoader(resources);
   const taken =
-    Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : runInSlices(addAllRows(loader, rowChunks));
+    Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : slices.run(addAllRows(loader, rowChunks));
   return whenResolved(taken, () => ({
     snapshot: new Snapshot(site, head, resources, loader.collections(), last),
     counts: loader.counts(),
@@ -31,7 +31,7 @@ function* addAllRows(loader: SiteLoader, rowChunks: Iterable<readonly RecordRow[
 }
 
 async function addAllRowsAsync(loader: SiteLoader, rowChunks: AsyncIterable<readonly RecordRow[]>): Promise<void> {
-  for await (const chunk of rowChunks) await runInSlices(loader.take(chunk));
+  for await (const chunk of rowChunks) await slices.run(loader.take(chunk));
 }
 
 /** The rows of a resource that were added so far. */
