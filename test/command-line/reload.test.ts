@@ -1,7 +1,7 @@
 // What a server does at SIGHUP.
 
 import { describe, expect, test } from "bun:test";
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
@@ -38,23 +38,6 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     shop = opened;
   });
 
-  test("replaces all workers and the admin process under load, and every kept connection gets its responses", async () => {
-    await shop.data.addSite("main");
-    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
-    const before = childrenOf(server.pid);
-    const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
-    await waitFor(async () => (await servedRequests(server)) > 100, "the load");
-    await reload(server, /replaced 3 processes/);
-    load.stdin.end();
-    const { kept, fresh, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
-    const after = childrenOf(server.pid);
-    expect(after).toHaveLength(3);
-    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-    expect(closes).toBeGreaterThan(0);
-    expect(failures).toEqual([]);
-    expect(await servedRequests(server)).toBe(kept + fresh);
-  });
-
   test("ends a request under way with its response, and an idle connection serves one more", async () => {
     await shop.data.addSite("main", { isDefault: true });
     const key = await shop.data.addKey("main");
@@ -75,6 +58,26 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     expect((await idle.responses(2))[1]?.status).toBe(200);
     for (const { socket } of [slow, idle]) socket.destroy();
     await waitFor(() => server.stderr().includes("replaced 2 processes"), "the end", server.stderr);
+  });
+
+  // The rest is the same on each engine.
+  if (kind !== engines[0]) return;
+
+  test("replaces all workers and the admin process under load, and every kept connection gets its responses", async () => {
+    await shop.data.addSite("main");
+    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
+    const before = childrenOf(server.pid);
+    const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
+    await waitFor(async () => (await servedRequests(server)) > 100, "the load");
+    await reload(server, /replaced 3 processes/);
+    load.stdin.end();
+    const { kept, fresh, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
+    const after = childrenOf(server.pid);
+    expect(after).toHaveLength(3);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(closes).toBeGreaterThan(0);
+    expect(failures).toEqual([]);
+    expect(await servedRequests(server)).toBe(kept + fresh);
   });
 });
 
@@ -115,14 +118,19 @@ describe("SIGHUP after an upgrade", () => {
     shop = opened;
   });
 
-  /** A copy of the program in the folder of the workshop, with `version`. */
-  function install(version: string): string {
-    const root = fileURLToPath(new URL("../..", import.meta.url));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+
+  /** A copy of the program in the folder of the workshop. Its version is 7.0.1. */
+  function install(): string {
     for (const part of ["src", "docs"]) cpSync(join(root, part), shop.file(part), { recursive: true });
-    if (!existsSync(shop.file("node_modules"))) symlinkSync(join(root, "node_modules"), shop.file("node_modules"));
+    symlinkSync(join(root, "node_modules"), shop.file("node_modules"));
+    setVersion("7.0.1");
+    return shop.file("src/main.ts");
+  }
+
+  function setVersion(version: string): void {
     const described = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     writeFileSync(shop.file("package.json"), JSON.stringify({ ...described, version }));
-    return shop.file("src/main.ts");
   }
 
   async function versionsOf({ adminUrl }: Served): Promise<string[]> {
@@ -131,10 +139,10 @@ describe("SIGHUP after an upgrade", () => {
   }
 
   test("workers run the new version; one that does not start is reported, and no process is replaced", async () => {
-    const main = install("7.0.1");
+    const main = install();
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
     expect(await versionsOf(server)).toEqual(["7.0.1"]);
-    install("7.0.2");
+    setVersion("7.0.2");
     await reload(server, /replaced 3 processes/);
     expect(await versionsOf(server)).toEqual(["7.0.2"]);
     const before = childrenOf(server.pid);
@@ -142,13 +150,14 @@ describe("SIGHUP after an upgrade", () => {
     await reload(server, /this is not complete[\s\S]*could not start; replaced 0 of 3 processes, the others stay/);
     expect(childrenOf(server.pid)).toEqual(before);
     expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
-    install("7.0.3");
+    cpSync(join(root, "src/main.ts"), main);
+    setVersion("7.0.3");
     await reload(server, /replaced 3 processes/);
     expect(await versionsOf(server)).toEqual(["7.0.3"]);
   });
 
   test("a worker that cannot make its metrics serves nevertheless, and ends when it has to", async () => {
-    const main = install("7.0.1");
+    const main = install();
     const file = shop.file("src/lib/metrics.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
@@ -169,7 +178,7 @@ describe("SIGHUP after an upgrade", () => {
     const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;
     await reload(server, /replaced 2 processes/);
     const before = openFiles();
-    for (let count = 0; count < 3; count++) await reload(server, /replaced 2 processes/);
+    await reload(server, /replaced 2 processes/);
     expect(openFiles()).toBe(before);
   });
 });
@@ -269,9 +278,6 @@ describe("SIGHUP with TLS", () => {
       /are not a certificate and its key[\s\S]*previous one stays in use[\s\S]*replaced 2 processes/,
     );
     for (let count = 0; count < 20; count++) expect(await has(server, first)).toBe(true);
-    const second = renewCertificate();
-    await reload(server, /replaced 2 processes/);
-    expect([await has(server, second), await has(server, first)]).toEqual([true, false]);
   });
 });
 

@@ -112,7 +112,7 @@ describe("serve", () => {
     ["a database of no known kind", ["--database", "mysql://x"], {}],
   ];
   test.each(misused)("is called wrongly with %s", async (_, args, env) => {
-    const { code, stdout, stderr } = await shop.run(["serve", ...args], { env });
+    const { code, stdout, stderr } = await shop.run(["serve", ...args], { env, asProcess: false });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toContain("    at ");
   });
@@ -124,7 +124,7 @@ describe("serve", () => {
     expect(options.length).toBeGreaterThan(10);
     for (const name of options.filter((option) => !["host", "port", "database", "demo", "as"].includes(option))) {
       const variable = `STOREFRONT_${name.toUpperCase().replaceAll("-", "_")}`;
-      const { stderr, code } = await shop.run(["serve", "--port", "0"], { env: { [variable]: "no such thing" } });
+      const { stderr, code } = await shop.run(["serve"], { env: { [variable]: "no such thing" }, asProcess: false });
       expect([name, code]).toEqual([name, 2]);
       expect(stderr).toContain(name.startsWith("tls") ? "must be set together" : `(${variable})`);
     }
@@ -138,7 +138,7 @@ describe("serve", () => {
 test("a port that Kubernetes names for a service called storefront is none of ours", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
   await shop.must(["site", "add", "main"], { env });
-  const next = await shop.run(["serve", "--workers", "0"], { env });
+  const next = await shop.run(["serve", "--workers", "0"], { env, asProcess: false });
   expect([next.code, next.stderr]).toEqual([2, expect.stringContaining("--workers (STOREFRONT_WORKERS) must be")]);
   const other = await shop.run(["site", "list"], { env: { STOREFRONT_PORT: "http://10.0.0.1:8080" } });
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--port (STOREFRONT_PORT) must be")]);

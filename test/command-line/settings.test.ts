@@ -18,7 +18,7 @@ describe("an unknown setting in the environment", () => {
     const shop = openWorkshop();
     const refused = { code: 2, stdout: "", stderr: `storefront: unknown setting ${variable}: ${hint}\n` };
     for (const args of [["serve", "--port", "0"], ["site", "add", "main"], ["health"]])
-      expect(await shop.run(args, { env: { [variable]: "8081" } })).toEqual(refused);
+      expect(await shop.run(args, { env: { [variable]: "8081" }, asProcess: false })).toEqual(refused);
     await shop.close();
   });
 

@@ -25,8 +25,8 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
   /** The file of the program, by default that of this checkout. */
   readonly main?: string;
-  /** Runs a process, for a test that depends on its start or end, or on several at once. Servers always are processes. */
-  readonly asProcess?: true;
+  /** Whether to run a process, for a test that depends on its start or end, or on several at once. By default only `serve` is a process. */
+  readonly asProcess?: boolean;
   /** Runs this instead of the program, as `sh -c` does. */
   readonly wrap?: (command: string) => string;
 }
@@ -115,9 +115,9 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   }
 
   async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-    const { asProcess, main, wrap, env, stdin = "" } = options;
-    const isCommand = args[0] !== "serve" && !asProcess && !program && !main && !wrap;
-    if (isCommand && canRunHere(stdin)) return runHere(args, { folder, env: { ...settings, ...env }, stdin });
+    const { asProcess = args[0] === "serve", main, wrap, env, stdin = "" } = options;
+    const canBeHere = !program && !main && !wrap && canRunHere(stdin);
+    if (canBeHere && !asProcess) return runHere(args, { folder, env: { ...settings, ...env }, stdin });
     const started = start(args, { stdin: "", ...options });
     const code = await started.exited;
     return { code, stdout: started.stdout(), stderr: started.stderr() };
