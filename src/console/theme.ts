@@ -83,9 +83,10 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
       },
       "@media (prefers-reduced-motion: reduce)": {
         "*, *::before, *::after": {
+          // Not a short duration: every element would then have a transition of the colours that it inherits, one level of the document per frame.
+          transition: "none !important",
           animationDuration: "0.01ms !important",
           animationIterationCount: "1 !important",
-          transitionDuration: "0.01ms !important",
           scrollBehavior: "auto !important",
         },
       },

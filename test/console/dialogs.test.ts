@@ -2,7 +2,7 @@
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { findings } from "../support/axe.ts";
+import { findingsInBothSchemes } from "../support/axe.ts";
 import { drawn, openPage, type Watched } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
@@ -22,16 +22,11 @@ useShopPage((opened) => {
 /** What is open; accessibility.test.ts looks at the pages below. */
 const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
 
-/** What axe finds in what is open; in dark colours, only where they are too much alike. */
-async function findingsInBoth({ page: shown, settled }: Pick<Watched, "page" | "settled">): Promise<string[]> {
+/** What axe finds in what is open. */
+async function findingsAbove({ page: shown, settled }: Pick<Watched, "page" | "settled">): Promise<string[]> {
   await settled();
   // Menus are no part of the page's regions.
-  const light = (await findings(shown, undefined, above)).filter((finding) => !finding.startsWith("region:"));
-  await shown.emulateMedia({ colorScheme: "dark" });
-  await drawn(shown);
-  const dark = await findings(shown, ["color-contrast"], above);
-  await shown.emulateMedia({ colorScheme: "light" });
-  return [...light, ...dark.map((finding) => `dark: ${finding}`)];
+  return (await findingsInBothSchemes(shown, above)).filter((finding) => !finding.startsWith("region:"));
 }
 
 const click = (name: string | RegExp) => () => view.button(name).first().click();
@@ -66,7 +61,7 @@ test.each(opened)("%s", async (_, path, open, role = "dialog") => {
   await open();
   const shown = page.locator(`${above} [role=${role}]`).last();
   await shown.waitFor();
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
   await page.keyboard.press("Escape");
   await shown.waitFor({ state: "hidden" });
 });
@@ -79,7 +74,7 @@ test("a change to undo", async () => {
     .click();
   await view.button("Undo").first().click();
   await dialog().locator("[type=submit]:enabled").waitFor();
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "hidden" });
 });
@@ -89,17 +84,17 @@ test("a form that is left, a conflict, and the notification", async () => {
   await view.field(/^Name/).fill("Barn Owl of anna");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Discard your changes?" }).waitFor();
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
   await view.button("Cancel").click();
   const ben = await server.signIn("ben");
   await ben.call("PATCH", "/sites/shop/records/brands/2", { Name: "Barn Owl of ben" });
   await view.button("Save").click();
   await page.getByRole("radio").first().waitFor();
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
   await view.button("Save the chosen values").click();
   await page.getByRole("alert").getByText("Saved").waitFor();
   await view.field(/^Name/).waitFor({ state: "hidden" });
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
 });
 
 test("a new key that is shown once", async () => {
@@ -107,7 +102,7 @@ test("a new key that is shown once", async () => {
   await view.button("New key").click();
   await view.button("Create").click();
   await view.field("Try it").waitFor();
-  expect(await findingsInBoth(view)).toEqual([]);
+  expect(await findingsAbove(view)).toEqual([]);
   await view.button("Done").click();
   await dialog().waitFor({ state: "hidden" });
 });
@@ -118,7 +113,7 @@ test("the end of the session", async () => {
   await page.evaluate("location.assign('#/shop/history')");
   await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
   // The page below waits until someone has signed in.
-  expect(await findingsInBoth({ page, settled: () => drawn(page) })).toEqual([]);
+  expect(await findingsAbove({ page, settled: () => drawn(page) })).toEqual([]);
 });
 
 test("the page that asks to sign in, also with a link that was used", async () => {
@@ -127,9 +122,9 @@ test("the page that asks to sign in, also with a link that was used", async () =
   await other.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await other.goto(server.adminUrl);
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(await findingsInBoth(watched)).toEqual([]);
+  expect(await findingsAbove(watched)).toEqual([]);
   await other.goto(`${server.adminUrl}/#sign-in=${"x".repeat(32)}`);
   await other.getByRole("alert").waitFor();
-  expect(await findingsInBoth(watched)).toEqual([]);
+  expect(await findingsAbove(watched)).toEqual([]);
   await other.context().close();
 });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { findings } from "../support/axe.ts";
+import { findings, findingsInBothSchemes } from "../support/axe.ts";
 import { openBrowser } from "../support/browser.ts";
 import { waitFor } from "../support/command.ts";
 import { pagePaths } from "../support/page-paths.ts";
@@ -18,28 +18,55 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const paths = [...pagePaths, "/no-such-page"];
+const [phone, desk] = [390, 1280];
 
-// Colours do not depend on the width: two runs see both of each.
-for (const [colorScheme, width] of [
-  ["light", 390],
-  ["dark", 1280],
-] as const) {
-  describe(`in ${colorScheme} colours, ${width} pixels wide`, () => {
-    let page: Page;
-    beforeAll(async () => {
-      const context = await browser.newContext({ colorScheme, viewport: { width, height: 850 } });
-      page = await context.newPage();
-    });
-    afterAll(() => page.context().close());
-
-    test.each(paths)("%s has no fault, and fits", async (path) => {
-      await page.goto(server.url + path);
-      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-      expect(await findings(page)).toEqual([]);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
-    });
+describe("on a phone, in both colour schemes", () => {
+  let page: Page;
+  beforeAll(async () => {
+    const context = await browser.newContext({ viewport: { width: phone, height: 850 } });
+    page = await context.newPage();
+    await page.goto(`${server.url}/docs/guide`);
   });
+  afterAll(() => page.context().close());
+
+  test.each([...pagePaths, "/no-such-page"])("%s has no fault, and fits, also at a desk", async (path) => {
+    await page.setViewportSize({ width: phone, height: 850 });
+    await showHere(page, path);
+    expect(await findingsInBothSchemes(page)).toEqual([]);
+    for (const width of [phone, desk]) {
+      await page.setViewportSize({ width, height: 850 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    }
+  });
+});
+
+// The text is the same as on a phone, but the lists of pages and of headings are visible: one page of each layout shows them.
+test.each([
+  "/",
+  "/docs",
+  "/docs/guide",
+  "/docs/problems/gone",
+  "/no-such-page",
+])("%s has no fault at a desk", async (path) => {
+  const page = await browser.newPage({ viewport: { width: desk, height: 850 } });
+  await page.goto(server.url + path);
+  expect(await findings(page)).toEqual([]);
+  await page.close();
+});
+
+/** Shows another page in this document, where axe is compiled already, and lets the script of the pages do what it does after a load. */
+async function showHere(page: Page, path: string): Promise<void> {
+  const response = await fetch(server.url + path, { headers: { Accept: "text/html" } });
+  await page.evaluate(
+    `(() => {
+      const { documentElement, title, body } = new DOMParser().parseFromString(${JSON.stringify(await response.text())}, "text/html");
+      document.documentElement.lang = documentElement.lang;
+      document.title = title;
+      document.body.replaceWith(body);
+      for (const each of document.querySelectorAll("details")) each.open = true;
+      document.dispatchEvent(new Event("DOMContentLoaded"));
+    })()`,
+  );
 }
 
 test("axe does find a fault that is put in", async () => {
