@@ -2,7 +2,7 @@
 // parsed as one value (json-parser.ts).
 
 import { ProblemError } from "../model/errors.ts";
-import { hintAt, parseJson, tryFastParse } from "./json-parser.ts";
+import { hintAt, parseJson } from "./json-parser.ts";
 import {
   type FileItem,
   firstPosition,
@@ -88,24 +88,18 @@ class ArrivingText {
 
   /** Parses the item that begins at `at` and ends before the index `end`, by default the end of the text. @throws ProblemError `bad-request` */
   read(end = this.#text.length): FileItem {
-    const text = this.#text.slice(this.at, end).trim();
-    if (text.length > maxItemLength) throw tooLong(this.#count + 1);
-    const input = tryFastParse(text, Number.POSITIVE_INFINITY);
-    const decoded = input === undefined ? this.#readSlowly(end) : { input, fieldErrors: [] };
-    this.at = end;
-    this.#count++;
-    return { text, decoded };
-  }
-
-  /** Parses an item with our own parser, which finds each error and its position. */
-  #readSlowly(end: number) {
     const text = this.#text.slice(this.at, end);
+    const item = text.trim();
+    if (item.length > maxItemLength) throw tooLong(this.#count + 1);
     const separator = this.#text[end];
     if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
       this.at = end;
       this.fail(`expected a value, not ${this.shown}${hintAt(separator)}`);
     }
-    return parseJson(text, Number.POSITIVE_INFINITY, positionOf(this.#text, this.at, this.#from));
+    const decoded = parseJson(text, Number.POSITIVE_INFINITY, () => positionOf(this.#text, this.at, this.#from));
+    this.at = end;
+    this.#count++;
+    return { text: item, decoded };
   }
 
   /** Reads and returns the `,` before the next item, or the `]` at the end of the list. */

@@ -1,11 +1,28 @@
-// Parses JSON in two ways. `tryFastParse` uses `JSON.parse`, which is several times faster, and accepts only texts without errors for which both ways
-// have the same result. `parseJson` is our own parser. It handles all other texts, and reports each error with its position.
+// Parses JSON in two ways. `JSON.parse` is several times faster, but is used only for texts without errors for which both ways have the same result.
+// Our own parser handles all other texts, and reports each error with its position.
 
 import { type FieldError, hasTooManyFieldErrors } from "../model/errors.ts";
 import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
 
 /** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
+
+/**
+ * Parses one JSON value. A name that appears twice in an object is reported as a field error. Objects in the result may have no prototype.
+ * @param maxCount maximum number of values. Values after it are not read, which is reported as a field error
+ * @param findStart returns the position of the beginning of `text` in its file, if `text` is a part of a file
+ * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
+ */
+export function parseJson(
+  text: string,
+  maxCount: number,
+  findStart: () => Position = () => firstPosition,
+): { input: unknown; fieldErrors: FieldError[] } {
+  const input = tryFastParse(text, maxCount);
+  if (input !== undefined) return { input, fieldErrors: [] };
+  const reader = new JsonReader(text, maxCount, findStart());
+  return { input: reader.read(), fieldErrors: reader.fieldErrors };
+}
 
 /** The number of values in a value, itself included, and the number of its strings, names of members included. */
 interface Counts {
@@ -18,7 +35,7 @@ interface Counts {
  * twice in an object.
  * @param maxCount maximum number of values
  */
-export function tryFastParse(text: string, maxCount: number): unknown {
+function tryFastParse(text: string, maxCount: number): unknown {
   if (text.length > maxLength) return undefined;
   let value: unknown;
   try {
@@ -68,25 +85,11 @@ const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const word = /(?:true|false|null)(?![A-Za-z0-9_])/y;
 const words: Record<string, unknown> = { true: true, false: false, null: null };
 
-/**
- * Parses one JSON value. A name that appears twice in an object is reported as a field error. The objects in the result have no prototype.
- * @param most maximum number of values. Values after it are not read, which is reported as a field error
- * @param from the position of the beginning of `text` in its file, if `text` is a part of a file
- * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
- */
-export function parseJson(
-  text: string,
-  most: number,
-  from = firstPosition,
-): { input: unknown; fieldErrors: FieldError[] } {
-  const reader = new JsonReader(text, most, from);
-  return { input: reader.read(), fieldErrors: reader.fieldErrors };
-}
-
+/** The objects in its result have no prototype. */
 class JsonReader {
   readonly fieldErrors: FieldError[] = [];
   readonly #text: string;
-  readonly #most: number;
+  readonly #maxCount: number;
   readonly #from: Position;
   /** The names of the members that contain the present position, outermost first. */
   readonly #path: string[] = [];
@@ -95,9 +98,9 @@ class JsonReader {
   /** Whether there were too many values. Then reading stops. */
   #isCut = false;
 
-  constructor(text: string, most: number, from: Position) {
+  constructor(text: string, maxCount: number, from: Position) {
     this.#text = text;
-    this.#most = most;
+    this.#maxCount = maxCount;
     this.#from = from;
   }
 
@@ -110,7 +113,7 @@ class JsonReader {
 
   #value(depth: number): unknown {
     this.#skipSpace();
-    if (++this.#values > this.#most) return this.#cut();
+    if (++this.#values > this.#maxCount) return this.#cut();
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
@@ -191,7 +194,10 @@ class JsonReader {
 
   #cut(): void {
     this.#isCut = true;
-    this.fieldErrors.unshift({ field: "", detail: `has more than ${this.#most} values; what follows was not read` });
+    this.fieldErrors.unshift({
+      field: "",
+      detail: `has more than ${this.#maxCount} values; what follows was not read`,
+    });
   }
 
   #take(pattern: RegExp): string {

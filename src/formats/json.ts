@@ -4,7 +4,7 @@ import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
-import { parseJson, tryFastParse } from "./json-parser.ts";
+import { parseJson } from "./json-parser.ts";
 import { maxValues } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
 
@@ -37,6 +37,5 @@ function changeObject(resource: Resource, cursor: string, { at, operation, id, b
  */
 export function decodeJson(text: string, maxCount = Number.POSITIVE_INFINITY): Decoded {
   if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", "the body is empty; send a JSON object");
-  const input = tryFastParse(text, maxCount);
-  return input === undefined ? parseJson(text, maxCount) : { input, fieldErrors: [] };
+  return parseJson(text, maxCount);
 }

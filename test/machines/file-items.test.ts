@@ -91,6 +91,12 @@ describe("a fault is where it was found in the whole file", () => {
       "line 1, column 10: the string that begins here is not closed",
     ],
     ["something after the list", "json", '[{"Name":"A"}]\n[]', "line 2, column 1: `[` follows the end of the value"],
+    [
+      "space that JSON does not have",
+      "json",
+      '{"Name":"A"}\u00a0',
+      "line 1, column 13: U+00A0 follows the end of the value",
+    ],
     ["other quotes", "json", "[\n{'Name':'A'}]", "line 2, column 2: expected a name in double quotes"],
     [
       "no JSON",
