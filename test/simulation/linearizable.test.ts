@@ -18,7 +18,7 @@ import { call } from "../support/server.ts";
 setDefaultTimeout(60_000);
 
 /** Writes of each client, which each are read three times. */
-const rounds = Number(process.env.ROUNDS ?? 24);
+const rounds = Number(process.env.ROUNDS ?? 8);
 
 let folder: string;
 let server: OpenedDatabases;
@@ -59,7 +59,7 @@ for (const [name, newDatabase] of Object.entries(databases)) {
     const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
       call(`${any()}/restapi/${path}`, method, { key, headers, ...(body === undefined ? {} : { body }) });
 
-    test("a write through one is in the next read through another, hundreds of times", async () => {
+    test("a write through one is in the next read through another", async () => {
       let stale = 0;
       let reads = 0;
       /** Writes to a new record, and reads each write through another process. */
@@ -83,7 +83,7 @@ for (const [name, newDatabase] of Object.entries(databases)) {
     });
 
     test("a revoked key is refused by every process on the next request", async () => {
-      for (let i = 0; i < 20; i++) {
+      for (let i = 0; i < rounds; i++) {
         const issued = await createKey(engine, site, {}, Date.now());
         const statuses = () =>
           Promise.all(
