@@ -51,7 +51,9 @@ describe("a database that cannot be used is refused in one clear line", () => {
     make(file);
     const before = contentOf(file);
     for (const command of [["site", "list"], ["site", "add", "x"], ["check"], ["serve", "--port", "0"]]) {
-      const { code, stdout, stderr } = await shop.run([...command, "--database", `sqlite:${file}`]);
+      const { code, stdout, stderr } = await shop.run([...command, "--database", `sqlite:${file}`], {
+        asProcess: false,
+      });
       expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
       expect(stderr).toMatch(line);
     }

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { waitUntilAborted } from "../../src/commands/interrupt.ts";
 import { findSite } from "../../src/operator/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
@@ -26,8 +26,13 @@ const rows = (count: number) => Array.from({ length: count }, (_, n) => `Brand $
 
 /** Whether the process handles SIGINT by now: the mask of the signals that it catches says so. */
 function isReady({ pid }: Started): boolean {
-  const { stdout } = Bun.spawnSync(["ps", "-o", "caught=", "-p", String(pid)]);
-  return (BigInt(`0x${stdout.toString().trim() || 0}`) & 2n) !== 0n;
+  const file = `/proc/${pid}/status`;
+  const mask = existsSync(file)
+    ? /^SigCgt:\t(\w+)/m.exec(readFileSync(file, "utf8"))?.[1]
+    : Bun.spawnSync(["ps", "-o", "caught=", "-p", String(pid)])
+        .stdout.toString()
+        .trim();
+  return (BigInt(`0x${mask || 0}`) & 2n) !== 0n;
 }
 
 describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
@@ -55,7 +60,9 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     return { code, summary: JSON.parse(started.stdout()), stderr: started.stderr() };
   }
 
-  test.each(signals)("that waits for more of a pipe is ended by %s", async (signal) => {
+  // Signals are the same on each engine.
+  const tried = engine === "sqlite" ? signals : signals.slice(0, 1);
+  test.each(tried)("that waits for more of a pipe is ended by %s", async (signal) => {
     const site = await newSite();
     const started = begin(site, "-");
     started.write(`Name\n${rows(1200)}`);

@@ -40,7 +40,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
   });
 
   test("lets other sites write meanwhile", async () => {
-    await addSites(records);
+    await addSites(5000);
     const key = await shop.data.addKey("main");
     const server = await shop.serve([]);
     const removing = shop.run(["site", "remove", "large", "--yes"], { asProcess: true });

@@ -51,13 +51,20 @@ async function runNow(args: readonly string[], { folder, env, stdin }: Surroundi
     redirect(2, openSync(errors, "a")),
   ];
   try {
-    const code = await runCommand(args);
+    const code = await beforeTimeout(runCommand(args), args);
     return { code, stdout: readFileSync(output, "utf8"), stderr: readFileSync(errors, "utf8") };
   } finally {
     process.exitCode = 0;
     for (const undo of restore) undo();
     rmSync(files, { recursive: true });
   }
+}
+
+/** Throws if the command has not ended after a minute, so that the tests after it can run. */
+function beforeTimeout(code: Promise<number>, args: readonly string[]): Promise<number> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`\`${args.join(" ")}\` has not ended`)), 60_000);
+  return Promise.race([code, promise]).finally(() => clearTimeout(timer));
 }
 
 function enter(folder: string): () => void {
