@@ -140,10 +140,10 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       await Bun.sleep(5);
       return Promise.resolve(journal(...args)).finally(() => running--);
     };
-    Object.assign(server.engine, { journal: counted });
+    Object.assign(server.engine, { readJournalPage: counted });
     const undo = () => anna.call("POST", "/sites/shop/undo", { since: 0, dryRun: true });
     const all = await Promise.all(Array.from({ length: 12 }, undo));
-    Object.assign(server.engine, { journal });
+    Object.assign(server.engine, { readJournalPage: journal });
     expect([all.every(({ status }) => status === 200), most]).toEqual([true, 2]);
   });
 
@@ -159,11 +159,11 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     const ben = await server.signIn("ben", ["shop"]);
     const { readJournalPage: journal } = server.engine;
     const late: typeof journal = async (...args) => {
-      Object.assign(server.engine, { journal });
+      Object.assign(server.engine, { readJournalPage: journal });
       await end(ben);
       return journal(...args);
     };
-    Object.assign(server.engine, { journal: late });
+    Object.assign(server.engine, { readJournalPage: late });
     const undone = await ben.call("POST", "/sites/shop/undo", { since: 0, run: "spring" });
     expect([undone.status, undone.json.detail]).toEqual([403, `the undo was stopped, because ben ${reason}`]);
     expect((await anna.call("GET", brands)).json.total).toBe(3);
