@@ -15,7 +15,7 @@ import type { SiteRecord } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
-import { ArrivingBodies, readJsonObject } from "./json-body.ts";
+import { ArrivingBodies, type ReceivedBody, readJsonObject } from "./json-body.ts";
 import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 /** The dependencies of all actions. */
@@ -37,8 +37,8 @@ export interface ActionContext extends ActionDependencies, AdminRequestContext {
   site(): Promise<SiteRecord>;
   /** Lists the sites that the operator may manage. */
   sites(): Promise<readonly SiteRecord[]>;
-  /** Returns the body, which must be a JSON object. @throws ProblemError `bad-request` */
-  input(): Promise<object>;
+  /** Returns the body, which must be a JSON object. Its members are not checked. @throws ProblemError `bad-request` */
+  input<Body>(): Promise<ReceivedBody<Body>>;
 }
 
 /** The function of an action. Returns the object to send as JSON, or a file. */

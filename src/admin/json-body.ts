@@ -3,14 +3,17 @@
 import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
+/** A body as it was received: the members that `T` has may be missing, and may have any value. */
+export type ReceivedBody<T> = { readonly [Name in keyof T]?: unknown };
+
 /**
  * Reads the body of a request, which must be a JSON object.
  * @param maxBytes the maximum length of the body, if smaller than that of the listener
  * @throws ProblemError `bad-request` or `unsupported-media-type`, RequestError
  */
-export async function readJsonObject(request: WireRequest, maxBytes?: number): Promise<object> {
+export async function readJsonObject<T>(request: WireRequest, maxBytes?: number): Promise<ReceivedBody<T>> {
   const value = await readJson(request, maxBytes);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as ReceivedBody<T>;
   throw new ProblemError("bad-request", "the body must be a JSON object");
 }
 
@@ -28,31 +31,31 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
 }
 
 /** Returns a member that must be a string. @throws ProblemError `bad-request` */
-export function readText(input: unknown, name: string): string {
-  const value = Object(input)[name];
+export function readText<T extends object>(input: T, name: keyof T & string): string {
+  const value: unknown = input[name];
   if (typeof value === "string") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be a string`);
 }
 
 /** Returns a member that may be a string; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readOptionalText(input: unknown, name: string): string | undefined {
-  return Object(input)[name] === undefined ? undefined : readText(input, name);
+export function readOptionalText<T extends object>(input: T, name: keyof T & string): string | undefined {
+  return input[name] === undefined ? undefined : readText(input, name);
 }
 
 /** Maximum number of strings in a list. */
 const maxTexts = 1000;
 
 /** Returns a member that may be a list of strings; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readTexts(input: unknown, name: string): readonly string[] | undefined {
-  const value = Object(input)[name];
+export function readTexts<T extends object>(input: T, name: keyof T & string): readonly string[] | undefined {
+  const value: unknown = input[name];
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.length <= maxTexts && value.every((item) => typeof item === "string")) return value;
   throw new ProblemError("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
 }
 
 /** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readBoolean(input: unknown, name: string): boolean | undefined {
-  const value = Object(input)[name];
+export function readBoolean<T extends object>(input: T, name: keyof T & string): boolean | undefined {
+  const value: unknown = input[name];
   if (value === undefined || typeof value === "boolean") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be true or false`);
 }

@@ -20,8 +20,9 @@ import { systemOf } from "../system/system-changes.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
+import type { SessionResponse, SignInBody } from "./api/types.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
-import { readJsonObject, readText, SignInBodies } from "./json-body.ts";
+import { type ReceivedBody, readJsonObject, readText, SignInBodies } from "./json-body.ts";
 
 /** The session of a signed-in operator. */
 export interface Session {
@@ -93,7 +94,7 @@ export function sessionRoutes(
 /** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
-  const input = await bodies.withBodyTimeout(readJsonObject(request, maxBody));
+  const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxBody));
   const link = readText(input, "link");
   const present = await findRequestSession(request, context);
   const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {
@@ -130,11 +131,11 @@ export async function requireSession(request: WireRequest, dependencies: Session
 async function requireAgreed(
   { operator }: Session,
   link: string,
-  input: object,
+  input: ReceivedBody<SignInBody>,
   { engine, now }: SessionDependencies,
 ): Promise<void> {
   const other = await operatorOfLink(engine, link, now());
-  if (other.ID === operator.ID || Object(input).insteadOf === operator.ID) return;
+  if (other.ID === operator.ID || input.insteadOf === operator.ID) return;
   throw new ProblemError(
     "conflict",
     `this browser is signed in as ${operator.Name}, and the link signs in as ${other.Name}`,
@@ -181,14 +182,15 @@ async function limitFailedSignIns<T>(
 }
 
 function toShown(session: Session | undefined): AdminContent {
-  const shown = session && {
-    id: session.operator.ID,
-    operator: session.operator.Name,
-    sites: session.operator.siteNames ?? null,
-    expires: new Date(session.expiresAt).toISOString(),
-  };
-  const body = JSON.stringify(shown ?? { operator: null });
-  return { body, headers: { "Content-Type": "application/json" } };
+  const shown: SessionResponse = session
+    ? {
+        id: session.operator.ID,
+        operator: session.operator.Name,
+        sites: session.operator.siteNames ?? null,
+        expires: new Date(session.expiresAt).toISOString(),
+      }
+    : { operator: null };
+  return { body: JSON.stringify(shown), headers: { "Content-Type": "application/json" } };
 }
 
 function withCookie({ headers, ...content }: AdminContent, cookie: string): AdminContent {

@@ -1,6 +1,7 @@
 // Records the traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
 
 import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
+import type { TrafficPointInfo } from "./api/types.ts";
 
 /** Milliseconds between two points. */
 const pointIntervalMs = 20_000;
@@ -8,20 +9,9 @@ const pointIntervalMs = 20_000;
 const maxPoints = 180;
 
 /** The traffic in one interval. */
-interface TrafficPoint {
+interface TrafficPoint extends Omit<TrafficPointInfo, "at"> {
   /** The end of the interval, in milliseconds since 1970. */
   readonly at: number;
-  /** The length of the interval, in seconds. */
-  readonly seconds: number;
-  readonly requests: number;
-  /** Number of responses with a status of 500 or more. */
-  readonly errors: number;
-  /** Number of successful writes. */
-  readonly writes: number;
-  /** Median duration of the requests in milliseconds, without feed requests; null if there were none. */
-  readonly p50: number | null;
-  /** The duration that 99 % of these requests did not exceed. */
-  readonly p99: number | null;
 }
 
 /** Counts since the server was started. */

@@ -20,18 +20,6 @@ export function setPageOperator(operator: number): void {
   pageOperator = operator;
 }
 
-/** The session of the signed-in operator. */
-export interface SessionInfo {
-  /** ID of the operator. */
-  readonly id: number;
-  /** Name of the operator. */
-  readonly operator: string;
-  /** Names of the sites that the operator may manage; null for all sites. */
-  readonly sites: readonly string[] | null;
-  /** Time at which the session ends, in ISO 8601. */
-  readonly expires: string;
-}
-
 /**
  * Sends a request, and returns the JSON of the response. If the session has ended or belongs to another operator, waits until the operator of this
  * page has signed in again. If the server cannot be reached, a GET waits until it responds again.

@@ -1,5 +1,5 @@
 import type { AuthProvider } from "react-admin";
-import type { SessionInfo } from "./api.ts";
+import type { SessionInfo } from "../admin/api/types.ts";
 import { leave, startAnew } from "./session.ts";
 
 /** Creates react-admin's auth provider. It never leaves the page when the session ends, because `callApi` waits until the operator signs in again. */

@@ -1,6 +1,14 @@
 // Reads and writes the records of a site for react-admin.
 
 import type { DataProvider, Identifier } from "react-admin";
+import type {
+  DeletionBody,
+  DeletionResponse,
+  RecordResponse,
+  RecordsResponse,
+  WriteResponse,
+  WrittenRecordResponse,
+} from "../admin/api/types.ts";
 import { callApi } from "./api.ts";
 import { texts } from "./texts.ts";
 import type { WriteNote } from "./undo-offer.tsx";
@@ -12,15 +20,8 @@ interface ConsoleRecord {
   readonly [field: string]: unknown;
 }
 
-interface VersionedRecord {
-  readonly record: { readonly ID: number };
-  readonly version: string;
-}
-
 /** Maximum length of a search, in characters. A longer search in the address of the page is cut. */
 export const maxSearch = 255;
-
-type Written = Pick<WriteNote, "run" | "revisions">;
 
 interface ListParameters {
   readonly pagination?: { readonly page: number; readonly perPage: number };
@@ -42,12 +43,12 @@ export function createDataProvider(site: string, onWrite: (note: WriteNote) => v
 
 function createReads(site: string) {
   const getOne = async (resource: string, { id }: { id: Identifier }) => ({
-    data: toConsole(await callApi<VersionedRecord>("GET", `${pathOf(site, resource)}/${id}`)),
+    data: toConsole(await callApi<RecordResponse>("GET", `${pathOf(site, resource)}/${id}`)),
   });
   return {
     async getList(resource: string, parameters: ListParameters) {
       const path = `${pathOf(site, resource)}?${toQuery(parameters)}`;
-      const { records, total } = await callApi<{ records: VersionedRecord[]; total: number }>("GET", path);
+      const { records, total } = await callApi<RecordsResponse>("GET", path);
       return { data: records.map(toConsole), total };
     },
     getOne,
@@ -60,22 +61,30 @@ function createReads(site: string) {
 }
 
 function createWrites(site: string, onWrite: (note: WriteNote) => void) {
-  async function write<T extends Written>(kind: WriteNote["kind"], count: number, request: Promise<T>): Promise<T> {
+  async function write<T extends WriteResponse>(
+    kind: WriteNote["kind"],
+    count: number,
+    request: Promise<T>,
+  ): Promise<T> {
     const result = await request;
     onWrite({ kind, count, run: result.run, ...(result.revisions ? { revisions: result.revisions } : {}) });
     return result;
   }
   const remove = (resource: string, ids: readonly Identifier[]) =>
-    write("deleted", ids.length, callApi<Written>("DELETE", pathOf(site, resource), { ids }));
+    write(
+      "deleted",
+      ids.length,
+      callApi<DeletionResponse>("DELETE", pathOf(site, resource), { ids } satisfies DeletionBody),
+    );
   return {
     async create(resource: string, { data }: { data: object }) {
-      const request = callApi<VersionedRecord & Written>("POST", pathOf(site, resource), toValues(data));
+      const request = callApi<WrittenRecordResponse>("POST", pathOf(site, resource), toValues(data));
       return { data: toConsole(await write("created", 1, request)) };
     },
     async update(resource: string, { id, data, previousData }: UpdateParameters) {
       const headers: Record<string, string> = previousData?.version ? { "If-Match": `"${previousData.version}"` } : {};
       const path = `${pathOf(site, resource)}/${id}`;
-      const request = callApi<VersionedRecord & Written>("PATCH", path, toValues(data), headers);
+      const request = callApi<WrittenRecordResponse>("PATCH", path, toValues(data), headers);
       return { data: toConsole(await write("saved", 1, request)) };
     },
     async delete(resource: string, { id, previousData }: { id: Identifier; previousData?: object }) {
@@ -110,7 +119,7 @@ function toQuery({ pagination, sort, filter }: ListParameters): URLSearchParams 
   return query;
 }
 
-function toConsole({ record, version }: VersionedRecord): ConsoleRecord {
+function toConsole({ record, version }: RecordResponse): ConsoleRecord {
   return { ...record, id: record.ID, version };
 }
 

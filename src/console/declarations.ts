@@ -1,54 +1,18 @@
 // Reads the declarations of the resources and the list of sites from the server, and makes labels for fields.
 
+import type { ResourcesResponse, SitesResponse } from "../admin/api/types.ts";
 import { callApi } from "./api.ts";
 
-/** The declaration of a field. */
-export interface FieldDeclaration {
-  /** The dotted path, such as `Address.Town`. */
-  readonly path: string;
-  /** Maximum length, in characters. */
-  readonly max: number;
-  readonly required: boolean;
-  readonly description: string;
-  readonly example: string;
-  readonly pattern: { readonly source: string; readonly fault: string } | null;
-}
-
-/** The declaration of a resource. */
-export interface ResourceDeclaration {
-  readonly name: string;
-  readonly path: string;
-  readonly singular: string;
-  readonly plural: string;
-  readonly fields: readonly FieldDeclaration[];
-}
-
-/** A site in the list of sites. */
-export interface SiteInfo {
-  readonly id: number;
-  readonly name: string;
-  readonly hostnames: readonly string[];
-  readonly isDefault: boolean;
-  /** Time of the suspension in ISO 8601; null for a site that is served. */
-  readonly suspended: string | null;
-  readonly importing: string | null;
-}
-
 /** The resources of the server, and the sites of the operator. */
-export interface Declared {
-  readonly resources: readonly ResourceDeclaration[];
-  readonly sites: readonly SiteInfo[];
-  /** The URL of the public listener, which programs of integrators use. */
-  readonly publicUrl: string;
-}
+export type Declared = ResourcesResponse & SitesResponse;
 
 /** Reads the declarations and the sites. @throws HttpError */
 export async function loadDeclared(): Promise<Declared> {
-  const [{ resources }, { sites, publicUrl }] = await Promise.all([
-    callApi<{ resources: ResourceDeclaration[] }>("GET", "/resources"),
-    callApi<{ sites: SiteInfo[]; publicUrl: string }>("GET", "/sites"),
+  const [resources, sites] = await Promise.all([
+    callApi<ResourcesResponse>("GET", "/resources"),
+    callApi<SitesResponse>("GET", "/sites"),
   ]);
-  return { resources, sites, publicUrl };
+  return { ...resources, ...sites };
 }
 
 /** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */

@@ -1,7 +1,8 @@
 // Signs in with a link, signs out, and reads the present session.
 
 import type { HttpError } from "react-admin";
-import { callApi, type SessionInfo } from "./api.ts";
+import type { SessionInfo, SessionResponse, SignInBody } from "../admin/api/types.ts";
+import { callApi } from "./api.ts";
 
 const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 
@@ -68,7 +69,8 @@ export function secretIn(text: string): string | undefined {
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
 export function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
-  return callApi("POST", "/session", { link, ...(insteadOf === undefined ? {} : { insteadOf }) });
+  const body: SignInBody = { link, insteadOf };
+  return callApi("POST", "/session", body);
 }
 
 /** Returns the ID of the signed-in operator, if a request was rejected because its page or link belongs to another operator. */
@@ -78,7 +80,7 @@ export function operatorIn(error: unknown): number | undefined {
 
 /** Reads the present session. Returns undefined if nobody is signed in. */
 async function currentSession(): Promise<SessionInfo | undefined> {
-  const session = await callApi<SessionInfo | { readonly operator: null }>("GET", "/session");
+  const session = await callApi<SessionResponse>("GET", "/session");
   return session.operator === null ? undefined : session;
 }
 

@@ -1,6 +1,6 @@
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
-import type { SessionInfo } from "./api.ts";
+import type { SessionInfo } from "../admin/api/types.ts";
 import { Plain } from "./plain.tsx";
 import { operatorIn, redeemLink, secretIn } from "./session.ts";
 import { texts } from "./texts.ts";

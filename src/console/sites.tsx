@@ -1,7 +1,7 @@
 import { createContext, useContext, useMemo } from "react";
 import { Admin, CustomRoutes, Resource } from "react-admin";
 import { Navigate, Route, Routes, useParams } from "react-router-dom";
-import type { SessionInfo } from "./api.ts";
+import type { SessionInfo } from "../admin/api/types.ts";
 import { createAuthProvider } from "./auth-provider.ts";
 import { createDataProvider } from "./data-provider.ts";
 import { capitalized, type Declared } from "./declarations.ts";

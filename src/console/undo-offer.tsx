@@ -1,15 +1,13 @@
 import { Alert, Button, Snackbar } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useRefresh, useTranslate } from "react-admin";
+import type { WriteResponse } from "../admin/api/types.ts";
 import { useUndo } from "./history/history.ts";
 
 /** The result of a write, from which it can be undone. */
-export interface WriteNote {
+export interface WriteNote extends WriteResponse {
   readonly kind: "saved" | "created" | "deleted";
   readonly count: number;
-  readonly run: string;
-  /** First and last revision of its changes; undefined if nothing changed. */
-  readonly revisions?: { readonly first: number; readonly last: number };
 }
 
 const notes = new EventTarget();

@@ -12,6 +12,7 @@ import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean } from "../json-body.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
+import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
 export function historyActions(imports: Imports): readonly Action[] {
   return [
@@ -25,7 +26,7 @@ export function historyActions(imports: Imports): readonly Action[] {
  * Lists the changes before a revision, the latest first. The query is `?before=&limit=&resource=brands&id=&actor=&run=&single=1`. With `single`, the
  * changes of a run are not grouped.
  */
-async function listEntries(call: ActionContext) {
+async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   const { query, engine } = call;
   const site = await call.site();
   const numberIn = (name: string) =>
@@ -46,11 +47,10 @@ async function listEntries(call: ActionContext) {
 /** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
 const semaphore = new Semaphore(2);
 
-/** Undoes changes. The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
-async function undoChanges(call: ActionContext, imports: Imports) {
+async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoResponse> {
   const site = await call.site();
-  const input = await call.input();
-  const { since, until, run } = Object(input);
+  const input = await call.input<UndoBody>();
+  const { since, until, run } = input;
   const isRange = isRevision(since) && (until === undefined || isRevision(until));
   if (!isRange || (run !== undefined && typeof run !== "string")) {
     throw new ProblemError("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
@@ -70,17 +70,17 @@ async function undoChanges(call: ActionContext, imports: Imports) {
   };
 }
 
-/** Restores a record as it was at a revision. The body has it: `{"revision": 12}`. The default is the record as it was before its last change. */
-async function restore(call: ActionContext) {
+/** Restores a record as it was at a revision, by default as it was before its last change. */
+async function restore(call: ActionContext): Promise<WriteResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
-  const { revision } = Object(await call.input());
+  const { revision } = await call.input<RestoreBody>();
   if (revision !== undefined && !isRevision(revision))
     throw new ProblemError("bad-request", "`revision` must be a revision");
   const outcome = await restoreRecord(call.engine, site.ID, resource, id, revision, call.now());
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
 
-function toShown({ change, resources, at, ...entry }: HistoryEntry) {
+function toShown({ change, resources, at, ...entry }: HistoryEntry): HistoryInfo {
   const { operation, resource, id, body, before } = change;
   const after = operation === "delete" ? null : JSON.parse(body);
   const previous = operation === "delete" ? JSON.parse(body) : before === null ? null : JSON.parse(before);

@@ -16,8 +16,18 @@ import { previewUpload } from "../../operator/import/upload.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports, OpenImport } from "../imports.ts";
-import { readText } from "../json-body.ts";
+import { type ReceivedBody, readText } from "../json-body.ts";
 import { resourceNamed, resourceOf } from "./records.ts";
+import type {
+  CheckBody,
+  DialectBody,
+  FilePreviewResponse,
+  ImportInfo,
+  ImportRowsResponse,
+  ImportsResponse,
+  NewImportBody,
+  RunBody,
+} from "./types.ts";
 
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
@@ -45,24 +55,27 @@ export function importActions(imports: Imports): readonly Action[] {
   ];
 }
 
-async function listOwn(call: ActionContext, imports: Imports) {
+async function listOwn(call: ActionContext, imports: Imports): Promise<ImportsResponse> {
   return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toShown) };
 }
 
 /** Maximum length of a file's name, in characters. A longer name is cut. */
 const maxName = 200;
 
-/** Opens an import. The body has `resource`, the path of a resource, and the `name` of the file. */
-async function begin(call: ActionContext, imports: Imports) {
+async function begin(call: ActionContext, imports: Imports): Promise<ImportInfo> {
   const site = await call.site();
-  const input = await call.input();
+  const input = await call.input<NewImportBody>();
   const resource = resourceNamed(readText(input, "resource"));
   const name = readText(input, "name").slice(0, maxName);
   return toShown(imports.openImport(call.session.operator.ID, site.ID, resource, name));
 }
 
 /** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */
-async function addPart({ request, parameters }: ActionContext, found: OpenImport, imports: Imports) {
+async function addPart(
+  { request, parameters }: ActionContext,
+  found: OpenImport,
+  imports: Imports,
+): Promise<ImportInfo> {
   if (request.headers.get("content-type") !== "application/octet-stream")
     throw new ProblemError("unsupported-media-type", "send the part as application/octet-stream");
   const { part = "" } = parameters;
@@ -72,22 +85,21 @@ async function addPart({ request, parameters }: ActionContext, found: OpenImport
   return toShown(found);
 }
 
-/** Returns a preview of the file. The body may have `encoding` and `delimiter`. */
-async function previewFile(call: ActionContext, { job }: OpenImport) {
-  return previewUpload(job.upload, job.resource, readDialect(await call.input()));
+async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {
+  return previewUpload(job.upload, job.resource, readDialect(await call.input<DialectBody>()));
 }
 
-/** Starts a dry run. The body has `format`, and may have `encoding`, `delimiter`, `match` and `mapping` (as in a file for `import --map`). */
-async function check(call: ActionContext, found: OpenImport, imports: Imports) {
-  const options = readOptions(await call.input(), found);
+/** Starts a dry run. */
+async function check(call: ActionContext, found: OpenImport, imports: Imports): Promise<ImportInfo> {
+  const options = readOptions(await call.input<CheckBody>(), found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
   return toShown(found);
 }
 
-/** Starts the import. The body may exclude rows: `without` lists numbers of rows, `withoutKinds` kinds of rows. */
-async function run(call: ActionContext, found: OpenImport, imports: Imports) {
-  const { without = [], withoutKinds = [] } = Object(await call.input());
+/** Starts the import. */
+async function run(call: ActionContext, found: OpenImport, imports: Imports): Promise<ImportInfo> {
+  const { without = [], withoutKinds = [] } = await call.input<RunBody>();
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
     throw new ProblemError("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
@@ -103,13 +115,13 @@ async function run(call: ActionContext, found: OpenImport, imports: Imports) {
   return toShown(found);
 }
 
-function stop(_: ActionContext, found: OpenImport) {
+function stop(_: ActionContext, found: OpenImport): ImportInfo {
   found.job.stop();
   return toShown(found);
 }
 
 /** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
-async function listRows({ query }: ActionContext, { job }: OpenImport) {
+async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<ImportRowsResponse> {
   const kind = query.get("kind") as RowKind;
   if (!rowKinds.includes(kind)) throw new ProblemError("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
   const offset = readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
@@ -165,8 +177,8 @@ function toFile(body: FileContent["body"], type: string, name: string): FileCont
   };
 }
 
-function readOptions(input: unknown, { job: { resource } }: OpenImport): JobOptions {
-  const { format, mapping, match } = Object(input);
+function readOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
+  const { format, mapping, match } = input;
   const known = fileFormats.find((name) => name === format);
   if (!known) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
   if (match !== undefined && typeof match !== "string")
@@ -181,8 +193,7 @@ function readOptions(input: unknown, { job: { resource } }: OpenImport): JobOpti
   };
 }
 
-function readDialect(input: unknown): Pick<JobOptions, "delimiter" | "encoding"> {
-  const { delimiter, encoding } = Object(input);
+function readDialect({ delimiter, encoding }: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
   if (delimiter !== undefined && !(typeof delimiter === "string" && isDelimiter(delimiter)))
     throw new ProblemError("bad-request", "`delimiter` must be one character");
   if (encoding !== undefined && !(typeof encoding === "string" && isEncoding(encoding)))
@@ -190,7 +201,7 @@ function readDialect(input: unknown): Pick<JobOptions, "delimiter" | "encoding">
   return { delimiter, encoding };
 }
 
-function toShown({ id, name, run, undone, job }: OpenImport) {
+function toShown({ id, name, run, undone, job }: OpenImport): ImportInfo {
   const { error, counts, revisions, ...progress } = job.progress;
   return {
     id,

@@ -15,6 +15,8 @@ import {
 } from "../../operator/keys.ts";
 import type { KeyRecord } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
+import type { ReceivedBody } from "../json-body.ts";
+import type { KeyBody, KeyInfo, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "./types.ts";
 
 const list = "/operator/sites/{site}/keys";
 const one = `${list}/{id}`;
@@ -30,36 +32,34 @@ export const keyActions: readonly Action[] = [
 /** Maximum overlap of a rotation, in hours: a year. */
 const maxOverlap = 24 * 365;
 
-async function listAll(call: ActionContext) {
+async function listAll(call: ActionContext): Promise<KeysResponse> {
   const keys = await listKeys(call.engine, await call.site());
   return { keys: keys.map((key) => toListed(key, call.now())) };
 }
 
-/** Creates a key. The body may have `label`, `scope`, `rate` and `expires`; the last two may be null. */
-async function create(call: ActionContext) {
+async function create(call: ActionContext): Promise<NewKeyResponse> {
   const site = await call.site();
-  const { label, scope, rate, expiresAt } = readSettings(await call.input());
+  const { label, scope, rate, expiresAt } = readSettings(await call.input<KeyBody>());
   const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
   return toIssued(await createKey(call.engine, site, settings, call.now()), call);
 }
 
-/** Changes a key. The body has the members to change: `label`, `rate`, `expires`. */
-async function change(call: ActionContext) {
+async function change(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
-  const { label, rate, expiresAt } = readSettings(await call.input());
+  const { label, rate, expiresAt } = readSettings(await call.input<KeyBody>());
   return toShown(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
 }
 
-async function revoke(call: ActionContext) {
+async function revoke(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
   return toShown(await revokeKey(call.engine, Prefix, call.now()));
 }
 
-/** Replaces a key by a new one. The body has `overlap`: the hours for which the old key still works. */
-async function rotate(call: ActionContext) {
+/** Replaces a key by a new one. */
+async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   const { Prefix } = await keyOf(call);
-  const { overlap } = Object(await call.input());
-  if (!Number.isInteger(overlap) || overlap < 0 || overlap > maxOverlap)
+  const { overlap } = await call.input<RotationBody>();
+  if (!isWholeNumber(overlap, 0, maxOverlap))
     throw new ProblemError("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
   return toIssued(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
@@ -81,31 +81,36 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
 const maxTimeMs = 8.64e15;
 
 /** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
-function readSettings(input: unknown): Settings {
-  const { label, scope, rate, expires } = Object(input);
+function readSettings({ label, scope, rate, expires }: ReceivedBody<KeyBody>): Settings {
   const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
   if (label !== undefined && typeof label !== "string")
     throw new ProblemError("bad-request", "`label` must be a string");
-  if (scope !== undefined && !scopes.includes(scope as Scope))
-    throw new ProblemError("bad-request", "`scope` must be read or write");
-  if (rate !== undefined && rate !== null && !(Number.isInteger(rate) && rate >= 1 && rate <= 999_999))
+  if (scope !== undefined && !isScope(scope)) throw new ProblemError("bad-request", "`scope` must be read or write");
+  if (rate !== undefined && rate !== null && !isWholeNumber(rate, 1, 999_999))
     throw new ProblemError("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
-  const isTime = Number.isSafeInteger(expiresAt) && Math.abs(expiresAt) <= maxTimeMs;
-  if (expiresAt !== undefined && expiresAt !== null && !isTime)
+  if (expiresAt !== undefined && expiresAt !== null && !isWholeNumber(expiresAt, -maxTimeMs, maxTimeMs))
     throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
   return { label, scope, rate, expiresAt };
 }
 
-function toIssued({ key, record }: IssuedKey, { run }: ActionContext) {
+function isScope(value: unknown): value is Scope {
+  return scopes.includes(value as Scope);
+}
+
+function isWholeNumber(value: unknown, min: number, max: number): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
+function toIssued({ key, record }: IssuedKey, { run }: ActionContext): NewKeyResponse {
   return { key, ...toShown(record), run };
 }
 
-function toListed(key: ListedKey, now: number) {
+function toListed(key: ListedKey, now: number): ListedKeyInfo {
   const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
   return { ...toShown(key), lastUsed: key.lastUsed?.toISOString() ?? null, state };
 }
 
-function toShown({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord) {
+function toShown({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord): KeyInfo {
   return {
     id: ID,
     prefix: Prefix,

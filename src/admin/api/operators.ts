@@ -12,7 +12,16 @@ import {
 } from "../../operator/operators.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
-import { readBoolean, readText, readTexts } from "../json-body.ts";
+import { type ReceivedBody, readBoolean, readText, readTexts } from "../json-body.ts";
+import type {
+  LinkResponse,
+  NewOperatorBody,
+  OperatorInfo,
+  OperatorRemovalBody,
+  OperatorResponse,
+  OperatorSitesBody,
+  OperatorsResponse,
+} from "./types.ts";
 
 const list = "/operator/operators";
 const one = `${list}/{id}`;
@@ -28,46 +37,44 @@ export function operatorActions(imports: Imports): readonly Action[] {
   ];
 }
 
-async function listAll({ engine }: ActionContext) {
+async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
   return { operators: (await listOperators(engine)).map(toShown) };
 }
 
-/** Adds an operator. The body has `name`, and `sites`: the names of the sites that the operator may manage, or null for all sites. */
-async function add(call: ActionContext) {
-  const input = await call.input();
+async function add(call: ActionContext): Promise<OperatorResponse> {
+  const input = await call.input<NewOperatorBody>();
   const added = await addOperator(call.engine, readText(input, "name"), sitesIn(input), call.now());
   return { operator: toShown(added), run: call.run };
 }
 
-/** Changes the sites of an operator. The body has `sites` as for `add`, and may have `isLast`: true to limit also the last operator of all sites. */
-async function change(call: ActionContext) {
+/** Changes the sites of an operator. */
+async function change(call: ActionContext): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
-  const input = await call.input();
+  const input = await call.input<OperatorSitesBody>();
   const isLast = readBoolean(input, "isLast") ?? false;
   const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
   return { operator: toShown(changed), run: call.run };
 }
 
 /** Returns the names of sites; an empty list for null, which means all sites. @throws ProblemError `bad-request` */
-function sitesIn(input: unknown): readonly string[] {
-  if (Object(input).sites === null) return [];
+function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly string[] {
+  if (input.sites === null) return [];
   const sites = readTexts(input, "sites");
   // Reject an empty list. Otherwise it would mean all sites.
   if (sites && sites.length > 0) return sites;
   throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
-/** Removes an operator. The body may have `isLast`: true to remove also the last operator of all sites. */
-async function remove(call: ActionContext, imports: Imports) {
+async function remove(call: ActionContext, imports: Imports): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
-  const isLast = readBoolean(await call.input(), "isLast") ?? false;
+  const isLast = readBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
   await imports.endImportsOf(removed.ID, true);
   return { operator: toShown(removed), run: call.run };
 }
 
-/** Creates a sign-in link and returns its secret, which is stored nowhere else. The page builds the URL, because it knows its own address. */
-async function link(call: ActionContext) {
+/** Creates a sign-in link and returns its secret, which is stored nowhere else. */
+async function link(call: ActionContext): Promise<LinkResponse> {
   const { Name } = await operatorIn(call);
   return { secret: await createSignInLink(call.engine, Name, call.now()) };
 }
@@ -86,6 +93,6 @@ async function operatorIn({ engine, parameters }: ActionContext): Promise<Listed
   throw new ProblemError("not-found", "there is no such operator: it may have been removed");
 }
 
-function toShown({ ID, Name, siteNames, Created }: ListedOperator) {
+function toShown({ ID, Name, siteNames, Created }: ListedOperator): OperatorInfo {
   return { id: ID, name: Name, sites: siteNames ?? null, created: Created };
 }

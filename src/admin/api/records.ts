@@ -16,6 +16,15 @@ import {
 } from "../../operator/records.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
+import type {
+  DeletionBody,
+  DeletionResponse,
+  FindResponse,
+  RecordResponse,
+  RecordsResponse,
+  ResourcesResponse,
+  WrittenRecordResponse,
+} from "./types.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;
@@ -36,7 +45,7 @@ const maxDeleted = 1000;
 const maxSearch = 255;
 
 /** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
-async function listPage(call: ActionContext) {
+async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const { snapshots, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const sort = query.get("sort") ?? "ID";
@@ -55,7 +64,7 @@ async function listPage(call: ActionContext) {
   return listRecords(snapshots, site.ID, resource, wanted, () => !request.isAbandoned);
 }
 
-async function show(call: ActionContext) {
+async function show(call: ActionContext): Promise<RecordResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const found = await findVersioned(call.snapshots, site.ID, resource, id);
   if (!found) throw new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
@@ -63,23 +72,23 @@ async function show(call: ActionContext) {
 }
 
 /** Creates a record. The body has its values. */
-async function create(call: ActionContext) {
+async function create(call: ActionContext): Promise<WrittenRecordResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   return toShown(call, await createRecord(call.engine, site.ID, resource, await call.input(), call.now()));
 }
 
 /** Updates a record. The body has the values to change; `If-Match` has the version that the operator has seen. */
-async function update(call: ActionContext) {
+async function update(call: ActionContext): Promise<WrittenRecordResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const ifVersion = call.request.headers.get("if-match")?.replace(/^"(.*)"$/, "$1");
   const options = { ifVersion, at: call.now() };
   return toShown(call, await updateRecord(call.engine, site.ID, resource, id, await call.input(), options));
 }
 
-/** Deletes records, all of them or none. The body has their IDs: `{"ids": [3, 8]}`. */
-async function remove(call: ActionContext) {
+/** Deletes records, all of them or none. */
+async function remove(call: ActionContext): Promise<DeletionResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
-  const { ids } = Object(await call.input());
+  const { ids } = await call.input<DeletionBody>();
   const isId = (id: unknown) => typeof id !== "object" && toId(String(id)) !== undefined;
   const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every(isId);
   if (!isList) throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
@@ -87,7 +96,7 @@ async function remove(call: ActionContext) {
   return { deleted: ids.length, revisions, run: call.run };
 }
 
-function toShown({ run }: ActionContext, written: WrittenRecord) {
+function toShown({ run }: ActionContext, written: WrittenRecord): WrittenRecordResponse {
   return { ...written, run };
 }
 
@@ -113,7 +122,7 @@ export function idOf({ parameters }: ActionContext): number {
 // The declarations of the resources. The console builds its lists and forms from them.
 
 export const resourceActions: readonly Action[] = [
-  ["GET", "/operator/resources", async () => ({ resources: declared })],
+  ["GET", "/operator/resources", async (): Promise<ResourcesResponse> => ({ resources: declared })],
 ];
 
 const declared = publicResources(allResources).map(({ name, path, singular, plural, textFields }) => ({
@@ -147,7 +156,7 @@ const semaphore = new Semaphore(2);
  * Finds records in all sites of the operator. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
  * the ID of the site after which to continue.
  */
-async function find(call: ActionContext) {
+async function find(call: ActionContext): Promise<FindResponse> {
   const { engine, query, request } = call;
   const text = (query.get("text") ?? "").trim();
   if (text === "" || text.length > maxText)

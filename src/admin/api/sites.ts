@@ -11,6 +11,17 @@ import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
 import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
 import type { TrafficHistory } from "../traffic.ts";
+import type {
+  NewSiteBody,
+  NewSiteResponse,
+  OverviewResponse,
+  SiteBody,
+  SiteInfo,
+  SiteResponse,
+  SiteSummaryResponse,
+  SitesResponse,
+  TrafficResponse,
+} from "./types.ts";
 
 const list = "/operator/sites";
 const one = `${list}/{site}`;
@@ -23,13 +34,13 @@ export const siteActions: readonly Action[] = [
   ["DELETE", one, remove, "all"],
 ];
 
-async function listOwnSites(call: ActionContext) {
+async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
   return { sites: (await call.sites()).map(toShown), publicUrl: toConnectableUrl(call.publicUrl) };
 }
 
-/** Adds a site. The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is only in this response. */
-async function add(call: ActionContext) {
-  const input = await call.input();
+/** Adds a site. The key is only in this response. */
+async function add(call: ActionContext): Promise<NewSiteResponse> {
+  const input = await call.input<NewSiteBody>();
   const settings = {
     name: readText(input, "name"),
     hostnames: readTexts(input, "hostnames") ?? [],
@@ -41,16 +52,15 @@ async function add(call: ActionContext) {
 }
 
 /** Returns a site with the numbers of its records, keys and webhooks, which a removal would delete. */
-async function show(call: ActionContext) {
+async function show(call: ActionContext): Promise<SiteSummaryResponse> {
   const { Name } = await call.site();
   const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
   return { ...summary, site: toShown(site), changed: changed?.toISOString() ?? null };
 }
 
-/** Changes a site. The body has the members to change: `name`, `hostnames`, `isDefault`, `isSuspended`. */
-async function change(call: ActionContext) {
+async function change(call: ActionContext): Promise<SiteResponse> {
   const { Name } = await call.site();
-  const input = await call.input();
+  const input = await call.input<SiteBody>();
   const settings = {
     name: readOptionalText(input, "name"),
     hostnames: readTexts(input, "hostnames"),
@@ -69,9 +79,9 @@ async function change(call: ActionContext) {
 }
 
 /** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
-async function remove(call: ActionContext) {
+async function remove(call: ActionContext): Promise<SiteResponse> {
   const { Name } = await call.site();
-  if (readText(await call.input(), "name") !== Name) {
+  if (readText(await call.input<Pick<SiteInfo, "name">>(), "name") !== Name) {
     throw new ProblemError("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
   }
   return { site: toShown(await removeSite(call.engine, Name, call.now())), run: call.run };
@@ -83,7 +93,7 @@ function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
   return new ProblemError("conflict", "the name or a hostname is taken already");
 }
 
-function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord) {
+function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord): SiteInfo {
   return {
     id: ID,
     name: Name,
@@ -101,18 +111,17 @@ const soon = 30 * 24 * 60 * 60_000;
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
-    [
-      "GET",
-      "/operator/traffic",
-      async () => ({ points: traffic.points.map((point) => ({ ...point, at: toTime(point.at) })) }),
-      "all",
-    ],
+    ["GET", "/operator/traffic", async () => showTraffic(traffic), "all"],
     ["GET", "/operator/sites/{site}/overview", overview],
   ];
 }
 
+function showTraffic({ points }: TrafficHistory): TrafficResponse {
+  return { points: points.map((point) => ({ ...point, at: toTime(point.at) })) };
+}
+
 /** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */
-async function overview(call: ActionContext) {
+async function overview(call: ActionContext): Promise<OverviewResponse> {
   const { engine, now } = call;
   const site = await call.site();
   const [summary, keys, webhooks, lastBackup] = [

@@ -20,7 +20,17 @@ import { splitWords } from "../../system/system-records.ts";
 import type { AddressPolicy } from "../../webhooks/address-policy.ts";
 import { lookupAddresses } from "../../webhooks/name-resolver.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { readText } from "../json-body.ts";
+import { type ReceivedBody, readText } from "../json-body.ts";
+import type {
+  DeliveriesResponse,
+  DeliveryInfo,
+  NewWebhookBody,
+  NewWebhookResponse,
+  RewindBody,
+  RotatedWebhookResponse,
+  WebhookInfo,
+  WebhooksResponse,
+} from "./types.ts";
 
 const list = "/operator/sites/{site}/webhooks";
 const one = `${list}/{id}`;
@@ -37,49 +47,49 @@ export const webhookActions: readonly Action[] = [
   ["POST", `${one}/rewind`, rewind],
 ];
 
-async function listAll(call: ActionContext) {
+async function listAll(call: ActionContext): Promise<WebhooksResponse> {
   return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toShown) };
 }
 
-/** Adds a webhook. The body has `url`, and may have `resources` (a list of paths; the default is all resources) and `since` (see `pointIn`). */
-async function add(call: ActionContext) {
+async function add(call: ActionContext): Promise<NewWebhookResponse> {
   const site = await call.site();
-  const input = await call.input();
+  const input = await call.input<NewWebhookBody>();
   const settings = { url: readText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
   const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policyOf(call), call.now());
   return { ...toShown(webhook), secret, isResolved };
 }
 
-async function remove(call: ActionContext) {
-  const { ID } = await removeWebhook(call.engine, await idIn(call), call.now());
-  return { id: ID };
+async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
+  const id = await idIn(call);
+  await removeWebhook(call.engine, id, call.now());
+  return { id };
 }
 
-async function listDeliveries(call: ActionContext) {
+async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
   const attempts = await call.engine.webhookAttempts(webhookKeyOf(await webhookIn(call)));
   return { deliveries: attempts.map(toShownAttempt) };
 }
 
-async function sendTest(call: ActionContext) {
+async function sendTest(call: ActionContext): Promise<DeliveryInfo> {
   const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
   return toShownAttempt(attempt);
 }
 
-async function resume(call: ActionContext) {
+async function resume(call: ActionContext): Promise<WebhookInfo> {
   // Allow URLs of this machine here, because the command line may have added the webhook with such a URL.
   const policy = { ...policyOf(call), isLoopbackAllowed: true };
   return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
 
-async function rotate(call: ActionContext) {
+async function rotate(call: ActionContext): Promise<RotatedWebhookResponse> {
   const { webhook, secret, until } = await rotateWebhook(call.engine, await idIn(call), call.now());
   return { ...toShown(webhook), secret, until: new Date(until).toISOString() };
 }
 
-/** Sets the cursor of a webhook. The body has `since`, see `pointIn`. */
-async function rewind(call: ActionContext) {
+/** Sets the cursor of a webhook. */
+async function rewind(call: ActionContext): Promise<WebhookInfo> {
   const id = await idIn(call);
-  return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input())));
+  return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input<RewindBody>())));
 }
 
 /** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
@@ -99,8 +109,7 @@ function policyOf({ webhookAllow }: ActionContext): AddressPolicy {
   return { allow: webhookAllow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
 
-function resourcesIn(input: unknown) {
-  const { resources = [] } = Object(input);
+function resourcesIn({ resources = [] }: ReceivedBody<NewWebhookBody>) {
   const paths: unknown[] = Array.isArray(resources) ? resources : [undefined];
   return paths.map((path) => {
     const found = publicResources(allResources).find((resource) => resource.path === path);
@@ -109,13 +118,8 @@ function resourcesIn(input: unknown) {
   });
 }
 
-/**
- * Parses where a webhook begins: `{"since": {"cursor": "..."}}` or `{"since": {"time": "2026-01-31T12:00:00Z"}}`. Without `since`, it begins with the
- * next change.
- * @throws ProblemError `bad-request`
- */
-function pointIn(input: unknown): DeliveryStart {
-  const { since = "now" } = Object(input);
+/** Parses where a webhook begins: without `since`, with the next change. @throws ProblemError `bad-request` */
+function pointIn({ since = "now" }: ReceivedBody<RewindBody>): DeliveryStart {
   const { cursor, time } = Object(since);
   if (since === "now") return since;
   if (typeof cursor === "string") return { cursor };
@@ -124,7 +128,7 @@ function pointIn(input: unknown): DeliveryStart {
   throw new ProblemError("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
 }
 
-function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, state, lag }: ListedWebhook) {
+function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, state, lag }: ListedWebhook): WebhookInfo {
   return {
     id: ID,
     url,
@@ -139,6 +143,6 @@ function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, sta
   };
 }
 
-function toShownAttempt({ at, status, milliseconds, fault }: DeliveryAttempt) {
+function toShownAttempt({ at, status, milliseconds, fault }: DeliveryAttempt): DeliveryInfo {
   return { at: new Date(at).toISOString(), status, milliseconds, fault };
 }

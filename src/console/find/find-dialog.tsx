@@ -16,13 +16,14 @@ import {
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
+import type { FoundRecordInfo } from "../../admin/api/types.ts";
 import { labelOf } from "../declarations.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared } from "../site-context.ts";
 import { visible } from "../visible.ts";
-import { type FoundRecord, useFind } from "./find.ts";
+import { useFind } from "./find.ts";
 
 /** A button that opens the search over all sites. */
 export function FindButton() {
@@ -125,7 +126,7 @@ function OpenFind() {
   );
 }
 
-function FoundItem({ record }: { readonly record: FoundRecord }) {
+function FoundItem({ record }: { readonly record: FoundRecordInfo }) {
   const { resources } = useDeclared();
   const { site, resource, id, name, field } = record;
   const singular = resources.find(({ path }) => path === resource)?.singular ?? resource;
@@ -140,7 +141,7 @@ function FoundItem({ record }: { readonly record: FoundRecord }) {
   );
 }
 
-function toAddress({ site, resource, id }: FoundRecord): string {
+function toAddress({ site, resource, id }: FoundRecordInfo): string {
   return `/${site}/${resource}/${id}`;
 }
 

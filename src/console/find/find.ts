@@ -1,21 +1,8 @@
 // Calls the search over all sites.
 
 import { useInfiniteQuery } from "@tanstack/react-query";
+import type { FindResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api.ts";
-
-export interface FoundRecord {
-  readonly site: string;
-  readonly resource: string;
-  readonly id: number;
-  readonly name: string;
-  readonly field: string;
-}
-
-interface FoundPage {
-  readonly found: readonly FoundRecord[];
-  /** The site after which to continue; null at the end. */
-  readonly next: number | null;
-}
 
 /**
  * Returns the records found so far. `further` continues a search that has stopped before the last site.
@@ -27,7 +14,7 @@ export function useFind(text: string) {
     enabled: text !== "",
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      callApi<FoundPage>(
+      callApi<FindResponse>(
         "GET",
         `/find?${new URLSearchParams({ text, after: String(pageParam) })}`,
         undefined,

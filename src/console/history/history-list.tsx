@@ -2,10 +2,11 @@ import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
+import type { HistoryInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { When } from "../when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
-import { type HistoryFilter, type HistoryItem, useHistory, useRestore } from "./history.ts";
+import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
 import { useActorName, useSummary } from "./summary.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
 
@@ -25,7 +26,7 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
     filter,
     max,
   );
-  const [undone, setUndone] = useState<HistoryItem>();
+  const [undone, setUndone] = useState<HistoryInfo>();
   if (!isSuccess && !error) return <LoadingLines />;
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   return (
@@ -62,7 +63,7 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
 }
 
 interface EntryProps {
-  readonly item: HistoryItem;
+  readonly item: HistoryInfo;
   readonly isOfRecord: boolean;
   /** Whether the entry may have more changes that were not read yet. */
   readonly isCut: boolean;
@@ -114,7 +115,7 @@ function Entry({ item, isOfRecord, isCut, onUndo }: EntryProps) {
   );
 }
 
-function RestoreButton({ item }: { readonly item: HistoryItem }) {
+function RestoreButton({ item }: { readonly item: HistoryInfo }) {
   const translate = useTranslate();
   const notify = useNotify();
   const restore = useRestore();

@@ -2,35 +2,16 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import type {
+  HistoryInfo,
+  HistoryResponse,
+  RecordValues,
+  RestoreBody,
+  UndoBody,
+  UndoResponse,
+} from "../../admin/api/types.ts";
 import { callApi } from "../api.ts";
 import { useSite } from "../site-context.ts";
-
-export type RecordValues = { readonly [name: string]: string | number | RecordValues };
-
-/** An entry of the history: a single change, or all changes of a run. */
-export interface HistoryItem {
-  readonly run: string | null;
-  readonly actor: string;
-  readonly at: string;
-  readonly first: number;
-  readonly last: number;
-  readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
-  /** Paths of the resources of the changed records. */
-  readonly resources: readonly string[];
-  /** The last change of the entry. */
-  readonly change: {
-    readonly operation: "create" | "update" | "delete";
-    readonly resource: string;
-    readonly id: number;
-    readonly before: RecordValues | null;
-    readonly after: RecordValues | null;
-  };
-}
-
-interface HistoryPage {
-  readonly entries: readonly HistoryItem[];
-  readonly next: number | null;
-}
 
 /** Limits the history to some changes. */
 export interface HistoryFilter {
@@ -38,26 +19,13 @@ export interface HistoryFilter {
   readonly id?: number;
   readonly actor?: string;
   /** Lists the single changes of this entry instead of entries. */
-  readonly within?: Pick<HistoryItem, "first" | "last" | "run">;
+  readonly within?: Pick<HistoryInfo, "first" | "last" | "run">;
 }
 
 /** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
 const pageSize = 50;
 /** Maximum number of pages that are read automatically to complete an entry, or to find the first one. */
 const maxPages = 100;
-
-/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`left`). */
-export interface UndoResult {
-  readonly deleted: number;
-  readonly restored: number;
-  readonly unchanged: number;
-  readonly leftCount: number;
-  readonly left: readonly {
-    readonly resource: string;
-    readonly id: number;
-    readonly changed?: { readonly revision: number; readonly actor: string };
-  }[];
-}
 
 /**
  * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads further pages automatically.
@@ -69,7 +37,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
     queryKey: ["history", site, filter],
     initialPageParam: null as number | null,
     queryFn: ({ pageParam }) =>
-      callApi<HistoryPage>("GET", `/sites/${encodeURIComponent(site)}/history?${toQuery(filter, pageParam)}`),
+      callApi<HistoryResponse>("GET", `/sites/${encodeURIComponent(site)}/history?${toQuery(filter, pageParam)}`),
     getNextPageParam: ({ next }) => (next !== null && next > (filter.within?.first ?? 0) ? next : undefined),
   });
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
@@ -96,11 +64,11 @@ export function useUndo() {
   const site = useSite();
   const queries = useQueryClient();
   return async (
-    { first, last, run }: Pick<HistoryItem, "first" | "last" | "run">,
+    { first, last, run }: Pick<HistoryInfo, "first" | "last" | "run">,
     dryRun: boolean,
-  ): Promise<UndoResult> => {
-    const range = { since: first - 1, until: last, ...(run === null ? {} : { run }) };
-    const result = await callApi<UndoResult>("POST", `/sites/${encodeURIComponent(site)}/undo`, { ...range, dryRun });
+  ): Promise<UndoResponse> => {
+    const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
+    const result = await callApi<UndoResponse>("POST", `/sites/${encodeURIComponent(site)}/undo`, body);
     if (!dryRun) await queries.invalidateQueries();
     return result;
   };
@@ -111,7 +79,8 @@ export function useRestore() {
   const site = useSite();
   const queries = useQueryClient();
   return async (resource: string, id: number, revision: number) => {
-    await callApi("POST", `/sites/${encodeURIComponent(site)}/records/${resource}/${id}/restore`, { revision });
+    const body: RestoreBody = { revision };
+    await callApi("POST", `/sites/${encodeURIComponent(site)}/records/${resource}/${id}/restore`, body);
     await queries.invalidateQueries();
   };
 }
@@ -129,8 +98,8 @@ function toQuery({ within, ...filter }: HistoryFilter, before: number | null): U
 }
 
 /** Returns the entries of all pages. Joins the parts of a run that was cut by the end of a page. */
-function joined(pages: readonly HistoryPage[]): HistoryItem[] {
-  const items: HistoryItem[] = [];
+function joined(pages: readonly HistoryResponse[]): HistoryInfo[] {
+  const items: HistoryInfo[] = [];
   for (const item of pages.flatMap(({ entries }) => entries)) {
     const last = items.at(-1);
     if (last && last.run !== null && last.run === item.run && last.first > item.last)
@@ -140,7 +109,7 @@ function joined(pages: readonly HistoryPage[]): HistoryItem[] {
   return items;
 }
 
-function merged(later: HistoryItem, earlier: HistoryItem): HistoryItem {
+function merged(later: HistoryInfo, earlier: HistoryInfo): HistoryInfo {
   const counts = { ...later.counts };
   for (const [operation, count] of Object.entries(earlier.counts)) {
     const name = operation as keyof typeof counts;

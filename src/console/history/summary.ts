@@ -1,12 +1,12 @@
 import { useTranslate } from "react-admin";
+import type { HistoryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { toNumber } from "../locale.ts";
 import { useDeclared } from "../site-context.ts";
 import { visible } from "../visible.ts";
-import type { HistoryItem } from "./history.ts";
 
 /** Describes an entry of the history in a few words. */
-export function useSummary({ counts, resources, change, first, last }: HistoryItem): string {
+export function useSummary({ counts, resources, change, first, last }: HistoryInfo): string {
   const translate = useTranslate();
   const declared = useDeclared();
   const nameOf = (path: string, isPlural: boolean) => {

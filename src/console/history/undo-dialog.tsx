@@ -1,14 +1,15 @@
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
+import type { HistoryInfo, UndoResponse } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
 import { toNumber } from "../locale.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
-import { type HistoryItem, type UndoResult, useUndo } from "./history.ts";
+import { useUndo } from "./history.ts";
 
 interface UndoDialogProps {
-  readonly item: Pick<HistoryItem, "first" | "last" | "run">;
-  readonly onDone: (result: UndoResult) => void;
+  readonly item: Pick<HistoryInfo, "first" | "last" | "run">;
+  readonly onDone: (result: UndoResponse) => void;
   readonly onClose: () => void;
 }
 
@@ -16,7 +17,7 @@ interface UndoDialogProps {
 export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
   const translate = useTranslate();
   const undo = useUndo();
-  const [plan, setPlan] = useState<UndoResult>();
+  const [plan, setPlan] = useState<UndoResponse>();
   const [error, setError] = useState<Error>();
   const ask = () => {
     setError(undefined);
@@ -51,7 +52,7 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
 const shownRecords = 10;
 
 /** Lists the records that the undo skips, because others have changed them later. */
-function LeftRecords({ plan }: { readonly plan: UndoResult }) {
+function LeftRecords({ plan }: { readonly plan: UndoResponse }) {
   const translate = useTranslate();
   return (
     <Alert severity="warning">

@@ -1,15 +1,16 @@
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
 import { toNumber } from "../locale.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useSite } from "../site-context.ts";
 import { ImportProgress } from "./import-progress.tsx";
-import { type ImportKind, type ImportState, importKinds, runImport } from "./imports.ts";
+import { importKinds, runImport } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
 
 interface CheckStepProps {
-  readonly state: ImportState;
+  readonly state: ImportInfo;
   readonly onBack: () => void;
   /** Called when the import has started to store rows. */
   readonly onStarted: () => void;

@@ -1,14 +1,14 @@
 import { Alert, Box, Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { fullLabelOf, type ResourceDeclaration } from "../declarations.ts";
-import type { FileLook, Mapping } from "./imports.ts";
+import type { ColumnInfo, FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
+import { fullLabelOf } from "../declarations.ts";
 import { columnOf, withColumn } from "./mappings.ts";
 
 interface ColumnTableProps {
-  readonly look: FileLook;
-  readonly resource: ResourceDeclaration;
-  readonly mapping: Mapping;
-  readonly onChange: (mapping: Mapping) => void;
+  readonly look: FilePreviewResponse;
+  readonly resource: ResourceInfo;
+  readonly mapping: ImportMapping;
+  readonly onChange: (mapping: ImportMapping) => void;
 }
 
 /** Chooses for each field the column that becomes it. */
@@ -57,7 +57,7 @@ export function ColumnTable({ look, resource, mapping, onChange }: ColumnTablePr
 interface ColumnChoiceProps {
   readonly path: string;
   readonly isRequired: boolean;
-  readonly columns: NonNullable<FileLook["columns"]>;
+  readonly columns: readonly ColumnInfo[];
   /** The name of a column, or an object of a mapping file. */
   readonly entry: unknown;
   readonly onChange: (column: string) => void;

@@ -2,29 +2,29 @@ import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import type { ResourceDeclaration } from "../declarations.ts";
+import type {
+  CheckBody,
+  DialectBody,
+  FilePreviewResponse,
+  ImportInfo,
+  ImportMapping,
+  ResourceInfo,
+} from "../../admin/api/types.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useDeclared, useSession, useSite, useSiteInfo } from "../site-context.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
-import {
-  type CheckOptions,
-  checkImport,
-  type FileLook,
-  type ImportState,
-  lookAtFile,
-  type Mapping,
-} from "./imports.ts";
+import { checkImport, lookAtFile } from "./imports.ts";
 import { MappingFile } from "./mapping-file.tsx";
 import { keepMapping, keptMapping, suggestedMapping, suggestedMatch } from "./mappings.ts";
 import { MatchChoice } from "./match-choice.tsx";
 
 interface ColumnsStepProps {
-  readonly state: ImportState;
+  readonly state: ImportInfo;
   /** The previous choices, if the operator returns to this step. */
-  readonly options: CheckOptions | undefined;
-  readonly onOptions: (options: CheckOptions) => void;
+  readonly options: CheckBody | undefined;
+  readonly onOptions: (options: CheckBody) => void;
   /** Called when the dry run has started. */
   readonly onChecked: () => void;
   readonly onAgain: () => void;
@@ -36,7 +36,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
   const translate = useTranslate();
   const site = useSite();
   const { resources } = useDeclared();
-  const [dialect, setDialect] = useState<Pick<FileLook, "encoding" | "delimiter">>({
+  const [dialect, setDialect] = useState<DialectBody>({
     ...(options?.encoding ? { encoding: options.encoding } : {}),
     ...(options?.delimiter ? { delimiter: options.delimiter } : {}),
   });
@@ -69,8 +69,8 @@ export function ColumnsStep(props: ColumnsStepProps) {
 }
 
 interface ChoicesProps extends ColumnsStepProps {
-  readonly look: FileLook;
-  readonly resource: ResourceDeclaration;
+  readonly look: FilePreviewResponse;
+  readonly resource: ResourceInfo;
 }
 
 function Choices({ state, options, onOptions, onChecked, onAgain, look, resource }: ChoicesProps) {
@@ -81,7 +81,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
   const isCsv = look.format === "csv";
   const kept = isCsv && !options ? keptMapping(owner, look) : undefined;
   const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(look);
-  const [mapping, setMapping] = useState<Mapping>(first);
+  const [mapping, setMapping] = useState<ImportMapping>(first);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
   const match = usableMatch(resource, mapping, isCsv, chosenMatch);
   const [fault, setFault] = useState("");
@@ -125,8 +125,8 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
 
 /** Returns the match field: the chosen field, if the file has it. */
 function usableMatch(
-  resource: ResourceDeclaration,
-  mapping: Mapping,
+  resource: ResourceInfo,
+  mapping: ImportMapping,
   isCsv: boolean,
   chosen: string | undefined,
 ): string {
@@ -136,7 +136,7 @@ function usableMatch(
     : suggestedMatch(resource, mapping);
 }
 
-function Failed({ error: { detail, faults } }: { readonly error: NonNullable<ImportState["error"]> }) {
+function Failed({ error: { detail, faults } }: { readonly error: NonNullable<ImportInfo["error"]> }) {
   return (
     <Alert severity="error">
       {faults.length === 0 && detail}

@@ -1,13 +1,11 @@
 import { Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import type { FileLook } from "./imports.ts";
-
-type Dialect = Pick<FileLook, "encoding" | "delimiter">;
+import type { DialectBody, FilePreviewResponse } from "../../admin/api/types.ts";
 
 interface DialectChoiceProps {
-  readonly look: FileLook | undefined;
-  readonly dialect: Dialect;
-  readonly onChange: (change: Dialect) => void;
+  readonly look: FilePreviewResponse | undefined;
+  readonly dialect: DialectBody;
+  readonly onChange: (change: DialectBody) => void;
 }
 
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };

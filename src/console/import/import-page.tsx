@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
+import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { useSite } from "../site-context.ts";
@@ -11,7 +12,7 @@ import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { ExportCard } from "./export-card.tsx";
 import { FileStep } from "./file-step.tsx";
-import { type CheckOptions, discardImport, type ImportState, readImport } from "./imports.ts";
+import { discardImport, readImport } from "./imports.ts";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
@@ -53,7 +54,7 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
   const translate = useTranslate();
   const { state, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
-  const [options, setOptions] = useState<CheckOptions>();
+  const [options, setOptions] = useState<CheckBody>();
   if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
   if (isGone) {
     return (
@@ -85,7 +86,7 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
 }
 
 /** Returns the index of the step for a state. A failed dry run leads back to the columns; a failed run stays, because it may have stored rows. */
-function stepOf({ state, run }: ImportState): number {
+function stepOf({ state, run }: ImportInfo): number {
   if (state === "checking" || state === "checked") return 2;
   return run === null ? 1 : 3;
 }

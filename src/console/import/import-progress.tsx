@@ -1,13 +1,14 @@
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { ImportInfo } from "../../admin/api/types.ts";
 import { toNumber } from "../locale.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { useSite } from "../site-context.ts";
-import { type ImportState, stopImport } from "./imports.ts";
+import { stopImport } from "./imports.ts";
 
 interface ImportProgressProps {
-  readonly state: ImportState;
+  readonly state: ImportInfo;
   /** The key of the text in texts.ts. */
   readonly text: string;
 }

@@ -1,77 +1,19 @@
 // Calls the API of imports and exports.
 
+import type {
+  CheckBody,
+  DialectBody,
+  FilePreviewResponse,
+  ImportInfo,
+  ImportKind,
+  ImportRowsResponse,
+  ImportsResponse,
+  NewImportBody,
+  RunBody,
+} from "../../admin/api/types.ts";
 import { callApi, sendBytes } from "../api.ts";
-import type { RecordValues } from "../history/history.ts";
 
-export const importKinds = ["created", "updated", "unchanged", "refused"] as const;
-export type ImportKind = (typeof importKinds)[number];
-
-/** An import, with its state and progress. */
-export interface ImportState {
-  readonly id: string;
-  /** Name of the file. */
-  readonly name: string;
-  /** The path of the resource. */
-  readonly resource: string;
-  readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
-  readonly size: number;
-  /** Number of bytes of the file that were read so far. */
-  readonly read: number;
-  readonly rows: number;
-  readonly counts: Readonly<Record<ImportKind, number>> | null;
-  readonly skipped: number;
-  readonly isInterrupted: boolean;
-  readonly error: { readonly detail: string; readonly faults: readonly RowFault[] } | null;
-  readonly revisions: { readonly first: number; readonly last: number } | null;
-  readonly run: string | null;
-  /** The result of an undo: the number of restored records, and of records that it skipped because others have changed them later. */
-  readonly undone: { readonly restored: number; readonly left: number } | null;
-  readonly hasRejects: boolean;
-}
-
-interface RowFault {
-  readonly field: string;
-  readonly detail: string;
-}
-
-/** A row in the report of a dry run or import. */
-export interface ImportRow {
-  readonly row: number;
-  readonly kind: ImportKind;
-  readonly id: number | null;
-  readonly before: RecordValues | null;
-  readonly after: RecordValues | null;
-  readonly faults: readonly RowFault[];
-}
-
-/** The preview of a file: its detected format, and the columns of a CSV file. */
-export interface FileLook {
-  readonly format: "csv" | "json" | "xml";
-  readonly encoding?: string;
-  readonly delimiter?: string;
-  readonly columns?: readonly { readonly name: string; readonly field?: string; readonly samples: readonly string[] }[];
-}
-
-/** A mapping in the form of a file for `import --map`. */
-export interface Mapping {
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly skip?: unknown;
-}
-
-/** The options of a dry run, which the import then uses too. */
-export interface CheckOptions {
-  readonly format: FileLook["format"];
-  readonly encoding?: string | undefined;
-  readonly delimiter?: string | undefined;
-  readonly mapping?: Mapping | undefined;
-  readonly match?: string | undefined;
-}
-
-/** The rows that an import excludes: by number, and by kind. */
-interface LeftOut {
-  readonly without: readonly number[];
-  readonly withoutKinds: readonly ImportKind[];
-}
+export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "refused"];
 
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partSize = 1024 * 1024;
@@ -93,7 +35,7 @@ export async function upload(
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const { id } = await callApi<ImportState>("POST", pathOf(site), { resource, name: file.name });
+  const { id } = await callApi<ImportInfo>("POST", pathOf(site), { resource, name: file.name } satisfies NewImportBody);
   try {
     for (let part = 0; part * partSize < file.size; part++) {
       signal.throwIfAborted();
@@ -110,22 +52,22 @@ export async function upload(
 }
 
 /** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
-export function lookAtFile(site: string, id: string, dialect: Partial<FileLook> = {}): Promise<FileLook> {
+export function lookAtFile(site: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
   return callApi("POST", `${pathOf(site, id)}/look`, dialect);
 }
 
 /** Starts a dry run. */
-export function checkImport(site: string, id: string, options: CheckOptions): Promise<ImportState> {
+export function checkImport(site: string, id: string, options: CheckBody): Promise<ImportInfo> {
   return callApi("POST", `${pathOf(site, id)}/check`, options);
 }
 
 /** Starts the import, after its dry run. */
-export function runImport(site: string, id: string, leftOut: LeftOut): Promise<ImportState> {
+export function runImport(site: string, id: string, leftOut: RunBody): Promise<ImportInfo> {
   return callApi("POST", `${pathOf(site, id)}/run`, leftOut);
 }
 
 /** Stops a dry run or import. Rows that are already stored are kept. */
-export function stopImport(site: string, id: string): Promise<ImportState> {
+export function stopImport(site: string, id: string): Promise<ImportInfo> {
   return callApi("POST", `${pathOf(site, id)}/stop`, {});
 }
 
@@ -134,13 +76,13 @@ export function discardImport(site: string, id: string): Promise<void> {
   return callApi("DELETE", pathOf(site, id));
 }
 
-export function readImport(site: string, id: string): Promise<ImportState> {
+export function readImport(site: string, id: string): Promise<ImportInfo> {
   return callApi("GET", pathOf(site, id));
 }
 
 /** Reads the open imports of the operator into the site, the latest first. */
-export async function readImports(site: string): Promise<readonly ImportState[]> {
-  return (await callApi<{ readonly imports: readonly ImportState[] }>("GET", pathOf(site))).imports;
+export async function readImports(site: string): Promise<readonly ImportInfo[]> {
+  return (await callApi<ImportsResponse>("GET", pathOf(site))).imports;
 }
 
 /** Reads a page of the report: rows of one kind. */
@@ -148,7 +90,7 @@ export function readImportRows(
   site: string,
   id: string,
   { kind, offset, limit }: { readonly kind: ImportKind; readonly offset: number; readonly limit: number },
-): Promise<{ readonly rows: readonly ImportRow[]; readonly total: number }> {
+): Promise<ImportRowsResponse> {
   return callApi("GET", `${pathOf(site, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
 }
 

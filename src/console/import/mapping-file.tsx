@@ -1,12 +1,12 @@
 import { Button } from "@mui/material";
 import { useRef } from "react";
 import { useNotify, useTranslate } from "react-admin";
-import type { Mapping } from "./imports.ts";
+import type { ImportMapping } from "../../admin/api/types.ts";
 import { readMappingFile, saveMappingFile } from "./mappings.ts";
 
 interface MappingFileProps {
-  readonly mapping: Mapping;
-  readonly onLoad: (mapping: Mapping) => void;
+  readonly mapping: ImportMapping;
+  readonly onLoad: (mapping: ImportMapping) => void;
 }
 
 /** Buttons that save the mapping as a file for the command line, and load such a file. */

@@ -1,7 +1,6 @@
 // Mappings of columns to fields: suggests one, changes it, reads and writes it as a file, and keeps the last one in the browser for the next file.
 
-import type { ResourceDeclaration } from "../declarations.ts";
-import type { FileLook, Mapping } from "./imports.ts";
+import type { FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
 
 /** The key under which the browser keeps a mapping: the IDs of an operator and of a site, and the path of a resource. */
 interface MappingOwner {
@@ -12,7 +11,7 @@ interface MappingOwner {
 
 /** A mapping and the match field, as the browser keeps them. */
 interface KeptMapping {
-  readonly mapping: Mapping;
+  readonly mapping: ImportMapping;
   readonly match: string;
 }
 
@@ -30,7 +29,7 @@ export function keepMapping(owner: MappingOwner, kept: KeptMapping): void {
 }
 
 /** Returns the mapping of the last import; undefined if the browser has none, or if the file lacks one of its columns. */
-export function keptMapping(owner: MappingOwner, look: FileLook): KeptMapping | undefined {
+export function keptMapping(owner: MappingOwner, look: FilePreviewResponse): KeptMapping | undefined {
   try {
     const kept: KeptMapping = JSON.parse(localStorage.getItem(keyOf(owner)) ?? "");
     const names = new Set(look.columns?.map(({ name }) => name));
@@ -43,19 +42,19 @@ export function keptMapping(owner: MappingOwner, look: FileLook): KeptMapping | 
 }
 
 /** Returns a mapping of the columns that have the name of a field. */
-export function suggestedMapping({ columns = [] }: FileLook): Mapping {
+export function suggestedMapping({ columns = [] }: FilePreviewResponse): ImportMapping {
   return { fields: Object.fromEntries(columns.flatMap(({ name, field }) => (field ? [[field, name]] : []))) };
 }
 
 /** Suggests the match field: the ID, otherwise the code or another required field that has a column. */
-export function suggestedMatch({ fields }: ResourceDeclaration, mapping: Mapping): string {
+export function suggestedMatch({ fields }: ResourceInfo, mapping: ImportMapping): string {
   const mapped = fields.filter(({ path, required }) => required && path in mapping.fields).map(({ path }) => path);
   if ("ID" in mapping.fields) return "ID";
   return mapped.find((path) => path === "Code") ?? mapped[0] ?? "ID";
 }
 
 /** Returns the mapping with another column for a field. @param column the empty text for no column */
-export function withColumn(mapping: Mapping, field: string, column: string): Mapping {
+export function withColumn(mapping: ImportMapping, field: string, column: string): ImportMapping {
   const { [field]: _, ...others } = mapping.fields;
   return { ...mapping, fields: column === "" ? others : { ...others, [field]: column } };
 }
@@ -66,14 +65,14 @@ export function columnOf(entry: unknown): string | undefined {
 }
 
 /** Reads a mapping from a file for `import --map`. @throws Error if the file is not a mapping */
-export async function readMappingFile(file: File): Promise<Mapping> {
+export async function readMappingFile(file: File): Promise<ImportMapping> {
   const { fields, skip } = JSON.parse(await file.text());
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw new Error("no mapping");
   return skip === undefined ? { fields } : { fields, skip };
 }
 
 /** Downloads a mapping as a file. */
-export function saveMappingFile(mapping: Mapping): void {
+export function saveMappingFile(mapping: ImportMapping): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([`${JSON.stringify(mapping, null, 2)}\n`], { type: "application/json" }));
   link.download = "mapping.json";

@@ -1,12 +1,12 @@
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { fullLabelOf, type ResourceDeclaration } from "../declarations.ts";
-import type { Mapping } from "./imports.ts";
+import type { ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
+import { fullLabelOf } from "../declarations.ts";
 
 interface MatchChoiceProps {
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
   /** Undefined for a format without columns (JSON, XML). */
-  readonly mapping: Mapping | undefined;
+  readonly mapping: ImportMapping | undefined;
   /** The path of a field. */
   readonly value: string;
   readonly onChange: (path: string) => void;

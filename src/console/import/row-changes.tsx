@@ -1,16 +1,16 @@
 import { Box } from "@mui/material";
 import { useTranslate } from "react-admin";
+import type { ImportRowInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../declarations.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { differences } from "../history/history.ts";
 import { visible } from "../visible.ts";
-import type { ImportRow } from "./imports.ts";
 
 /** Maximum number of errors to show for a row. */
 const maxFaults = 5;
 
 /** Shows what a row changes, field by field, or why it is rejected. */
-export function RowChanges({ row }: { readonly row: ImportRow }) {
+export function RowChanges({ row }: { readonly row: ImportRowInfo }) {
   const translate = useTranslate();
   const { before, after, faults } = row;
   if (faults.length > 0) {

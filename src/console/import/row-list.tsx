@@ -2,10 +2,11 @@ import { Checkbox, FormControlLabel, List, ListItem, ListItemText, TablePaginati
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useSite } from "../site-context.ts";
 import { visible } from "../visible.ts";
-import { type ImportKind, type ImportRow, readImportRows } from "./imports.ts";
+import { readImportRows } from "./imports.ts";
 import { RowChanges } from "./row-changes.tsx";
 
 interface RowListProps {
@@ -75,7 +76,7 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
 }
 
 interface RowProps {
-  readonly row: ImportRow;
+  readonly row: ImportRowInfo;
   /** Called when the operator excludes or includes the row. Absent for rows that change nothing. */
   readonly onLeaveOut?: (isOut: boolean) => void;
   readonly isLeftOut: boolean;

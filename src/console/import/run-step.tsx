@@ -2,15 +2,16 @@ import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
+import type { ImportInfo } from "../../admin/api/types.ts";
 import { UndoDialog } from "../history/undo-dialog.tsx";
 import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
 import { ImportProgress } from "./import-progress.tsx";
-import { type ImportState, refusedUrl } from "./imports.ts";
+import { refusedUrl } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
 
 interface RunStepProps {
-  readonly state: ImportState;
+  readonly state: ImportInfo;
   readonly onAgain: () => void;
 }
 
@@ -73,7 +74,7 @@ function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunS
 }
 
 /** Shows that the import was undone, on this page or on the page of the history. */
-function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<ImportState["undone"]> }) {
+function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
   const translate = useTranslate();
   return (
     <Alert severity={left > 0 ? "warning" : "info"}>
@@ -84,12 +85,12 @@ function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<I
   );
 }
 
-function inNumbers(counts: NonNullable<ImportState["counts"]>): Record<string, string> {
+function inNumbers(counts: NonNullable<ImportInfo["counts"]>): Record<string, string> {
   return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, toNumber(count)]));
 }
 
 /** A button that undoes the import. Its dialog first lists the records that cannot be undone. */
-function UndoButton({ state: { revisions, run, undone } }: { readonly state: ImportState }) {
+function UndoButton({ state: { revisions, run, undone } }: { readonly state: ImportInfo }) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
   if (!revisions || (undone && undone.left === 0)) return null;

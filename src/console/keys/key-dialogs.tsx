@@ -1,15 +1,16 @@
 import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { KeyBody, ListedKeyInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { toMoment } from "../times.ts";
-import { type ApiKey, type KeyValues, useKeyName } from "./keys.ts";
+import { useKeyName } from "./keys.ts";
 
 interface KeyFormProps {
   /** The key to change; undefined for a new one. */
-  readonly apiKey?: ApiKey;
-  readonly onSubmit: (settings: KeyValues) => Promise<unknown>;
+  readonly apiKey?: ListedKeyInfo;
+  readonly onSubmit: (settings: KeyBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -89,7 +90,7 @@ function toExpiry(day: string, before: string | null): string | null {
 }
 
 interface RotateProps {
-  readonly apiKey: ApiKey;
+  readonly apiKey: ListedKeyInfo;
   readonly onRotate: (overlap: number) => Promise<unknown>;
   readonly onClose: () => void;
 }
@@ -126,7 +127,7 @@ export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
 }
 
 interface RevokeProps {
-  readonly apiKey: ApiKey;
+  readonly apiKey: ListedKeyInfo;
   readonly onRevoke: () => Promise<unknown>;
   readonly onClose: () => void;
 }

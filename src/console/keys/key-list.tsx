@@ -17,14 +17,15 @@ import {
 } from "@mui/material";
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
+import type { ListedKeyInfo } from "../../admin/api/types.ts";
 import { toDay } from "../times.ts";
 import { visible } from "../visible.ts";
 import { When } from "../when.tsx";
-import { type ApiKey, isEndingSoon, type KeyTask } from "./keys.ts";
+import { isEndingSoon, type KeyTask } from "./keys.ts";
 
 interface KeyListProps {
-  readonly keys: readonly ApiKey[];
-  readonly onTask: (task: KeyTask, apiKey: ApiKey) => void;
+  readonly keys: readonly ListedKeyInfo[];
+  readonly onTask: (task: KeyTask, apiKey: ListedKeyInfo) => void;
 }
 
 export function KeyTable({ keys, onTask }: KeyListProps) {
@@ -54,12 +55,12 @@ export function KeyTable({ keys, onTask }: KeyListProps) {
 }
 
 interface KeyProps {
-  readonly apiKey: ApiKey;
+  readonly apiKey: ListedKeyInfo;
   readonly onTask: KeyListProps["onTask"];
 }
 
 /** The colour of a key: paler if it has expired or was revoked. */
-const colorOf = ({ state }: ApiKey) => (state === "valid" ? "text.primary" : "text.secondary");
+const colorOf = ({ state }: ListedKeyInfo) => (state === "valid" ? "text.primary" : "text.secondary");
 
 function KeyRow({ apiKey, onTask }: KeyProps) {
   const facts = useKeyFacts(apiKey);
@@ -168,7 +169,7 @@ function KeyButtons({ apiKey, onTask }: KeyProps) {
 }
 
 /** Returns the facts about a key that are shown beside its name. */
-function useKeyFacts({ scope, rate, expires, lastUsed }: ApiKey): Readonly<Record<string, ReactNode>> {
+function useKeyFacts({ scope, rate, expires, lastUsed }: ListedKeyInfo): Readonly<Record<string, ReactNode>> {
   const translate = useTranslate();
   return {
     scope: translate(`keys.${scope}`),

@@ -2,7 +2,7 @@ import KeyIcon from "@mui/icons-material/Key";
 import { Button } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import type { SiteInfo } from "../declarations.ts";
+import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
 import { Empty } from "../shell/empty.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
@@ -10,13 +10,13 @@ import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
-import { type ApiKey, type KeyTask, useKeyActions, useKeys } from "./keys.ts";
+import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";
 import { NewSecret } from "./new-secret.tsx";
 
 /** The dialog that is open over the list. */
 type Open =
   | { readonly kind: "new" }
-  | { readonly kind: KeyTask; readonly apiKey: ApiKey }
+  | { readonly kind: KeyTask; readonly apiKey: ListedKeyInfo }
   | { readonly kind: "secret"; readonly secret: string };
 
 /** The page with the API keys of the site. */

@@ -1,14 +1,14 @@
 import { Alert, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { useSession } from "../site-context.ts";
-import type { Operator } from "./operators.ts";
 import { type ManagedSites, SitesChoice, sitesOf } from "./sites-choice.tsx";
 
 interface AddOperatorProps {
-  readonly onSubmit: (name: string, sites: readonly string[] | null) => Promise<unknown>;
+  readonly onSubmit: (added: NewOperatorBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -23,7 +23,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
       action={translate("keys.create")}
       isEdited={useEdited([name, managed])}
       isDisabled={sites?.length === 0}
-      onConfirm={() => onSubmit(name.trim(), sites)}
+      onConfirm={() => onSubmit({ name: name.trim(), sites })}
       onClose={onClose}
     >
       <TextField
@@ -41,7 +41,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
 }
 
 interface ChangeSitesProps {
-  readonly operator: Operator;
+  readonly operator: OperatorInfo;
   /** Whether no other operator manages all sites. */
   readonly isLast: boolean;
   readonly onSubmit: (sites: readonly string[] | null) => Promise<unknown>;
@@ -77,7 +77,7 @@ export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSites
 }
 
 interface RemoveOperatorProps {
-  readonly operator: Operator;
+  readonly operator: OperatorInfo;
   /** Whether this is the last operator of all sites. */
   readonly isLast: boolean;
   readonly onRemove: () => Promise<unknown>;

@@ -16,15 +16,15 @@ import {
   Typography,
 } from "@mui/material";
 import { useTranslate } from "react-admin";
+import type { OperatorInfo } from "../../admin/api/types.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSession } from "../site-context.ts";
 import { toDay } from "../times.ts";
 import { visible } from "../visible.ts";
-import type { Operator } from "./operators.ts";
 import type { OpenOperator } from "./operators-page.tsx";
 
 interface OperatorListProps {
-  readonly operators: readonly Operator[];
+  readonly operators: readonly OperatorInfo[];
   readonly onOpen: (open: OpenOperator) => void;
 }
 
@@ -87,7 +87,7 @@ function OperatorCards({ operators, onOpen }: OperatorListProps) {
   );
 }
 
-function OperatorName({ operator: { name } }: { readonly operator: Operator }) {
+function OperatorName({ operator: { name } }: { readonly operator: OperatorInfo }) {
   const translate = useTranslate();
   const { operator: own } = useSession();
   return (
@@ -100,13 +100,13 @@ function OperatorName({ operator: { name } }: { readonly operator: Operator }) {
   );
 }
 
-function OperatorSites({ operator: { sites } }: { readonly operator: Operator }) {
+function OperatorSites({ operator: { sites } }: { readonly operator: OperatorInfo }) {
   const translate = useTranslate();
   return sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.all_sites");
 }
 
 interface OperatorButtonsProps extends Pick<OperatorListProps, "onOpen"> {
-  readonly operator: Operator;
+  readonly operator: OperatorInfo;
 }
 
 function OperatorButtons({ operator, onOpen }: OperatorButtonsProps) {

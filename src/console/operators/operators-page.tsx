@@ -1,19 +1,20 @@
 import { Button, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { OperatorList } from "./operator-list.tsx";
-import { type Operator, useOperatorActions, useOperators } from "./operators.ts";
+import { useOperatorActions, useOperators } from "./operators.ts";
 
 /** The dialog that is open over the list. */
 export type OpenOperator =
   | { readonly kind: "new" }
-  | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: Operator }
-  | { readonly kind: "secret"; readonly operator: Operator; readonly link: string };
+  | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: OperatorInfo }
+  | { readonly kind: "secret"; readonly operator: OperatorInfo; readonly link: string };
 
 /** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
@@ -41,7 +42,7 @@ export function OperatorsPage() {
 
 interface OpenDialogProps {
   readonly open: OpenOperator | undefined;
-  readonly operators: readonly Operator[];
+  readonly operators: readonly OperatorInfo[];
   readonly onOpen: (open: OpenOperator | undefined) => void;
 }
 
@@ -64,11 +65,11 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
     );
   const isLast = operator.sites === null && operators.every((one) => one.id === id || one.sites !== null);
   if (open.kind === "change_sites") {
-    const change = (sites: readonly string[] | null) => actions.change(id, sites, isLast);
+    const change = (sites: readonly string[] | null) => actions.change(id, { sites, isLast });
     return <ChangeSites operator={operator} isLast={isLast} onSubmit={change} onClose={close} />;
   }
   if (open.kind === "remove") {
-    const remove = () => actions.remove(id, isLast);
+    const remove = () => actions.remove(id, { isLast });
     return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={close} />;
   }
   return (

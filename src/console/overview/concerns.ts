@@ -1,9 +1,10 @@
 import { useTranslate } from "react-admin";
+import type { OverviewResponse } from "../../admin/api/types.ts";
 import { serverNow } from "../clock.ts";
 import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
 import { toDay, toMoment, withMoments } from "../times.ts";
-import { type SiteOverview, useTraffic } from "./overview.ts";
+import { useTraffic } from "./overview.ts";
 
 /** A matter that the operator should know, or do something about. */
 interface Concern {
@@ -20,7 +21,7 @@ interface Concern {
 const oldBackup = 2 * 24 * 60 * 60_000;
 
 /** Returns the matters to show for a site, warnings first. */
-export function useConcerns(overview: SiteOverview): readonly Concern[] {
+export function useConcerns(overview: OverviewResponse): readonly Concern[] {
   const failed = useFailedRequests();
   const webhooks = useWebhookConcerns(overview);
   const keys = useKeyConcerns(overview);
@@ -37,7 +38,7 @@ function useFailedRequests(): Concern[] {
   return [{ name: "failed", text, isBad: true }];
 }
 
-function useWebhookConcerns({ webhooks }: SiteOverview): Concern[] {
+function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
   const translate = useTranslate();
   const site = useSite();
   const link = { to: `/${site}/webhooks`, action: translate("overview.to_webhooks") };
@@ -60,7 +61,7 @@ function shortened(url: string): string {
   return path.length > maxUrl ? `${path.slice(0, maxUrl)}…` : path;
 }
 
-function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Concern[] {
+function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): Concern[] {
   const translate = useTranslate();
   const site = useSite();
   const link = { to: `/${site}/keys`, action: translate("overview.to_keys") };
@@ -75,7 +76,7 @@ function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Conce
   return hasRecords && validKeys === 0 ? [...ending, none] : ending;
 }
 
-function useBackupConcern({ lastBackup }: SiteOverview): Concern[] {
+function useBackupConcern({ lastBackup }: OverviewResponse): Concern[] {
   const translate = useTranslate();
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
   // Also warn if the time is far in the future, because it was stored with a wrong clock.

@@ -3,11 +3,11 @@ import TodoIcon from "@mui/icons-material/RadioButtonUnchecked";
 import { Button, Card, CardContent, List, ListItem, ListItemText, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useSite } from "../site-context.ts";
-import type { SiteOverview } from "./overview.ts";
 
 /** Lists the first steps for a shop without records. */
-export function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: SiteOverview }) {
+export function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const site = useSite();
   if (Object.values(records).some((count) => count > 0)) return null;

@@ -1,13 +1,14 @@
 import { Box, Button, Card, CardActionArea, CardContent, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import type { OverviewResponse } from "../../admin/api/types.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { useDeclared, useSite } from "../site-context.ts";
 import { FirstSteps } from "./first-steps.tsx";
-import { type SiteOverview, useOverview } from "./overview.ts";
+import { useOverview } from "./overview.ts";
 import { State } from "./state.tsx";
 import { Traffic } from "./traffic.tsx";
 
@@ -45,7 +46,7 @@ export function OverviewPage() {
   );
 }
 
-function Counts({ overview: { records, validKeys } }: { readonly overview: SiteOverview }) {
+function Counts({ overview: { records, validKeys } }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const site = useSite();
   const { resources } = useDeclared();

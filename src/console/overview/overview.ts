@@ -1,40 +1,9 @@
 // Reads the data of the overview.
 
 import { useQuery } from "@tanstack/react-query";
+import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api.ts";
 import { useSession, useSite } from "../site-context.ts";
-
-/** The traffic in one interval, see admin/traffic.ts. */
-export interface TrafficPoint {
-  readonly at: string;
-  readonly seconds: number;
-  readonly requests: number;
-  readonly errors: number;
-  readonly writes: number;
-  readonly p50: number | null;
-  readonly p99: number | null;
-}
-
-export interface SiteOverview {
-  /** The number of records, by the path of the resource. */
-  readonly records: Readonly<Record<string, number>>;
-  readonly validKeys: number;
-  readonly changed: string | null;
-  readonly endingKeys: readonly {
-    readonly id: number;
-    readonly label: string;
-    readonly prefix: string;
-    readonly ends: string;
-  }[];
-  readonly webhooks: readonly {
-    readonly id: number;
-    readonly url: string;
-    readonly status: string;
-    readonly detail: string;
-    readonly behind: number | null;
-  }[];
-  readonly lastBackup: string | null;
-}
 
 /** Milliseconds between two reads of the overview. */
 const interval = 10_000;
@@ -44,7 +13,7 @@ export function useTraffic() {
   const { sites } = useSession();
   return useQuery({
     queryKey: ["traffic"],
-    queryFn: async () => (await callApi<{ points: readonly TrafficPoint[] }>("GET", "/traffic")).points,
+    queryFn: async () => (await callApi<TrafficResponse>("GET", "/traffic")).points,
     refetchInterval: interval,
     enabled: sites === null,
   });
@@ -54,7 +23,7 @@ export function useOverview() {
   const site = useSite();
   return useQuery({
     queryKey: ["overview", site],
-    queryFn: () => callApi<SiteOverview>("GET", `/sites/${encodeURIComponent(site)}/overview`),
+    queryFn: () => callApi<OverviewResponse>("GET", `/sites/${encodeURIComponent(site)}/overview`),
     refetchInterval: interval,
   });
 }

@@ -6,12 +6,12 @@ import WarningIcon from "@mui/icons-material/Warning";
 import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import type { OverviewResponse } from "../../admin/api/types.ts";
 import { serverNow } from "../clock.ts";
 import { toAgo } from "../times.ts";
 import { useConcerns } from "./concerns.ts";
-import type { SiteOverview } from "./overview.ts";
 
-export function State({ overview }: { readonly overview: SiteOverview }) {
+export function State({ overview }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const concerns = useConcerns(overview);
   const bad = concerns.filter(({ isBad }) => isBad).length;
@@ -70,7 +70,7 @@ const concernStyle = {
 } as const;
 
 /** Shows the numbers of valid keys and webhooks, and the time of the last backup, in one line. */
-function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: SiteOverview }) {
+function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const facts = [
     translate("overview.valid_keys", { smart_count: validKeys }),

@@ -1,8 +1,9 @@
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
+import type { TrafficPointInfo } from "../../admin/api/types.ts";
 import { locale, toNumber } from "../locale.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
-import { type TrafficPoint, useTraffic } from "./overview.ts";
+import { useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 
 const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
@@ -15,7 +16,7 @@ export function Traffic() {
   const { data: points, error, refetch } = useTraffic();
   if (error && !points) return <ReadFailed error={error} onRetry={refetch} />;
   if (!points) return null;
-  const line = (pick: (point: TrafficPoint) => number | null) =>
+  const line = (pick: (point: TrafficPointInfo) => number | null) =>
     points.map((point) => ({ at: Date.parse(point.at), value: pick(point) }));
   const errors = points.reduce((sum, point) => sum + point.errors, 0);
   return (

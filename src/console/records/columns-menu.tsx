@@ -4,11 +4,11 @@ import ColumnsIcon from "@mui/icons-material/ViewWeek";
 import { Button, ListItemIcon, Menu, MenuItem } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import type { ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { columnLabel, useHiddenColumns } from "./columns.ts";
 
 /** A menu that chooses the columns of the table. The menu of react-admin does not work with screen readers, and needs a mouse. */
-export function ColumnsMenu({ resource }: { readonly resource: ResourceDeclaration }) {
+export function ColumnsMenu({ resource }: { readonly resource: ResourceInfo }) {
   const translate = useTranslate();
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const [hidden, setHidden] = useHiddenColumns(resource);

@@ -1,10 +1,11 @@
 // The columns of a table of records. Every field is a column; the operator chooses which are shown, and the browser keeps the choice.
 
 import { type RaRecord, useStore } from "react-admin";
-import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { groupOf, labelOf } from "../declarations.ts";
 
 /** Returns the paths of the fields with hidden columns, and a function that sets them. They are stored where react-admin's table reads them. */
-export function useHiddenColumns({ path, fields }: ResourceDeclaration) {
+export function useHiddenColumns({ path, fields }: ResourceInfo) {
   const paths = fields.map((field) => field.path);
   const shown = firstColumns(paths);
   return useStore<string[]>(

@@ -1,8 +1,7 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Typography } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
 import { useDataProvider, useRefresh, useTranslate } from "react-admin";
-import type { ResourceDeclaration } from "../declarations.ts";
-import type { RecordValues } from "../history/history.ts";
+import type { RecordValues, ResourceInfo } from "../../admin/api/types.ts";
 import { ConflictTable } from "./conflict-table.tsx";
 import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
 
@@ -15,7 +14,7 @@ export interface Conflict {
 }
 
 interface ConflictDialogProps {
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
   readonly id: string;
   readonly conflict: Conflict;
   /** Returns to the form, which still has the typed values. */

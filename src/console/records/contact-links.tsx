@@ -1,12 +1,13 @@
 import { Link, Stack } from "@mui/material";
 import type { RaRecord } from "react-admin";
-import { labelOf, type ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { labelOf } from "../declarations.ts";
 import { visible } from "../visible.ts";
 import { textAt } from "./columns.ts";
 
 interface ContactLinksProps {
   readonly record: RaRecord;
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
 }
 
 /** Links to write to a record's e-mail address, and to call its telephone numbers. */

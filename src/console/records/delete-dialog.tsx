@@ -1,8 +1,8 @@
 import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
-import type { ResourceDeclaration } from "../declarations.ts";
 import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
 import { visible } from "../visible.ts";
@@ -11,7 +11,7 @@ import { visible } from "../visible.ts";
 const maxNamed = 5;
 
 interface DeleteDialogProps {
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
   readonly ids: readonly Identifier[];
   readonly onDone: () => void;
   readonly onClose: () => void;

@@ -1,6 +1,7 @@
 // Merges a record that two operators have changed: finds the fields that differ, and combines the chosen values.
 
-import { differences, type RecordValues } from "../history/history.ts";
+import type { RecordValues } from "../../admin/api/types.ts";
+import { differences } from "../history/history.ts";
 
 export type Side = "mine" | "theirs";
 

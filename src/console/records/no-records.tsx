@@ -1,15 +1,15 @@
 import { Button } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { maxSearch } from "../data-provider.ts";
-import type { ResourceDeclaration } from "../declarations.ts";
 import { iconOf } from "../icons.ts";
 import { Empty } from "../shell/empty.tsx";
 import { useSite } from "../site-context.ts";
 import { visible } from "../visible.ts";
 
 /** The placeholder of a list without records, or without records that match the search. */
-export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceDeclaration }) {
+export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
   const translate = useTranslate();
   const site = useSite();
   const { filterValues, setFilters } = useListContext();

@@ -1,7 +1,8 @@
 import { Box, Typography } from "@mui/material";
 import { regex, required, TextInput, useTranslate } from "react-admin";
 import { useWatch } from "react-hook-form";
-import { type FieldDeclaration, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
+import { groupOf, labelOf } from "../declarations.ts";
 import { visible } from "../visible.ts";
 
 /** The style of a group of fields: two short fields in a line. */
@@ -20,7 +21,7 @@ const groupStyle = {
 const short = 128;
 
 /** The inputs for the fields of a record, group by group. */
-export function RecordFields({ resource }: { readonly resource: ResourceDeclaration }) {
+export function RecordFields({ resource }: { readonly resource: ResourceInfo }) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (
     <Box key={group} component="fieldset" sx={groupStyle}>
@@ -40,7 +41,7 @@ export function RecordFields({ resource }: { readonly resource: ResourceDeclarat
 
 const asTyped = (text: string) => text;
 
-function FieldInput({ field }: { readonly field: FieldDeclaration }) {
+function FieldInput({ field }: { readonly field: FieldInfo }) {
   const translate = useTranslate();
   const { path, required: isRequired, max, pattern } = field;
   // The rules of the declaration. The server checks them again, with all other rules.

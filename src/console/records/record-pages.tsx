@@ -14,7 +14,7 @@ import {
   useTranslate,
 } from "react-admin";
 import { useFormState } from "react-hook-form";
-import type { ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
@@ -27,7 +27,7 @@ import { DeleteDialog } from "./delete-dialog.tsx";
 import { RecordFields } from "./record-form.tsx";
 
 interface RecordPageProps {
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
   /** Closes the form after it was saved. */
   readonly onClose: () => void;
   /** Leaves the form, after a question if it has changes that were not saved. */

@@ -14,8 +14,9 @@ import {
   useTranslate,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { maxSearch } from "../data-provider.ts";
-import { capitalized, type ResourceDeclaration } from "../declarations.ts";
+import { capitalized } from "../declarations.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
@@ -50,7 +51,7 @@ function Search() {
 }
 
 interface RecordTableProps {
-  readonly resource: ResourceDeclaration;
+  readonly resource: ResourceInfo;
 }
 
 /** The page of a resource: a table of its records, and the form beside it. */

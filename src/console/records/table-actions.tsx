@@ -3,14 +3,14 @@ import ImportIcon from "@mui/icons-material/ImportExport";
 import { Box, Button, Stack } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
-import type { ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSite } from "../site-context.ts";
 import { ColumnsMenu } from "./columns-menu.tsx";
 
 /** The buttons above a list of records. */
-export function TableActions({ resource }: { readonly resource: ResourceDeclaration }) {
+export function TableActions({ resource }: { readonly resource: ResourceInfo }) {
   const { path, singular } = resource;
   const translate = useTranslate();
   const site = useSite();

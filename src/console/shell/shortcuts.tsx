@@ -14,7 +14,8 @@ import {
 import { useEffect, useMemo } from "react";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
-import { capitalized, type ResourceDeclaration } from "../declarations.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { capitalized } from "../declarations.ts";
 import { useDeclared, useSession, useSite } from "../site-context.ts";
 import { openPanel, usePanel } from "./panel.ts";
 
@@ -60,7 +61,7 @@ function useDestinations(): readonly Destination[] {
 }
 
 /** Gives each resource a key: the first letter of its path that is not used yet. */
-function toDestinations(resources: readonly ResourceDeclaration[], used: readonly string[]): Destination[] {
+function toDestinations(resources: readonly ResourceInfo[], used: readonly string[]): Destination[] {
   const taken = new Set(used);
   return resources.flatMap(({ path, plural }) => {
     const key = [...path].find((letter) => !taken.has(letter));

@@ -2,7 +2,7 @@ import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Autocomplete, createFilterOptions, InputAdornment, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
-import type { SiteInfo } from "../declarations.ts";
+import type { SiteInfo } from "../../admin/api/types.ts";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 
 /** Maximum number of sites in the list. Typing finds all others. */

@@ -1,14 +1,14 @@
 import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import { I18nContextProvider, useTranslate } from "react-admin";
-import type { SessionInfo } from "../api.ts";
+import type { NewSiteResponse, SessionInfo } from "../../admin/api/types.ts";
 import { i18nProvider } from "../i18n.ts";
 import { NewSecret } from "../keys/new-secret.tsx";
 import { Plain } from "../plain.tsx";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { texts } from "../texts.ts";
 import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
-import { type AddedSite, addSite } from "./sites.ts";
+import { addSite } from "./sites.ts";
 
 interface FirstSiteProps {
   readonly session: SessionInfo;
@@ -31,7 +31,7 @@ export function FirstSite({ session, reload }: FirstSiteProps) {
 function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
   const translate = useTranslate();
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
-  const [added, setAdded] = useState<AddedSite>();
+  const [added, setAdded] = useState<NewSiteResponse>();
   const [fault, setFault] = useState("");
   useUnsaved(useEdited(values) && !added);
 

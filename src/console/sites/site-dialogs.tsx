@@ -1,13 +1,13 @@
 import { Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
+import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
-import type { SiteInfo } from "../declarations.ts";
 import { NewSecret } from "../keys/new-secret.tsx";
 import { useDeclared, useSite } from "../site-context.ts";
 import { RemoveSite } from "./remove-site.tsx";
 import { AddSite, ChangeSite } from "./site-form.tsx";
-import { type NewSite, type SiteChange, useSiteActions } from "./sites.ts";
+import { useSiteActions } from "./sites.ts";
 
 /** The dialog that is open over the list of sites. */
 export type OpenSite =
@@ -27,7 +27,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   const close = () => onOpen(undefined);
   if (!open) return null;
   if (open.kind === "new") {
-    const submit = async (site: NewSite) => {
+    const submit = async (site: NewSiteBody) => {
       const { key } = await add(site);
       // In a timeout, so that the dialog that asked for the key closes first.
       if (key) setTimeout(() => onOpen({ kind: "secret", name: site.name, secret: key }));
@@ -65,7 +65,7 @@ function useFollowedActions() {
   const navigate = useNavigate();
   return {
     add,
-    async change(name: string, values: SiteChange) {
+    async change(name: string, values: SiteBody) {
       await change(name, values);
       if (name === shown && values.name && values.name !== name) navigate(`/${values.name}/sites`, { replace: true });
     },

@@ -1,10 +1,10 @@
 import { Checkbox, FormControlLabel, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../confirm.tsx";
-import type { SiteInfo } from "../declarations.ts";
 import { useEdited } from "../shell/unsaved.ts";
-import { type NewSite, type SiteChange, toHostnames } from "./sites.ts";
+import { toHostnames } from "./sites.ts";
 
 interface FieldsProps {
   readonly values: NewSiteText;
@@ -15,7 +15,7 @@ interface FieldsProps {
 }
 
 /** The values of the form, as typed. */
-export interface NewSiteText extends Omit<NewSite, "hostnames"> {
+export interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
   readonly hostnames: string;
 }
 
@@ -56,12 +56,12 @@ export function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps)
   );
 }
 
-export function toNewSite(values: NewSiteText): NewSite {
+export function toNewSite(values: NewSiteText): Required<NewSiteBody> {
   return { ...values, name: values.name.trim(), hostnames: toHostnames(values.hostnames) };
 }
 
 interface AddSiteProps {
-  readonly onSubmit: (site: NewSite) => Promise<unknown>;
+  readonly onSubmit: (site: NewSiteBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -84,7 +84,7 @@ export function AddSite({ onSubmit, onClose }: AddSiteProps) {
 interface ChangeSiteProps {
   readonly site: SiteInfo;
   readonly hasDefault: boolean;
-  readonly onSubmit: (change: SiteChange) => Promise<unknown>;
+  readonly onSubmit: (change: SiteBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -111,7 +111,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
 }
 
 /** Returns only the changed members, so that changes of another operator at the same time are kept. */
-function toChange(site: SiteInfo, values: NewSiteText): SiteChange {
+function toChange(site: SiteInfo, values: NewSiteText): SiteBody {
   const { name, hostnames, isDefault } = toNewSite(values);
   const isSame = hostnames.join(" ") === site.hostnames.join(" ");
   return {

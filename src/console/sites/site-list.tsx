@@ -18,7 +18,7 @@ import {
 } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
-import type { SiteInfo } from "../declarations.ts";
+import type { SiteInfo } from "../../admin/api/types.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import type { OpenSite } from "./site-dialogs.tsx";
 

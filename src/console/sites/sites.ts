@@ -1,39 +1,11 @@
 // Adds, changes and removes sites.
 
 import { useQuery } from "@tanstack/react-query";
+import type { NewSiteBody, NewSiteResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api.ts";
-import type { SiteInfo } from "../declarations.ts";
 import { useReload } from "../site-context.ts";
 
-export interface NewSite {
-  readonly name: string;
-  readonly hostnames: readonly string[];
-  readonly isDefault: boolean;
-  readonly withKey: boolean;
-}
-
-export interface AddedSite {
-  readonly site: SiteInfo;
-  /** The new key. It cannot be read again. Null if no key was requested. */
-  readonly key: string | null;
-}
-
-export interface SiteChange {
-  readonly name?: string;
-  readonly hostnames?: readonly string[];
-  readonly isDefault?: boolean;
-  readonly isSuspended?: boolean;
-}
-
-/** The contents of a site, which a removal deletes. */
-interface SiteContents {
-  readonly keys: number;
-  readonly webhooks: number;
-  /** The number of records of each resource, by its path. */
-  readonly records: Readonly<Record<string, number>>;
-}
-
-export function addSite(site: NewSite): Promise<AddedSite> {
+export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {
   return callApi("POST", "/sites", site);
 }
 
@@ -46,16 +18,16 @@ export function useSiteActions() {
     return result;
   }
   return {
-    add: (site: NewSite) => done(addSite(site)),
-    change: (name: string, change: SiteChange) => done(callApi("PATCH", pathOf(name), change)),
-    remove: (name: string) => done(callApi("DELETE", pathOf(name), { name })),
+    add: (site: NewSiteBody) => done(addSite(site)),
+    change: (name: string, change: SiteBody) => done(callApi("PATCH", pathOf(name), change)),
+    remove: (name: string) => done(callApi("DELETE", pathOf(name), { name } satisfies Pick<SiteInfo, "name">)),
   };
 }
 
 export function useSiteContents(name: string) {
   return useQuery({
     queryKey: ["site-contents", name],
-    queryFn: () => callApi<SiteContents>("GET", pathOf(name)),
+    queryFn: () => callApi<SiteSummaryResponse>("GET", pathOf(name)),
     staleTime: 0,
   });
 }

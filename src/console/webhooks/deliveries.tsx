@@ -1,9 +1,10 @@
 import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
+import type { DeliveryInfo } from "../../admin/api/types.ts";
 import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
 import { toExactMoment } from "../times.ts";
-import { useDeliveries, type WebhookDelivery } from "./webhooks.ts";
+import { useDeliveries } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
@@ -34,7 +35,7 @@ export function Deliveries({ id }: { readonly id: number }) {
 /** The columns: time, status, error, and duration. On a phone, the error is below the others. */
 const columns = { xs: "1fr auto auto", sm: "190px 64px 1fr auto" };
 
-function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: WebhookDelivery }) {
+function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: DeliveryInfo }) {
   const translate = useTranslate();
   const seconds = milliseconds / 1000;
   const took =

@@ -1,12 +1,12 @@
 import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import type { WebhookInfo } from "../../admin/api/types.ts";
 import { toNumber } from "../locale.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { withMoments } from "../times.ts";
 import { When } from "../when.tsx";
 import { Deliveries } from "./deliveries.tsx";
-import type { Webhook } from "./webhooks.ts";
 
 /** The actions on a webhook. */
 export type WebhookTask = "test" | "pause" | "resume" | "rewind" | "rotate" | "remove";
@@ -14,7 +14,7 @@ export type WebhookTask = "test" | "pause" | "resume" | "rewind" | "rotate" | "r
 const colors = { active: "success", failing: "error", paused: "default", incomplete: "warning" } as const;
 
 interface WebhookCardProps {
-  readonly webhook: Webhook;
+  readonly webhook: WebhookInfo;
   readonly onTask: (task: WebhookTask) => void;
 }
 
@@ -69,7 +69,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
 }
 
 /** Shows the resources of a webhook, the number of changes that it is behind, and its error. */
-function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: Webhook }) {
+function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: WebhookInfo }) {
   const translate = useTranslate();
   const lag =
     behind === null

@@ -78,7 +78,7 @@ function OpenDialog({ open, onOpen }: { readonly open: Open; readonly onOpen: (o
     setTimeout(() => onOpen({ kind: "secret", secret }));
   };
   if (open.kind === "add")
-    return <AddWebhook onAdd={(url, resources) => showSecret(actions.add(url, resources))} onClose={close} />;
+    return <AddWebhook onAdd={(url, resources) => showSecret(actions.add({ url, resources }))} onClose={close} />;
   if (open.kind === "secret")
     return (
       <NewSecret

@@ -2,6 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { StorefrontRecord } from "../../model/record.ts";
 import { withFileErrors } from "../output.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
@@ -15,8 +16,8 @@ interface ReportRow {
   readonly kind: RowKind;
   readonly id: number | null;
   /** The record before and after the import; null if it did not exist or is not included. */
-  readonly before: object | null;
-  readonly after: object | null;
+  readonly before: StorefrontRecord | null;
+  readonly after: StorefrontRecord | null;
   readonly faults: readonly FieldError[];
 }
 

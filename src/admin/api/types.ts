@@ -1,0 +1,399 @@
+// The shapes of the console's API: what responses have, and what bodies must have. The server and the console import these types, so that a member
+// that only one of them renames fails the typecheck. The console is a program of its own, so this file imports nothing and has no values.
+//
+// A name ends in `Response` for a whole response, in `Body` for a request, and in `Info` for a thing within a response. Times are texts in ISO 8601.
+// A body is read as `ReceivedBody` (json-body.ts): its members are known, and their values are not trusted.
+
+/** The session of the signed-in operator. */
+export interface SessionInfo {
+  readonly id: number;
+  readonly operator: string;
+  readonly sites: OperatorInfo["sites"];
+  readonly expires: string;
+}
+
+/** The operator is null if nobody is signed in. */
+export type SessionResponse = SessionInfo | { readonly operator: null };
+
+export interface SignInBody {
+  readonly link: string;
+  /** ID of the signed-in operator, if the link may replace that operator's session. */
+  readonly insteadOf?: number | undefined;
+}
+
+// Resources and sites
+
+/** The declaration of a field. */
+export interface FieldInfo {
+  /** The dotted path, such as `Address.Town`. */
+  readonly path: string;
+  readonly max: number;
+  readonly required: boolean;
+  readonly description: string;
+  readonly example: string;
+  readonly pattern: { readonly source: string; readonly fault: string } | null;
+}
+
+/** The declaration of a resource. */
+export interface ResourceInfo {
+  readonly name: string;
+  readonly path: string;
+  readonly singular: string;
+  readonly plural: string;
+  readonly fields: readonly FieldInfo[];
+}
+
+export type ResourcesResponse = { readonly resources: readonly ResourceInfo[] };
+
+export interface SiteInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly hostnames: readonly string[];
+  readonly isDefault: boolean;
+  /** Time of the suspension; null for a site that is served. */
+  readonly suspended: string | null;
+  /** Time until which an import has reserved the site; null if the site is complete. */
+  readonly importing: string | null;
+}
+
+export interface SitesResponse {
+  /** The sites that the operator may manage. */
+  readonly sites: readonly SiteInfo[];
+  /** The URL of the public listener, which programs of integrators use. */
+  readonly publicUrl: string;
+}
+
+/** The members of a new site. By default, it has no hostname, is not the default site, and gets no key. */
+export interface NewSiteBody {
+  readonly name: string;
+  readonly hostnames?: readonly string[];
+  readonly isDefault?: boolean;
+  readonly withKey?: boolean;
+}
+
+/** The members to change. */
+export interface SiteBody extends Partial<Omit<NewSiteBody, "withKey">> {
+  readonly isSuspended?: boolean;
+}
+
+export interface SiteResponse {
+  readonly site: SiteInfo;
+  /** The run ID of the changes. */
+  readonly run: string;
+}
+
+export interface NewSiteResponse extends SiteResponse {
+  /** The new key. It cannot be read again. Null if no key was requested. */
+  readonly key: string | null;
+}
+
+/** A site with the numbers of its records, keys and webhooks, which a removal would delete. */
+export interface SiteSummaryResponse {
+  readonly site: SiteInfo;
+  readonly keys: number;
+  readonly validKeys: number;
+  readonly webhooks: number;
+  /** The number of records of each resource, by its path. */
+  readonly records: Readonly<Record<string, number>>;
+  readonly revision: number;
+  readonly changed: string | null;
+}
+
+// The overview
+
+/** The traffic in one interval. */
+export interface TrafficPointInfo {
+  readonly at: string;
+  readonly seconds: number;
+  readonly requests: number;
+  /** Number of responses with a status of 500 or more. */
+  readonly errors: number;
+  readonly writes: number;
+  /** Median duration of the requests in milliseconds, without feed requests; null if there were none. */
+  readonly p50: number | null;
+  /** The duration that 99 % of these requests did not exceed. */
+  readonly p99: number | null;
+}
+
+export type TrafficResponse = { readonly points: readonly TrafficPointInfo[] };
+
+export interface OverviewResponse extends Pick<SiteSummaryResponse, "records" | "validKeys" | "changed"> {
+  /** The keys that expire within 30 days. */
+  readonly endingKeys: readonly (Pick<KeyInfo, "id" | "label" | "prefix"> & { readonly ends: string })[];
+  readonly webhooks: readonly Pick<WebhookInfo, "id" | "url" | "status" | "detail" | "behind">[];
+  readonly lastBackup: string | null;
+}
+
+// Keys
+
+export interface KeyInfo {
+  readonly id: number;
+  readonly prefix: string;
+  readonly label: string;
+  readonly scope: "read" | "write";
+  /** Requests per second; null for the default of the server. */
+  readonly rate: number | null;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly revoked: string | null;
+}
+
+export interface ListedKeyInfo extends KeyInfo {
+  readonly lastUsed: string | null;
+  readonly state: "valid" | "expired" | "revoked";
+}
+
+export type KeysResponse = { readonly keys: readonly ListedKeyInfo[] };
+
+/** The settings of a new key, or the settings to change. The scope of a key cannot change. */
+export interface KeyBody {
+  readonly label?: string;
+  readonly scope?: KeyInfo["scope"];
+  readonly rate?: number | null;
+  readonly expires?: string | null;
+}
+
+/** The hours for which the old key still works. */
+export type RotationBody = { readonly overlap: number };
+
+export interface NewKeyResponse extends KeyInfo {
+  /** The new key. It cannot be read again. */
+  readonly key: string;
+  readonly run: string;
+}
+
+// Operators
+
+export interface OperatorInfo {
+  readonly id: number;
+  readonly name: string;
+  /** Names of the sites that the operator may manage; null for all sites. */
+  readonly sites: readonly string[] | null;
+  readonly created: string;
+}
+
+export type OperatorsResponse = { readonly operators: readonly OperatorInfo[] };
+export type OperatorResponse = { readonly operator: OperatorInfo; readonly run: string };
+export type NewOperatorBody = Pick<OperatorInfo, "name" | "sites">;
+
+/** True to remove or limit even the last operator of all sites. */
+export type OperatorRemovalBody = { readonly isLast?: boolean };
+
+export interface OperatorSitesBody extends OperatorRemovalBody, Pick<OperatorInfo, "sites"> {}
+
+/** The secret of a sign-in link. The page makes the URL, because it knows its own address. */
+export type LinkResponse = { readonly secret: string };
+
+// Webhooks
+
+export interface WebhookInfo {
+  readonly id: number;
+  readonly url: string;
+  /** Paths of the resources; an empty list for all resources. */
+  readonly resources: readonly string[];
+  readonly created: string;
+  readonly paused: string | null;
+  readonly status: "active" | "failing" | "paused" | "incomplete";
+  readonly detail: string;
+  /** Number of changes that are not delivered yet; null if the cursor belongs to another epoch. */
+  readonly behind: number | null;
+  readonly cursor: string | null;
+  /** The earliest time of the next attempt; null if it need not wait. */
+  readonly nextAt: string | null;
+}
+
+export type WebhooksResponse = { readonly webhooks: readonly WebhookInfo[] };
+
+/** The cursor or the time after which delivery begins. */
+export type RewindBody = { readonly since: { readonly cursor: string } | { readonly time: string } };
+
+/** Without `resources`, a webhook follows all resources. Without `since`, it begins with the next change. */
+export interface NewWebhookBody extends Partial<RewindBody> {
+  readonly url: string;
+  readonly resources?: readonly string[];
+}
+
+export interface NewWebhookResponse extends WebhookInfo {
+  readonly secret: string;
+  /** Whether the name in the URL has an address at the moment. */
+  readonly isResolved: boolean;
+}
+
+export interface RotatedWebhookResponse extends WebhookInfo {
+  readonly secret: string;
+  readonly until: string;
+}
+
+export interface DeliveryInfo {
+  readonly at: string;
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly fault: string | null;
+}
+
+export type DeliveriesResponse = { readonly deliveries: readonly DeliveryInfo[] };
+
+// Records and their history
+
+export type RecordValues = { readonly [name: string]: string | number | RecordValues };
+
+/** First and last revision of the changes of a request. */
+type RevisionsInfo = { readonly first: number; readonly last: number };
+export type RecordResponse = { readonly record: { readonly ID: number }; readonly version: string };
+export type RecordsResponse = { readonly records: readonly RecordResponse[]; readonly total: number };
+
+export interface WriteResponse {
+  readonly run: string;
+  /** Absent if nothing changed. */
+  readonly revisions?: RevisionsInfo | undefined;
+}
+
+export interface WrittenRecordResponse extends RecordResponse, WriteResponse {}
+
+export type DeletionBody = { readonly ids: readonly (number | string)[] };
+
+export interface DeletionResponse extends WriteResponse {
+  readonly deleted: number;
+}
+
+export interface FoundRecordInfo {
+  readonly site: string;
+  readonly resource: string;
+  readonly id: number;
+  readonly name: string;
+  /** The field that equals the text; `ID` for the ID. */
+  readonly field: string;
+}
+
+export interface FindResponse {
+  readonly found: readonly FoundRecordInfo[];
+  /** ID of the site after which to continue; null at the end. */
+  readonly next: number | null;
+}
+
+/** An entry of the history: a single change, or all changes of a run. */
+export interface HistoryInfo {
+  readonly run: string | null;
+  readonly actor: string;
+  readonly at: string;
+  readonly first: number;
+  readonly last: number;
+  readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
+  /** Paths of the resources of the changed records. */
+  readonly resources: readonly string[];
+  /** The last change of the entry. */
+  readonly change: {
+    readonly operation: "create" | "update" | "delete";
+    readonly resource: string;
+    readonly id: number;
+    readonly before: RecordValues | null;
+    readonly after: RecordValues | null;
+  };
+}
+
+export interface HistoryResponse {
+  readonly entries: readonly HistoryInfo[];
+  /** The next page ends before this revision; null if the journal has no earlier entries. */
+  readonly next: number | null;
+  /** The first revision in the journal. */
+  readonly begins: number;
+}
+
+/** Undoes the changes after `since`, through `until`, of the run `run`. */
+export interface UndoBody {
+  readonly since: number;
+  readonly until?: number;
+  readonly run?: string;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+/** A record that an undo skips, and the later change that would be lost. */
+interface SkippedRecordInfo extends Pick<FoundRecordInfo, "resource" | "id"> {
+  readonly changed?: { readonly revision: number; readonly actor: string } | undefined;
+}
+
+/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`left`). */
+export interface UndoResponse extends WriteResponse {
+  readonly deleted: number;
+  readonly restored: number;
+  readonly unchanged: number;
+  readonly leftCount: number;
+  readonly left: readonly SkippedRecordInfo[];
+}
+
+/** By default, the revision before the last change of the record. */
+export type RestoreBody = { readonly revision?: number };
+
+// Imports
+
+export type ImportKind = "created" | "updated" | "unchanged" | "refused";
+type ImportFormat = "csv" | "json" | "xml";
+
+/** An import, with its state and progress. */
+export interface ImportInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly resource: string;
+  /** Number of parts of the file that have arrived. */
+  readonly parts: number;
+  readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
+  readonly size: number;
+  /** Number of bytes of the file that were read so far. */
+  readonly read: number;
+  readonly rows: number;
+  readonly counts: Readonly<Record<ImportKind, number>> | null;
+  readonly skipped: number;
+  readonly isInterrupted: boolean;
+  readonly error: { readonly detail: string; readonly faults: readonly FaultInfo[] } | null;
+  readonly revisions: RevisionsInfo | null;
+  readonly run: string | null;
+  /** The result of an undo: the number of restored records, and of records that it skipped because others have changed them later. */
+  readonly undone: { readonly restored: number; readonly left: number } | null;
+  readonly hasRejects: boolean;
+}
+
+type FaultInfo = { readonly field: string; readonly detail: string };
+
+/** A row in the report of a dry run or import. */
+export interface ImportRowInfo {
+  readonly row: number;
+  readonly kind: ImportKind;
+  readonly id: number | null;
+  readonly before: RecordValues | null;
+  readonly after: RecordValues | null;
+  readonly faults: readonly FaultInfo[];
+}
+
+export type ImportsResponse = { readonly imports: readonly ImportInfo[] };
+export type ImportRowsResponse = { readonly rows: readonly ImportRowInfo[]; readonly total: number };
+
+/** The path of a resource, and the name of the file. */
+export type NewImportBody = { readonly resource: string; readonly name: string };
+
+/** The encoding and the delimiter of a CSV file, instead of the detected ones. */
+export type DialectBody = { readonly encoding?: string | undefined; readonly delimiter?: string | undefined };
+export type ColumnInfo = {
+  readonly name: string;
+  readonly field?: string | undefined;
+  readonly samples: readonly string[];
+};
+
+/** The preview of a file: its detected format, and the columns of a CSV file. */
+export interface FilePreviewResponse extends DialectBody {
+  readonly format: ImportFormat;
+  readonly columns?: readonly ColumnInfo[];
+}
+
+/** A mapping in the form of a file for `import --map`. */
+export type ImportMapping = { readonly fields: Readonly<Record<string, unknown>>; readonly skip?: unknown };
+
+/** The options of a dry run, which the import then uses too. */
+export interface CheckBody extends DialectBody {
+  readonly format: ImportFormat;
+  readonly mapping?: ImportMapping | undefined;
+  readonly match?: string | undefined;
+}
+
+/** The rows that an import excludes: by number, and by kind. */
+export type RunBody = { readonly without?: readonly number[]; readonly withoutKinds?: readonly ImportKind[] };
