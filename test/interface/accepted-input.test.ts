@@ -65,7 +65,7 @@ test("any text that XML can represent is unchanged in both formats", async () =>
     .string({ unit: "binary", minLength: 1, maxLength: 40 })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot represent them
     .map((value) => value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "x"));
-  await fc.assert(fc.asyncProperty(text, roundTrip), { numRuns: 150 });
+  await fc.assert(fc.asyncProperty(text, roundTrip), { numRuns: 50 });
 });
 
 test("escaped text has no markup left", () => {
