@@ -51,7 +51,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     for (; page.hasMore; page = await read({ limit: 2, since: page.next })) found.push(...shown(page));
     expect([...found, ...shown(page)]).toEqual(all);
     expect(page.next).toBe(await headCursor(engine, site));
-    expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, isMore: false });
+    expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
   });
 
   test("goes on after each of its changes", async () => {
@@ -71,7 +71,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const none = await read({ resources: new Set(["location"]) });
     expect([shown(none), none.next, none.hasMore]).toEqual([[], await headCursor(engine, site), false]);
     expect(shown(await read({ until: 2 }))).toEqual(all.slice(0, 2));
-    expect(await read({ until: 2 })).toMatchObject({ isMore: true, head: { revision: 5 } });
+    expect(await read({ until: 2 })).toMatchObject({ hasMore: true, head: { revision: 5 } });
     expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
   });
 
@@ -168,7 +168,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const bare = await headCursor(engine, site);
     expect(bare).not.toBe(next);
     expect(await refused(read({ since: next }))).toMatch("is no longer kept");
-    expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, isMore: false });
+    expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, hasMore: false });
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: bare }))).toEqual(["6 update 1"]);
     expect(await refused(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
@@ -213,8 +213,8 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     await makeSite();
     const [head] = await engine.readHeads([site]);
     const requiredHead = { ...(head as Head), revision: 6 };
-    expect(await refused(read({ requiredHead }))).toMatch("unavailable: the store is behind");
-    expect(await refused(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the store is behind");
+    expect(await refused(read({ requiredHead }))).toMatch("unavailable: the database is behind");
+    expect(await refused(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the database is behind");
     expect(await refused(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
