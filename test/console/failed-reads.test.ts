@@ -98,7 +98,7 @@ describe("what cannot be read", () => {
     content: () => Locator,
   ][] = [
     ["a list of records", /records\/brands\?/, 503, "shop/brands", async () => {}, () => page.getByText("Fernhill")],
-    ["a record", /records\/brands[/?]/, 500, "shop/brands/3", async () => {}, () => view.field(/^Name/)],
+    ["a record", /records\/locations[/?]/, 500, "shop/locations/1", async () => {}, () => view.field(/^Name/)],
     [
       "the history",
       /history\?/,
@@ -174,11 +174,14 @@ describe("what cannot be read", () => {
       () => page.getByText("Name").last(),
     ],
   ];
-  test.each(reads)("is told for %s, and is read again on request", async (_, request, status, path, open, content) => {
+  /** The overview, which is the first page, has read these: the page is loaded again, because it would show what was read before. */
+  const readBefore = ["the history", "the keys", "the overview", "the figures of the server"];
+  test.each(
+    reads,
+  )("is told for %s, and is read again on request", async (what, request, status, path, open, content) => {
     await page.route(request, (route) => route.fulfill(problem(status, "it cannot be read")));
-    await page.goto(`${server.adminUrl}/#/${path}`);
-    // What was read before would be shown.
-    await page.reload();
+    await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
+    if (readBefore.includes(what)) await page.reload();
     await open();
     await alert().waitFor();
     expect(await page.getByText(/^No .* yet|Nothing was found|does not exist/).count()).toBe(0);
