@@ -68,16 +68,14 @@ describe("a full disk under stdout", () => {
     ["--version"],
   ];
   test.each(commands)("is an error of %s %s", async (...args) => {
-    const { code, stderr } = await shop.run(args, { wrap: (command) => `${command} > /dev/full` });
+    const { code, stderr } = await shop.run(args, { to: { stdout: "/dev/full" } });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);
     expect(stderr).not.toContain("    at ");
   });
 
   test("leaves a new key's prefix to revoke it by", async () => {
-    const { stderr } = await shop.run(["key", "create", "--site", "main"], {
-      wrap: (command) => `${command} > /dev/full`,
-    });
+    const { stderr } = await shop.run(["key", "create", "--site", "main"], { to: { stdout: "/dev/full" } });
     const prefix = /^created the key (sfk_\w{8});/.exec(stderr)?.[1] as string;
     expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
   });
@@ -108,7 +106,7 @@ test.each([
   [["site", "lsit"]],
 ])("%j does its work when stderr cannot be written", async (args) => {
   const usual = await shop.run(args);
-  const { code, stdout } = await shop.run(args, { wrap: (command) => `${command} 2> /dev/full` });
+  const { code, stdout } = await shop.run(args, { to: { stderr: "/dev/full" } });
   expect([code, stdout]).toEqual([usual.code, usual.stdout]);
 });
 
@@ -136,7 +134,7 @@ test("what would command a terminal or turn its text round is shown harmless, in
 });
 
 test("a change whose result cannot be printed says how to take it back", async () => {
-  const onFull = { wrap: (command: string) => `${command} > /dev/full` };
+  const onFull = { to: { stdout: "/dev/full" } };
   const site = ["--site", "main"];
   const imported = await shop.run(["import", ...site, "brands", "-", "--atomic"], { stdin: "Name\nA\n", ...onFull });
   const [, since, run] = /^revision .* --since (\d+) --run (\w+)\n/.exec(imported.stderr) ?? [];

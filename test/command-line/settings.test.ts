@@ -63,7 +63,7 @@ for (const kind of engines) {
     }
 
     test.each(
-      kind === engines[0] ? [1, 2] : [2],
+      kind === engines[0] ? [1, 2] : [1],
     )("with %i workers, it says when it creates the database, and at each start how many sites it serves", async (workers) => {
       const args = ["--workers", `${workers}`];
       const none = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;

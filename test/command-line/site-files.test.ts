@@ -56,6 +56,9 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.data.check()).toEqual([]);
   }, 60_000);
 
+  // The rest is the command's own: what it calls is tried on each engine in operator/, and the command in on-postgres.test.ts.
+  if (kind !== engines[0]) return;
+
   test("leaves nothing when its import is stopped", async () => {
     await addGarden(4000);
     const file = await writeGarden();
@@ -67,9 +70,6 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.must(["site", "list"])).not.toContain(" garden ");
     expect(await shop.data.check()).toEqual([]);
   }, 60_000);
-
-  // The rest is the command's own: what it calls is tried on each engine in operator/, and the command in on-postgres.test.ts.
-  if (kind !== engines[0]) return;
 
   test("moves with its keys: exported, removed, imported, and served again", async () => {
     const key = await addGarden(3);

@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly main?: string;
   /** Whether to run a process, for a test that depends on its start or end, or on several at once. By default only `serve` is a process. */
   readonly asProcess?: boolean;
+  /** The file or device to which standard output or standard error is appended. */
+  readonly to?: { readonly stdout?: string; readonly stderr?: string };
   /** Runs this instead of the program, as `sh -c` does. */
   readonly wrap?: (command: string) => string;
 }
@@ -115,10 +117,10 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   }
 
   async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-    const { asProcess = args[0] === "serve", main, wrap, env, stdin = "" } = options;
+    const { asProcess = args[0] === "serve", main, wrap, to, env, stdin = "" } = options;
     const canBeHere = !program && !main && !wrap && canRunHere(stdin);
-    if (canBeHere && !asProcess) return runHere(args, { folder, env: { ...settings, ...env }, stdin });
-    const started = start(args, { stdin: "", ...options });
+    if (canBeHere && !asProcess) return runHere(args, { folder, env: { ...settings, ...env }, stdin, to });
+    const started = start(args, { stdin: "", ...(to && { wrap: (command) => redirected(command, to) }), ...options });
     const code = await started.exited;
     return { code, stdout: started.stdout(), stderr: started.stderr() };
   }
@@ -218,6 +220,11 @@ function collect(stream: ReadableStream<Uint8Array>) {
 export function withoutPower(command: string): string {
   const isRoot = process.getuid?.() === 0;
   return isRoot ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
+}
+
+/** The command of a shell that appends standard output and standard error to files. */
+function redirected(command: string, { stdout, stderr }: NonNullable<RunOptions["to"]>): string {
+  return [command, stdout && `>> ${quoted(stdout)}`, stderr && `2>> ${quoted(stderr)}`].filter(Boolean).join(" ");
 }
 
 export function quoted(text: string): string {

@@ -25,6 +25,8 @@ interface Surroundings {
   /** All variables of the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: string | Uint8Array;
+  /** The file or device to which standard output or standard error is appended. */
+  readonly to?: { readonly stdout?: string; readonly stderr?: string } | undefined;
 }
 
 let last: Promise<unknown> = Promise.resolve();
@@ -39,16 +41,17 @@ export function runHere(args: readonly string[], surroundings: Surroundings) {
   return ended;
 }
 
-async function runNow(args: readonly string[], { folder, env, stdin }: Surroundings) {
+async function runNow(args: readonly string[], { folder, env, stdin, to }: Surroundings) {
   const files = mkdtempSync(join(tmpdir(), "storefront-stdio-"));
   const [input, output, errors] = ["0", "1", "2"].map((name) => join(files, name)) as [string, string, string];
   writeFileSync(input, stdin);
+  for (const file of [output, errors]) writeFileSync(file, "");
   const restore = [
     enter(folder),
     replaceEnvironment(env),
     redirect(0, openSync(input, "r")),
-    redirect(1, openSync(output, "a")),
-    redirect(2, openSync(errors, "a")),
+    redirect(1, openSync(to?.stdout ?? output, "a")),
+    redirect(2, openSync(to?.stderr ?? errors, "a")),
   ];
   try {
     const code = await beforeTimeout(runCommand(args), args);
