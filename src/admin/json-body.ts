@@ -71,8 +71,8 @@ export class ArrivingBodies {
 
   /** Waits for the body of an operator's request. @param operator ID of the operator. @throws ProblemError `too-many-requests`, RequestError */
   async await(operator: number, request: WireRequest): Promise<void> {
+    if (request.received) return;
     const body = request.body();
-    if (!(body instanceof Promise)) return;
     const count = this.#counts.get(operator) ?? 0;
     if (count >= maxOfOperator) {
       // The response discards the body. Catch its error here, because nobody else awaits it.

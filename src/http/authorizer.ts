@@ -1,24 +1,30 @@
 // Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9).
 //
-//   resolveSite            the site of the host, with an up-to-date view    before the route is checked
-//   authorize              key and rate limit                               before the route responds; counts the request
-//   reauthorize            key and site again, up to date                   after a wait: slow body, long poll, list
-//   reauthorizeInMemory    key and site again, without a query              after a read that also returned the head of the system site
+//   resolveSite            the site of the host, up to date           before the route is known; views no site
+//   authorize              key, rate limit and site view together     before the route responds; counts the request
+//   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
+//   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site
+//   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
 //
-// The check of contract section 1 needs the site first (421, 403 if it is suspended), then the route (404, 405), and then the key (401, 403, 429). So
-// these are two functions, and handler.ts checks the route between them.
+// The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
+// then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
+//
+// resolveSiteInMemory and authorizeInMemory are the synchronous lane: they return nothing unless all is up to date in memory. In the other lane,
+// `authorize` and `reauthorize` check the key after the site has caught up, in the step in which they call `use`.
 //
 // Invariants:
-// - The site and the key come from the index of the system site (system/system-site-index.ts), which is up to date when `resolveSite` returns. If it has become
-//   up to date only during the call, and maps the host to another site now, the site is resolved again.
-// - A response is made only if the key and the site are valid as of the response's data. A revoked key or a suspended site has an effect on the next
-//   response, also of requests that are in flight.
+// - No site but the system site is viewed before the key is known, because the key is part of what selects the site. Only the head of the site that
+//   the host probably selects is read before, with the head of the system site.
+// - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
+//   next response, also of requests that are in flight.
 
 import { errorMessage } from "../lib/errors-for-log.ts";
-import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
-import { EpochChangedError, ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/engine.ts";
+import { OutdatedError, ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
@@ -38,6 +44,18 @@ export interface AuthorizerOptions {
   readonly failureLimit: Limit;
 }
 
+/** What an authorized request works with. */
+export interface AuthorizedView<View extends SiteView = SiteView> {
+  readonly key: ApiKey;
+  /** The view of the site that host and key select. */
+  readonly site: View;
+  /** The head of the system site as of which key and site are valid. */
+  readonly systemHead: Head;
+}
+
+/** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
+const maxAttempts = 3;
+
 export class RequestAuthorizer {
   readonly #options: AuthorizerOptions;
   readonly #dependencies: HttpDependencies;
@@ -54,60 +72,96 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Returns an up-to-date view of the site that the request's host selects. Sets the site in the request context.
-   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
+   * Resolves the host of the request, and sets the site in the request context. Returns false if the system site is not up to date in memory.
+   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database file was replaced
    */
-  resolveSite(context: RequestContext): MaybePromise<SiteView> {
-    const host = requestedHost(context, this.#options.trustForwardedHost);
-    const provisionalSiteId = this.#index.findSiteByHost(toHostname(host))?.id ?? systemSite;
-    const siteView = this.#dependencies.snapshots.getUpToDate(provisionalSiteId);
-    return siteView instanceof Promise
-      ? this.#confirmLater(context, host, siteView)
-      : this.#confirmSite(context, host, siteView);
+  resolveSiteInMemory(context: RequestContext): boolean {
+    context.heads = undefined;
+    if (!this.#dependencies.snapshots.isSystemSiteUpToDate()) return false;
+    this.#requireSite(context);
+    return true;
   }
 
   /**
-   * Returns the request's key for the site that `resolveSite` has found. The request counts for the rate limit of the key; with an invalid key, for
-   * the limit of the client's network.
+   * Resolves the host of the request after the system site has caught up. Sets in the request context the site, and the heads that were read.
+   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
+   */
+  async resolveSite(context: RequestContext): Promise<void> {
+    const provisionalSite = this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
+    context.heads = await this.#dependencies.snapshots.catchUpSystemSite(provisionalSite?.id ?? systemSite);
+    this.#requireSite(context);
+  }
+
+  /**
+   * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. Call it in
+   * the step in which `resolveSiteInMemory` has returned true. Counts the request only if it returns a view or throws: for the rate limit of the key,
+   * or with an invalid key for the limit of the client's network.
    * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
    */
-  authorize(context: RequestContext): ApiKey {
-    const now = this.#dependencies.now();
-    let key: ApiKey;
-    try {
-      key = authenticate(context, requireResolvedSite(context), this.#index, now);
-    } catch (error) {
-      if (error instanceof ProblemError && error.code === "unauthorized")
-        this.#limitFailedAuthentications(context.request, now);
-      throw error;
-    }
-    this.#keyUses.trackUse(key.id, now);
-    const limit = key.rate === undefined ? this.#options.keyLimit : { tokensPerSecond: key.rate, maxTokens: key.rate };
-    if (limit) this.#consumeToken(context, key, limit, now);
-    return key;
+  authorizeInMemory(context: RequestContext): AuthorizedView<Snapshot> | undefined {
+    // After `resolveSite`, the site must first catch up to the head that was read.
+    if (context.heads) return undefined;
+    const { snapshots, now } = this.#dependencies;
+    const at = now();
+    const key = this.#authenticateFirst(context, at);
+    const site = snapshots.findUpToDate(key.site);
+    if (!site) return undefined;
+    this.#countRequest(context, key, at);
+    return { key, site, systemHead: snapshots.systemHead };
+  }
+
+  /**
+   * Calls `use` with the key of the request and an up-to-date view of the site that host and key select, and returns the result. Counts the request
+   * as `authorizeInMemory` does.
+   * @throws ProblemError as `resolveSite` and `authorizeInMemory` do
+   */
+  async authorize<T>(context: RequestContext, use: (authorized: AuthorizedView) => MaybePromise<T>): Promise<T> {
+    const at = this.#dependencies.now();
+    const key = this.#authenticateFirst(context, at);
+    this.#countRequest(context, key, at);
+    return this.#viewSite(context, key, use);
+  }
+
+  /**
+   * Authorizes a request again that has waited since it was authorized. Calls `use` as `authorize` does. The request does not count again.
+   * @throws ProblemError as `resolveSite` and `authorize` do, except `too-many-requests`
+   */
+  async reauthorize<T>(context: RequestContext, use: (authorized: AuthorizedView) => MaybePromise<T>): Promise<T> {
+    if (!this.resolveSiteInMemory(context)) await this.resolveSite(context);
+    return this.#viewSite(context, this.#authenticate(context), use);
   }
 
   /**
    * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record. The
    * request does not count again.
    * @param siteId the site of the record
-   * @throws ProblemError as `resolveSite` and `authorize` do; EpochChangedError if the host has another site now
+   * @throws ProblemError as `reauthorize` does; OutdatedError if host and key select another site now
    */
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
-    const site = this.#requireSite(requestedHost(context, this.#options.trustForwardedHost), context);
-    if (site.id !== siteId) throw new EpochChangedError();
-    authenticate(context, site, this.#index, this.#dependencies.now());
+    this.#requireSite(context);
+    if (this.#authenticate(context).site !== siteId) throw new OutdatedError("key");
   }
 
   /**
-   * Authorizes a request again that has waited since it was authorized. Calls `then` with its key and an up-to-date view of its site, and returns the
-   * result. The request does not count again.
-   * @throws ProblemError as `resolveSite` and `authorize` do, except `too-many-requests`
+   * Runs `work`. If meanwhile the epoch of the site changed, or the key or the site was changed, authorizes the request again and repeats `work`:
+   * three attempts in all. The request does not count again.
+   * @param first the result of the authorization before, or the part of it that `work` uses
+   * @throws OutdatedError of the last attempt; the errors of `work` and of `reauthorize`
    */
-  reauthorize<T>(context: RequestContext, then: (key: ApiKey, siteView: SiteView) => MaybePromise<T>): MaybePromise<T> {
-    return whenResolved(this.resolveSite(context), (siteView) =>
-      then(authenticate(context, requireResolvedSite(context), this.#index, this.#dependencies.now()), siteView),
-    );
+  async repeatIfOutdated<T, First>(
+    context: RequestContext,
+    first: First,
+    work: (authorized: First | AuthorizedView) => MaybePromise<T>,
+    attempt = 1,
+  ): Promise<T> {
+    try {
+      return await work(first);
+    } catch (error) {
+      if (!(error instanceof OutdatedError) || attempt === maxAttempts) throw error;
+      return this.reauthorize(context, (again) =>
+        this.repeatIfOutdated<T, First | AuthorizedView>(context, again, work, attempt + 1),
+      );
+    }
   }
 
   /** Saves the times at which keys were last used. */
@@ -115,21 +169,59 @@ export class RequestAuthorizer {
     return this.#keyUses.stop();
   }
 
-  async #confirmLater(context: RequestContext, host: string, siteView: Promise<SiteView>): Promise<SiteView> {
-    return this.#confirmSite(context, host, await siteView);
+  /**
+   * Views the site that the key selects. The key may have been revoked or the site removed during the wait for the view. So checks the key again, in
+   * the step in which it calls `use`. If host and key select another site by then, views that site instead.
+   */
+  async #viewSite<T>(
+    context: RequestContext,
+    { site: siteId }: ApiKey,
+    use: (authorized: AuthorizedView) => MaybePromise<T>,
+  ): Promise<T> {
+    const { snapshots } = this.#dependencies;
+    const { heads } = context;
+    // A request can wait for long after this. The result would keep the snapshots of other requests in memory.
+    context.heads = undefined;
+    const site = await snapshots.getUpToDate(siteId, heads);
+    this.#requireSite(context);
+    const key = this.#authenticate(context);
+    if (key.site !== site.site) return this.#viewSite(context, key, use);
+    return use({ key, site, systemHead: snapshots.systemHead });
   }
 
-  /** The index is up to date only now, and may map the host to another site: then resolves again. */
-  #confirmSite(context: RequestContext, host: string, siteView: SiteView): MaybePromise<SiteView> {
-    return this.#requireSite(host, context).id === siteView.site ? siteView : this.resolveSite(context);
+  #hostOf(context: RequestContext): string {
+    return requestedHost(context, this.#options.trustForwardedHost);
   }
 
-  #requireSite(host: string, context: RequestContext): Site {
+  /** Sets the site of the host in the request context. */
+  #requireSite(context: RequestContext): void {
+    const host = this.#hostOf(context);
     const site = this.#index.findSiteByHost(toHostname(host));
     if (!site) throw unknownHostError(host);
     context.site = site;
     if (site.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
-    return site;
+  }
+
+  #authenticate(context: RequestContext, now = this.#dependencies.now()): ApiKey {
+    return authenticate(context, requireResolvedSite(context), this.#index, now);
+  }
+
+  /** Authenticates a request that was not authenticated before. An invalid key counts for the limit of the client's network. */
+  #authenticateFirst(context: RequestContext, now: number): ApiKey {
+    try {
+      return this.#authenticate(context, now);
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "unauthorized")
+        this.#limitFailedAuthentications(context.request, now);
+      throw error;
+    }
+  }
+
+  /** Tracks the use of the key, and counts the request for its rate limit. @throws ProblemError `too-many-requests` */
+  #countRequest(context: RequestContext, key: ApiKey, now: number): void {
+    this.#keyUses.trackUse(key.id, now);
+    const limit = key.rate === undefined ? this.#options.keyLimit : { tokensPerSecond: key.rate, maxTokens: key.rate };
+    if (limit) this.#consumeToken(context, key, limit, now);
   }
 
   #consumeToken(context: RequestContext, key: ApiKey, limit: Limit, now: number): void {
@@ -147,7 +239,7 @@ export class RequestAuthorizer {
   }
 }
 
-/** Returns the site that `resolveSite` has set. */
+/** Returns the site of the host, which `resolveSite` or `resolveSiteInMemory` has set. */
 function requireResolvedSite({ site }: RequestContext): Site {
   if (!site) throw new Error("the request's site is not known yet");
   return site;

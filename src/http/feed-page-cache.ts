@@ -10,7 +10,7 @@ import type { FeedPosition, Format } from "../formats/format.ts";
 import { Semaphore } from "../lib/concurrency.ts";
 import { type Steps, slices } from "../lib/event-loop.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { EpochChangedError } from "../model/errors.ts";
+import { OutdatedError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readFeedPage } from "../store/changes/feed.ts";
 import { ListPart } from "../store/memory/block.ts";
@@ -54,7 +54,7 @@ export class FeedPageCache {
 
   /**
    * Returns a page of `site` that has at least the changes up to `head`, from the cache or from the database.
-   * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; EpochChangedError if
+   * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; OutdatedError if
    *   the site has another epoch now
    */
   async getPage(site: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
@@ -71,7 +71,7 @@ export class FeedPageCache {
     const reading = read.finally(() => this.#readsInFlight.delete(key));
     this.#readsInFlight.set(key, reading);
     const page = await reading;
-    if (page.head.epoch !== head.epoch) throw new EpochChangedError();
+    if (page.head.epoch !== head.epoch) throw new OutdatedError("epoch");
     return page;
   }
 

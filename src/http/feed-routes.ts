@@ -5,7 +5,7 @@ import { type Format, formats } from "../formats/format.ts";
 import { FairQueue } from "../lib/event-loop.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
 import type { Head } from "../model/engine.ts";
-import { EpochChangedError, ProblemError } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../model/limits.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import { readCursorAt } from "../store/changes/feed.ts";
@@ -13,7 +13,7 @@ import { firstCursor } from "../store/database/cursor.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey } from "../system/system-records.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { RequestAuthorizer } from "./authorizer.ts";
+import type { AuthorizedView, RequestAuthorizer } from "./authorizer.ts";
 import { joinValues, readNumber, single } from "./common/parameters.ts";
 import { chooseCoding } from "./compression.ts";
 import { type EncodedPage, encodeEmptyPage, FeedPageCache } from "./feed-page-cache.ts";
@@ -24,7 +24,7 @@ import { respondEncoded } from "./responses.ts";
 import { basePath, type SiteRoute, siteRoute } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
 
-interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "snapshots"> {
+interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources"> {
   readonly authorizer: RequestAuthorizer;
   readonly longPolls: LongPolls;
 }
@@ -37,17 +37,17 @@ export function feedRoutes(dependencies: ChangeRouteDependencies): [path: string
       readOperation: "changes",
       methods: ["GET", "HEAD", "OPTIONS"],
       methodNotAllowedDetail: () => "the feed can only be read; change a record at the path of its resource",
-      respond: (context, key, siteView) => endpoint.respond(context, key, format, siteView),
+      respond: (context, authorized) => endpoint.respond(context, format, authorized),
     }),
   );
 }
 
+/** The site of a page, and a head that the page must have reached. */
+type SiteHead = Head & Pick<SiteView, "site">;
+
 interface PageReading extends PollRead {
   readonly page: EncodedPage;
 }
-
-/** Maximum attempts to read a page of a site whose epoch changes. */
-const maxReadAttempts = 3;
 
 class FeedEndpoint {
   readonly #dependencies: ChangeRouteDependencies;
@@ -62,11 +62,9 @@ class FeedEndpoint {
     this.#pages = new FeedPageCache(dependencies.engine);
   }
 
-  async respond(context: RequestContext, key: ApiKey, format: Format, siteView: SiteView): Promise<WireResponse> {
+  async respond(context: RequestContext, format: Format, { key, site }: AuthorizedView): Promise<WireResponse> {
     const query = parseFeedParameters(this.#served, context.target.query);
-    const first = await this.#readQueue.run(siteView.site, () =>
-      this.#readAndReauthorize(context, format, query, siteView),
-    );
+    const first = await this.#readQueue.run(site.site, () => this.#read(context, format, query, site));
     const { page } = await this.#longPollIfEmpty(context, key, format, query, first);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(context, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
@@ -85,7 +83,7 @@ class FeedEndpoint {
     const { authorizer, longPolls } = this.#dependencies;
     const read = async ({ site, page }: PageReading, head: Head) => {
       try {
-        return await this.#readAndReauthorize(context, format, { ...query, since: page.next }, { site, ...head });
+        return await this.#read(context, format, { ...query, since: page.next }, { site, ...head });
       } catch (error) {
         // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client.
         await authorizer.reauthorize(context, () => {});
@@ -96,30 +94,27 @@ class FeedEndpoint {
   }
 
   /** Reads a page and then authorizes again. If the epoch has changed, repeats both. */
+  #read(context: RequestContext, format: Format, query: FeedParameters, site: SiteHead): Promise<PageReading> {
+    return this.#dependencies.authorizer.repeatIfOutdated(context, { site }, (current) =>
+      this.#readAndReauthorize(context, format, query, current.site),
+    );
+  }
+
   async #readAndReauthorize(
     context: RequestContext,
     format: Format,
     query: FeedParameters,
-    { site, revision, epoch, timeline }: Head & Pick<SiteView, "site">,
-    attempt = 1,
+    { site, revision, epoch, timeline }: SiteHead,
   ): Promise<PageReading> {
-    const { authorizer, snapshots } = this.#dependencies;
-    try {
-      const page = await this.#readPage(site, { revision, epoch, timeline }, query, format);
-      // Authorize again, because the key may have been revoked or the site removed while the page was read.
-      return await authorizer.reauthorize(context, () => ({
-        page,
-        site,
-        head: page.head,
-        system: snapshots.systemHead,
-        hasContent: !page.isEmpty || page.hasMore,
-      }));
-    } catch (error) {
-      if (!(error instanceof EpochChangedError) || attempt === maxReadAttempts) throw error;
-      return authorizer.reauthorize(context, (_, now) =>
-        this.#readAndReauthorize(context, format, query, now, attempt + 1),
-      );
-    }
+    const page = await this.#readPage(site, { revision, epoch, timeline }, query, format);
+    // Authorize again, because the key may have been revoked or the site removed while the page was read.
+    return this.#dependencies.authorizer.reauthorize(context, ({ systemHead }) => ({
+      page,
+      site,
+      head: page.head,
+      system: systemHead,
+      hasContent: !page.isEmpty || page.hasMore,
+    }));
   }
 
   async #readPage(site: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {

@@ -1,5 +1,8 @@
 // Handles one request from beginning to end: finds its route, checks site, method and key in the order of contract section 1, and calls the route's
 // function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
+//
+// A request that finds its site in memory is answered without a promise. So nothing can change between the check of the key and the record that is
+// sent, and the next request of a pipelined connection is handled in the same step.
 
 import { unreadableCodes } from "../formats/format.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
@@ -7,7 +10,7 @@ import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
+import type { HeadQueryResult } from "../store/reads/head-queries.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
@@ -52,6 +55,7 @@ export class HttpHandler implements Handler {
       site: undefined,
       key: undefined,
       keyRejection: undefined,
+      heads: undefined,
     };
     let response: MaybePromise<WireResponse>;
     try {
@@ -95,20 +99,17 @@ export class HttpHandler implements Handler {
       requireMethod(context, route);
       return route.respond(context);
     }
-    const siteView = this.#dependencies.authorizer.resolveSite(context);
-    if (siteView instanceof Promise) return this.#respondLater(context, route, siteView);
-    return this.#respondAt(context, route, siteView);
+    return this.#dependencies.authorizer.resolveSiteInMemory(context)
+      ? this.#respondAtSite(context, route)
+      : this.#respondAfterResolving(context, route);
   }
 
-  async #respondLater(
-    context: RequestContext,
-    route: SiteRoute | undefined,
-    siteView: Promise<SiteView>,
-  ): Promise<WireResponse> {
-    return this.#respondAt(context, route, await siteView);
+  async #respondAfterResolving(context: RequestContext, route: SiteRoute | undefined): Promise<WireResponse> {
+    await this.#dependencies.authorizer.resolveSite(context);
+    return this.#respondAtSite(context, route);
   }
 
-  #respondAt(context: RequestContext, route: SiteRoute | undefined, siteView: SiteView): MaybePromise<WireResponse> {
+  #respondAtSite(context: RequestContext, route: SiteRoute | undefined): MaybePromise<WireResponse> {
     if (!route) {
       throw new ProblemError(
         "not-found",
@@ -117,7 +118,11 @@ export class HttpHandler implements Handler {
     }
     requireMethod(context, route);
     if (context.method === "OPTIONS") return preflight(context, route);
-    return route.respond(context, this.#dependencies.authorizer.authorize(context), siteView);
+    const { authorizer } = this.#dependencies;
+    const authorized = authorizer.authorizeInMemory(context);
+    return authorized
+      ? route.respond(context, authorized)
+      : authorizer.authorize(context, (later) => route.respond(context, later));
   }
 
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
@@ -167,7 +172,8 @@ const unreadable: Omit<RequestContext, "id"> = {
     address: "",
     isAbandoned: false,
     onClientEnd: () => {},
-    body: () => emptyBody,
+    received: emptyBody,
+    body: async () => emptyBody,
     discardBody: () => {},
   },
   target: { path: "", query: "" },
@@ -179,6 +185,7 @@ const unreadable: Omit<RequestContext, "id"> = {
   site: undefined,
   key: undefined,
   keyRejection: undefined,
+  heads: undefined,
 };
 
 /** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
@@ -213,6 +220,8 @@ export interface RequestContext {
   key: ApiKey | undefined;
   /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
   keyRejection: KeyRejection | undefined;
+  /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
+  heads: HeadQueryResult | undefined;
 }
 
 // Errors: the problem that the client gets, and the line in the log.

@@ -1,12 +1,10 @@
 // Reads the body of a write: checks its encoding, and parses and validates the record in it.
 
 import type { Format } from "../formats/format.ts";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "../model/canonical-json.ts";
 import { storedEncoding } from "../model/encoding.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
-import type { WireRequest } from "../wire/request.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import type { RequestContext } from "./handler.ts";
@@ -14,16 +12,6 @@ import type { ResourceRoute } from "./route.ts";
 
 /** Maximum size of a request body, in bytes (contract section 4). */
 export const maxBodyBytes = 1024 * 1024;
-
-/**
- * Returns the request's body when all of it has arrived.
- * @throws ProblemError `unsupported-media-type` for a charset or content coding that is not supported
- * @throws RequestError if the body is too large, malformed or late, or the client disconnected in the middle of it
- */
-export function readBody(request: WireRequest): MaybePromise<BodyBytes> {
-  refuseOtherEncodings(request.headers);
-  return request.body();
-}
 
 /**
  * Parses a new record, in the format of the path. Returns the JSON of its values.
@@ -106,7 +94,8 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
   return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
 }
 
-function refuseOtherEncodings(headers: RequestHeaders): void {
+/** Rejects a body that is not UTF-8, or that has a content coding. @throws ProblemError `unsupported-media-type` */
+export function rejectOtherEncodings(headers: RequestHeaders): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new ProblemError(

@@ -3,9 +3,8 @@
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
-import type { ApiKey } from "../system/system-records.ts";
 import type { WireResponse } from "../wire/response.ts";
+import type { AuthorizedView } from "./authorizer.ts";
 import type { RequestContext } from "./handler.ts";
 
 interface RouteBase {
@@ -23,12 +22,13 @@ export interface PublicRoute extends RouteBase {
   respond(context: RequestContext): MaybePromise<WireResponse>;
 }
 
-/** An endpoint of a site. It gets requests with a valid key, and an up-to-date view of the site. */
+/** An endpoint of a site. It gets requests with a valid key, and an up-to-date view of their site. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
   /** The label of GET and HEAD in the histogram of durations. Long polls and lists take long, so they have labels of their own. */
   readonly readOperation: string;
-  respond(context: RequestContext, key: ApiKey, siteView: SiteView): MaybePromise<WireResponse>;
+  /** Returns no promise if the response can be made from memory. Otherwise authorizes the request again before it responds. */
+  respond(context: RequestContext, authorized: AuthorizedView): MaybePromise<WireResponse>;
 }
 
 /** The list of a resource in a format, or a single record of it. */

@@ -12,7 +12,7 @@ import {
 } from "../model/change.ts";
 import { documentOf } from "../model/encoding.ts";
 import type { Head } from "../model/engine.ts";
-import { EpochChangedError, ProblemError, RetryableError } from "../model/errors.ts";
+import { OutdatedError, ProblemError } from "../model/errors.ts";
 import { requireOneId, toDeclaredJson, toId } from "../model/record.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ApiKey } from "../system/system-records.ts";
@@ -27,16 +27,6 @@ import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
-/**
- * The key or the site changed while the write was queued, so the write was not stored. resource-routes.ts authorizes again and repeats the write. The
- * client gets this error only if that happens at each of three attempts.
- */
-export class KeyChangedError extends RetryableError {
-  constructor() {
-    super("the API key or the site is being changed");
-  }
-}
-
 /** The authorization of a write, and its time. */
 interface WriteAuthorization {
   readonly key: ApiKey;
@@ -48,7 +38,7 @@ interface WriteAuthorization {
 
 /**
  * Executes a create, update or delete. Resolves with the response when the change is on durable storage.
- * @throws ProblemError for a request or an outcome that is rejected; KeyChangedError; EpochChangedError
+ * @throws ProblemError for a request or an outcome that is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
  */
 export function write(
   context: RequestContext,
@@ -158,8 +148,8 @@ function toRejectionError(
       "the Idempotency-Key was used for another request; use a new one for each",
     );
   }
-  if (rejectionReason === "other-history") return new EpochChangedError();
-  if (rejectionReason === "key-changed") return new KeyChangedError();
+  if (rejectionReason === "other-history") return new OutdatedError("epoch");
+  if (rejectionReason === "key-changed") return new OutdatedError("key");
   throw new Error(`${intent.operation} was refused: ${rejectionReason}`);
 }
 

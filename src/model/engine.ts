@@ -65,6 +65,9 @@ export interface SiteContents extends SiteReadResult {
  * file), the outcome is unknown: the whole commit was done, or no part of it.
  */
 export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
+  /** Whether reads take the time of this thread. A frequent caller then pauses longer. */
+  readonly isLocal: boolean;
+
   /** Reads the present heads of `sites`, in the same order. A site that was never written to is at revision 0. */
   readHeads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 

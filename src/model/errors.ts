@@ -93,9 +93,21 @@ function more(fieldErrors: readonly FieldError[]): string {
   return fieldErrors.length > 1 ? ` (and ${fieldErrors.length - 1} more)` : "";
 }
 
-/** The error if a site gets another epoch after the request arrived, as by a restore. The server repeats a read before it reports this error. */
-export class EpochChangedError extends RetryableError {
-  constructor() {
-    super("the site was restored or removed at this moment");
+/** The messages of `OutdatedError`, by its reason. */
+const outdatedMessages = {
+  epoch: "the site was restored or removed at this moment",
+  key: "the API key or the site is being changed",
+};
+
+/**
+ * The error of a request whose authorization or view was outdated before the request was done: the site got another epoch, as by a restore, or its
+ * key or the site was changed. Nothing was stored. The server repeats the request before it reports this error.
+ */
+export class OutdatedError extends RetryableError {
+  readonly reason: keyof typeof outdatedMessages;
+
+  constructor(reason: keyof typeof outdatedMessages) {
+    super(outdatedMessages[reason]);
+    this.reason = reason;
   }
 }

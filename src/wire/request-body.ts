@@ -3,7 +3,6 @@
 // The connection passes the body's bytes in small steps (`readStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
 // complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./connection-memory.ts";
 import { RequestError, type RequestFraming, type RequestHeader } from "./request-header.ts";
@@ -87,6 +86,11 @@ export class RequestBody {
     return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
   }
 
+  /** The whole body, if it has arrived and can be read. */
+  get received(): BodyBytes | undefined {
+    return this.isComplete && this.#error === undefined ? this.#buffer.bytes : undefined;
+  }
+
   /** Like `read`, but reads at most 16 KiB from `start` on, so that many small chunks are read in several steps. */
   readStep(bytes: Buffer, start: number): number {
     return this.read(bytes, start, Math.min(bytes.length, start + maxStepBytes));
@@ -112,10 +116,10 @@ export class RequestBody {
    * @param limit maximum size in bytes, if smaller than that of the listener
    * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
-  readWholeBody(limit = this.#limit): MaybePromise<BodyBytes> {
+  async readWholeBody(limit = this.#limit): Promise<BodyBytes> {
     if (limit < this.#limit) this.#lowerLimit(limit);
     if (this.#error !== undefined) throw this.#error;
-    if (this.isComplete) return this.#buffer.bytes;
+    if (this.received) return this.received;
     this.#waiting ??= Promise.withResolvers();
     this.#ask?.();
     this.#ask = undefined;

@@ -21,12 +21,14 @@ export interface WireRequest {
    * its end is noticed only after the response.
    */
   onClientEnd(callback: () => void): void;
+  /** The whole body, if it arrived with the header section; undefined if the handler must wait for it, or it cannot be read. */
+  readonly received: BodyBytes | undefined;
   /**
    * Returns the whole body when all of it has arrived.
    * @param maxBytes a smaller limit than that of the listener
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
-  body(maxBytes?: number): MaybePromise<BodyBytes>;
+  body(maxBytes?: number): Promise<BodyBytes>;
   /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `body` then. */
   discardBody(): void;
 }
@@ -92,8 +94,12 @@ export class IncomingRequest implements WireRequest {
     this.#client.onEnd(callback);
   }
 
-  body(maxBytes?: number): MaybePromise<BodyBytes> {
-    return this.#body ? this.#body.readWholeBody(maxBytes) : emptyBody;
+  get received(): BodyBytes | undefined {
+    return this.#body ? this.#body.received : emptyBody;
+  }
+
+  body(maxBytes?: number): Promise<BodyBytes> {
+    return this.#body ? this.#body.readWholeBody(maxBytes) : Promise.resolve(emptyBody);
   }
 
   discardBody(): void {

@@ -12,7 +12,7 @@ import { once } from "../../src/lib/concurrency.ts";
 import { toLoggedError } from "../../src/lib/errors-for-log.ts";
 import { createLogRateLimiter } from "../../src/lib/logging.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { EpochChangedError, ProblemError } from "../../src/model/errors.ts";
+import { OutdatedError, ProblemError } from "../../src/model/errors.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
 import { RequestHeaders } from "../../src/wire/request-header.ts";
@@ -76,7 +76,7 @@ describe("a response that the server is unavailable", () => {
   });
 
   test("says that the site was restored or removed, which is not logged", () => {
-    const refusal = reported(new EpochChangedError());
+    const refusal = reported(new OutdatedError("epoch"));
     expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     expect(refusal.message).toBe("the site was restored or removed at this moment; try again");
     expect(logged).toEqual([]);

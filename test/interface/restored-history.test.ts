@@ -1,4 +1,4 @@
-// A write is checked against one history of its site, and `restore` replaces that history before the commit.
+// A write is authorized in one epoch of its site, and `restore` replaces that epoch before the commit: the write is authorized again and repeated.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -84,14 +84,35 @@ describe.each(engines)("a restore on $name", (kind) => {
 
   const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });
 
-  test("a write whose site is restored before the commit is 503, changes nothing, and can be retried", async () => {
+  test("a write whose site is restored before the commit is authorized again, and stored in the restored site", async () => {
     const file = join(folder, "a.backup");
     beforeCommit = async () => {};
     expect((await create("kept")).status).toBe(201);
     await backUp(engine, file, 1);
     expect((await create("lost")).status).toBe(201);
-    beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
+    let commits = 0;
+    beforeCommit = async () => {
+      if (++commits === 1) await restore(engine, file, join(folder, "before.backup"), 1);
+    };
+    expect((await create("late")).status).toBe(201);
+    expect(commits).toBe(2);
+    const list = await call(`${server.url}/restapi/brands.json`, "GET", { key });
+    expect(list.json).toMatchObject([
+      { ID: 1, Name: "kept" },
+      { ID: 2, Name: "late" },
+    ]);
+  });
+
+  test("a write whose site is restored before each of three commits is 503, changes nothing, and can be retried", async () => {
+    const file = join(folder, "a.backup");
+    beforeCommit = async () => {};
+    expect((await create("kept")).status).toBe(201);
+    await backUp(engine, file, 1);
+    expect((await create("lost")).status).toBe(201);
+    let commits = 0;
+    beforeCommit = () => restore(engine, file, join(folder, `before-${++commits}.backup`), 1);
     const refused = await create("late");
+    expect(commits).toBe(3);
     expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
     expect(refused.json.detail).toBe("the site was restored or removed at this moment; try again");
     expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
@@ -102,7 +123,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     expect(await list()).toMatchObject([{ Name: "kept" }, { ID: 2, Name: "late" }]);
   });
 
-  test("a site's first write is refused in the same way, and does not use a key that the restore revokes", async () => {
+  test("a site's first write does not use a key that the restore revokes", async () => {
     const file = (name: string) => join(folder, name);
     const prefix = key.slice(0, 12);
     const [before, revoked] = [file("a.backup"), file("b.backup")];
@@ -113,17 +134,11 @@ describe.each(engines)("a restore on $name", (kind) => {
     // The system site has more changes now than when the key was revoked, in the other history.
     for (const label of ["x", "y", "z"]) await setKey(engine, prefix, { label }, 1);
     beforeCommit = () => restore(engine, revoked, file("before-b"), 1);
-    const refused = await create("late");
-    expect([refused.status, refused.json.detail]).toEqual([
-      503,
-      "the site was restored or removed at this moment; try again",
-    ]);
-    beforeCommit = async () => {};
     expect((await create("late")).status).toBe(401);
     expect(await engine.readHeads([1])).toMatchObject([{ revision: 0, epoch: expect.stringMatching(/./) }]);
   });
 
-  test("a request that is sent again is not replayed before its key is checked in the restored history", async () => {
+  test("a request that is sent again is replayed only after its key was checked in the restored epoch", async () => {
     const file = join(folder, "a.backup");
     beforeCommit = async () => {};
     const send = () =>
@@ -134,7 +149,17 @@ describe.each(engines)("a restore on $name", (kind) => {
       });
     expect((await send()).status).toBe(201);
     await backUp(engine, file, 1);
-    beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
-    expect((await send()).status).toBe(503);
+    const revoked = join(folder, "b.backup");
+    await revokeKey(engine, key.slice(0, 12), 1);
+    await backUp(engine, revoked, 1);
+    await restore(engine, file, join(folder, "before-a.backup"), 1, { isAsOfBackup: true });
+    let commits = 0;
+    beforeCommit = async () => {
+      if (++commits === 1) await restore(engine, file, join(folder, "before-b.backup"), 1);
+    };
+    const replayed = await send();
+    expect([replayed.status, replayed.headers.get("Idempotency-Replayed"), commits]).toEqual([201, "true", 2]);
+    beforeCommit = () => restore(engine, revoked, join(folder, "before-c.backup"), 1);
+    expect((await send()).status).toBe(401);
   });
 });

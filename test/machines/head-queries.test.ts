@@ -1,7 +1,7 @@
 // One query to the store serves every request that arrived before it was sent, and no later one.
 
 import { expect, test } from "bun:test";
-import type { Head } from "../../src/model/engine.ts";
+import type { Engine, Head } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { HeadQueries, type HeadQueryResult } from "../../src/store/reads/head-queries.ts";
 import { createManualEngine } from "../support/manual-engine.ts";
@@ -9,11 +9,21 @@ import { createManualEngine } from "../support/manual-engine.ts";
 const head = (revision: number): Head => ({ revision, epoch: "a" });
 const revisions = ({ heads }: HeadQueryResult) =>
   Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
+const headQueriesOf = (engine: Engine) =>
+  new HeadQueries(async (sites) => {
+    const heads = await engine.readHeads(sites);
+    return {
+      heads: new Map(sites.map((site, index) => [site, heads[index] as Head])),
+      knownRevisions: new Map(),
+      commitGeneration: 0,
+      catchUpsBySite: new Map(),
+    };
+  });
 const down = () => new ProblemError("unavailable", "down");
 
 test("a request that arrives during a query waits for the next one, which it shares", async () => {
   const { engine, next, waiting } = createManualEngine();
-  const sharedHeads = new HeadQueries(engine);
+  const sharedHeads = headQueriesOf(engine);
   const early = sharedHeads.queryHeads([1]);
   const late = [sharedHeads.queryHeads([1, 2]), sharedHeads.queryHeads([3])];
   const first = await next("readHeads");
@@ -40,7 +50,7 @@ test("a request that arrives during a query waits for the next one, which it sha
 
 test("after a query has returned, the next one is sent at once", async () => {
   const { engine, next } = createManualEngine();
-  const sharedHeads = new HeadQueries(engine);
+  const sharedHeads = headQueriesOf(engine);
   for (const revision of [1, 2, 3]) {
     const asked = sharedHeads.queryHeads([1]);
     (await next("readHeads")).resolve([head(revision)]);
@@ -50,7 +60,7 @@ test("after a query has returned, the next one is sent at once", async () => {
 
 test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
   const { engine, next, waiting } = createManualEngine();
-  const sharedHeads = new HeadQueries(engine);
+  const sharedHeads = headQueriesOf(engine);
   const asked = [sharedHeads.queryHeads([1]), sharedHeads.queryHeads([2]), sharedHeads.queryHeads([3])];
   const outcomes = Promise.allSettled(asked);
   (await next("readHeads")).reject(down());
@@ -63,7 +73,7 @@ test("when a query fails, the requests that wait for the next one fail too, and 
 
 test("a fault of the program fails the requests of that query, and no others", async () => {
   const { engine, next } = createManualEngine();
-  const sharedHeads = new HeadQueries(engine);
+  const sharedHeads = headQueriesOf(engine);
   const early = sharedHeads.queryHeads([1]).catch((error) => error.message);
   const late = sharedHeads.queryHeads([2]);
   (await next("readHeads")).reject(new Error("a bug"));

@@ -1,4 +1,4 @@
-import { EpochChangedError } from "../../src/model/errors.ts";
+import { OutdatedError } from "../../src/model/errors.ts";
 import { Snapshot } from "../../src/store/memory/snapshot.ts";
 import type { SiteViews } from "../../src/store/reads/site-views.ts";
 
@@ -8,7 +8,7 @@ export async function loadFresh(snapshots: SiteViews, site: number, attempts = 3
     const fresh = await snapshots.getUpToDate(site);
     return fresh instanceof Snapshot ? fresh : await fresh.loadSnapshot();
   } catch (error) {
-    if (!(error instanceof EpochChangedError) || attempts === 1) throw error;
+    if (!(error instanceof OutdatedError) || attempts === 1) throw error;
     return loadFresh(snapshots, site, attempts - 1);
   }
 }

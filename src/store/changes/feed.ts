@@ -6,7 +6,7 @@
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { EpochChangedError } from "../../model/errors.ts";
+import { OutdatedError } from "../../model/errors.ts";
 import {
   cursorGoneError,
   cursorWithoutEntry,
@@ -96,12 +96,12 @@ export async function headCursor(engine: Pick<Engine, "readHeads" | "readJournal
 /**
  * Returns the cursor after the change `revision` in `epoch`.
  * @throws ProblemError `gone` if changes after `revision` were pruned, `unavailable` if the site is behind `revision`
- * @throws EpochChangedError if the site has another epoch
+ * @throws OutdatedError if the site has another epoch
  */
 export async function readCursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
   if (revision === 0) return firstCursor;
   const { head, floor, entries } = await engine.readJournalPage(site, revision - 1, 1);
-  if (head.epoch !== epoch) throw new EpochChangedError();
+  if (head.epoch !== epoch) throw new OutdatedError("epoch");
   requireHeadAtLeast(head, { revision, epoch });
   const [entry] = entries;
   if (entry?.revision === revision) return toCursor(epoch, entry);

@@ -29,7 +29,7 @@ const maxPauseMs = 1000;
 const lingerMs = 5000;
 
 export class SiteChangeNotifier {
-  readonly #engine: Pick<Engine, "readHeads" | "subscribeToCommits">;
+  readonly #engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">;
   readonly #sites = new Map<number, SubscribedSite>();
   readonly #queue = new FairQueue<number>();
   readonly #stopped = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ export class SiteChangeNotifier {
   #lingerTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(engine: Pick<Engine, "readHeads" | "subscribeToCommits">) {
+  constructor(engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">) {
     this.#engine = engine;
   }
 
@@ -152,15 +152,14 @@ export class SiteChangeNotifier {
 
   async #checkHeads(sites: readonly number[]): Promise<number> {
     const started = performance.now();
-    const found = this.#engine.readHeads(sites);
-    const heads = found instanceof Promise ? await found : found;
+    const heads = await this.#engine.readHeads(sites);
     sites.forEach((site, index) => {
       const subscribed = this.#sites.get(site);
       if (!subscribed) return;
       subscribed.head = heads[index] as Head;
       for (const subscriber of subscribed.subscribers) subscriber.scheduleIfChanged();
     });
-    const factor = found instanceof Promise ? pausePerCheck.elsewhere : pausePerCheck.here;
+    const factor = this.#engine.isLocal ? pausePerCheck.here : pausePerCheck.elsewhere;
     return factor * (performance.now() - started);
   }
 }

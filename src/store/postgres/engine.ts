@@ -35,8 +35,7 @@ import { createWebhookStore } from "./webhooks.ts";
 export async function openPostgres(url: string, resources: readonly Resource[], minTimeout = 0): Promise<Engine> {
   const given = readAddress(url);
   const timeout = Math.max(given.timeout, minTimeout);
-  const address = { ...given, timeout };
-  const primary = createPrimary(address);
+  const primary = createPrimary({ ...given, timeout });
   const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
   const notices = new CommitNotifier(new Pool(primary, 1));
   const subscriptions = new CommitListener(primary, notices);
@@ -51,6 +50,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   });
   return {
     isNew,
+    isLocal: false,
     openConnections: () => openFirst(used),
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),
@@ -68,7 +68,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createCredentialStore(pool, timeout),
     ...createKeyUses(pool, timeout),
     ...createMaintenance(primary, pool, notices),
-    usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: address.poolSize } }),
+    usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
     close,
   };
 }

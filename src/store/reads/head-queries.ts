@@ -7,7 +7,7 @@
 // one fail too, because they have already waited as long as a query may take.
 
 import { nextImmediate } from "../../lib/event-loop.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Head } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 
 /** One query for the heads of sites, shared by all requests that wait for its result. */
@@ -19,16 +19,23 @@ interface Query {
 /** The result of one head query, and the catch-up that its requests share, by site. */
 export interface HeadQueryResult {
   readonly heads: ReadonlyMap<number, Head>;
+  /** The revisions of the snapshots in memory when the query was sent, by site; 0 for a site that was not in memory. */
+  readonly knownRevisions: ReadonlyMap<number, number>;
+  /** The commit generation of `SiteViews` when the query was sent. */
+  readonly commitGeneration: number;
   readonly catchUpsBySite: Map<number, Promise<unknown>>;
 }
 
+/** Reads the heads of sites at the moment of the call. */
+type ReadHeads = (sites: readonly number[]) => Promise<HeadQueryResult>;
+
 export class HeadQueries {
-  readonly #engine: Engine;
+  readonly #readHeads: ReadHeads;
   #next: Query | undefined;
   #isRunning = false;
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+  constructor(readHeads: ReadHeads) {
+    this.#readHeads = readHeads;
   }
 
   /** Returns the heads of `sites`, and perhaps of other sites, as of this call or later. @throws ProblemError `unavailable` */
@@ -44,12 +51,7 @@ export class HeadQueries {
     this.#isRunning = true;
     for (let query = this.#takeNextQuery(); query; query = this.#takeNextQuery()) {
       try {
-        const sites = [...query.sites];
-        const heads = await this.#engine.readHeads(sites);
-        query.result.resolve({
-          heads: new Map(sites.map((site, i) => [site, heads[i] as Head])),
-          catchUpsBySite: new Map(),
-        });
+        query.result.resolve(await this.#readHeads([...query.sites]));
       } catch (error) {
         query.result.reject(error);
         // Reject the next query too, because its requests have already waited as long as a query may take.

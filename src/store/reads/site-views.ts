@@ -1,23 +1,27 @@
 // Gives each request a view of its site that is up to date: it has at least the head that the database had when the request arrived.
 //
-// A view is the site's snapshot, if it is cached, or an `UncachedSite`, which reads single records from the database. The embedded engine
-// tells cheaply whether anything was committed (`isUnchanged`), so most requests need no query. If a request finds that any process has
-// committed anything, it increments the commit generation. A view that was checked in the current generation is up to date. For a remote
-// engine, the requests that wait share one head query (head-queries.ts).
+// A view is the site's snapshot, if it is cached, or an `UncachedSite`, which reads single records from the database. The first lane returns a
+// snapshot that is in memory and up to date, without a promise: `isSystemSiteUpToDate`, then `findUpToDate`. Nothing changes until the caller
+// awaits something. The second lane reads heads, and catches up to them: `catchUpSystemSite`, then `getUpToDate`. Other requests run in between.
+//
+// The embedded engine tells cheaply whether anything was committed (`isUnchanged`). If any process has committed anything, the next request
+// increments the commit generation. A view that was checked in the current generation is up to date, so most requests need no query. For a
+// remote engine, the first lane finds nothing, and the requests that wait share one head query (head-queries.ts).
 //
 // A database server can lose its last changes in a failover. If another machine became the primary, the timeline in the heads differs, and all
 // snapshots are verified. Without timelines, a revision that is lower than before shows the loss, and the snapshot is evicted.
 //
 // Invariants:
-// - The system site catches up first. So the keys that authorize a request are never older than the records that it reads.
-// - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `EpochChangedError`, and the request is repeated.
+// - The system site catches up first. So the keys that authorize a request are never older than the records that it reads, if the caller checks
+//   the key in the step in which it uses the view.
+// - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `OutdatedError`, and the request repeats it.
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
 
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { EpochChangedError, ProblemError } from "../../model/errors.ts";
+import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Snapshot } from "../memory/snapshot.ts";
@@ -26,7 +30,7 @@ import type { CacheUsage } from "./memory-budget.ts";
 import { type OnLostCommits, SnapshotCache, type SystemSiteListener } from "./snapshot-cache.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
-/** Maximum head queries per request. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
+/** Maximum head queries per call. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
 const maxHeadQueries = 3;
 
 /** Maximum number of uncached sites in `#checkedUncachedSites`. */
@@ -53,7 +57,7 @@ export class SiteViews {
   constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
     this.#loaded = new SnapshotCache(engine, resources, budget, onLost);
-    this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries(engine);
+    this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
       catchUpSystemSite: (head) =>
@@ -67,21 +71,66 @@ export class SiteViews {
     this.#loaded.follow(follower);
   }
 
-  /**
-   * Returns a view of `site` that is up to date as of this call. The snapshot of the system site is then cached and up to date, too.
-   * @throws ProblemError `unavailable` if the database does not respond, or the site is restored again and again
-   */
-  getUpToDate(site: number): MaybePromise<SiteView> {
-    if (this.#sharedHeads) return this.#getUpToDateRemote(this.#sharedHeads, site);
+  /** Whether the snapshot of the system site is cached and up to date. @throws ProblemError `unavailable` if the database file was replaced */
+  isSystemSiteUpToDate(): boolean {
+    if (this.#sharedHeads) return false;
     if (!this.#engine.isUnchanged?.()) {
       this.#commitGeneration++;
       this.#checkedUncachedSites.clear();
     }
-    const wanted = this.#loaded.get(site) ?? this.#checkedUncachedSites.get(site);
-    const isChecked = wanted instanceof UncachedSite || wanted?.checked === this.#commitGeneration;
-    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#commitGeneration)
-      return this.#touch(wanted);
-    return this.#readHeadsAndCatchUp(site);
+    return this.#isSystemSiteChecked;
+  }
+
+  /**
+   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call it in the step in which `isSystemSiteUpToDate` has
+   * returned true: it does not ask the engine again. Until the caller awaits something, neither snapshot changes.
+   */
+  findUpToDate(site: number): Snapshot | undefined {
+    const view = this.#isSystemSiteChecked ? this.#findChecked(site) : undefined;
+    return view instanceof Snapshot ? view : undefined;
+  }
+
+  /**
+   * Catches the system site up to the head that it has at this moment. Reads the head of `provisionalSite` with the same query, so that
+   * `getUpToDate` needs no other query if the request turns out to be one for that site.
+   * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
+   */
+  async catchUpSystemSite(provisionalSite: number): Promise<HeadQueryResult> {
+    const sites = provisionalSite === systemSite ? [systemSite] : [systemSite, provisionalSite];
+    for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
+      const result = await (this.#sharedHeads?.queryHeads(sites) ?? this.#readHeads(sites));
+      this.#markTimeline(result.heads.get(systemSite)?.timeline);
+      const system = await this.#shareCatchUp(systemSite, result);
+      if (hasReportedEpoch(system, result)) {
+        this.#markChecked(system, result);
+        return result;
+      }
+    }
+    throw restoredRepeatedlyError();
+  }
+
+  /**
+   * Returns a view of `site` that is up to date as of this call; with `known`, as of that result of `catchUpSystemSite`. If `known` has no head
+   * of `site`, reads it. The snapshot of the system site is then cached and up to date, too.
+   * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
+   */
+  async getUpToDate(site: number, known?: HeadQueryResult): Promise<SiteView> {
+    let heads = known?.heads.has(site) ? known : undefined;
+    const checked = !heads && this.isSystemSiteUpToDate() ? this.#findChecked(site) : undefined;
+    if (checked) return checked;
+    for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
+      heads ??= await this.catchUpSystemSite(site);
+      // The system site (keys) has caught up before the site (records). Otherwise another request could be authorized by keys that are older than
+      // the records it reads.
+      const view = await this.#shareCatchUp(site, heads);
+      const system = this.#loaded.get(systemSite);
+      if (system && hasReportedEpoch(system, heads) && hasReportedEpoch(view, heads)) {
+        this.#markChecked(view, heads);
+        return this.#touch(view);
+      }
+      heads = undefined;
+    }
+    throw restoredRepeatedlyError();
   }
 
   /**
@@ -94,7 +143,7 @@ export class SiteViews {
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.applyEntry(snapshot, change);
   }
 
-  /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. `getUpToDate` brings it up to date. */
+  /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. */
   get systemHead(): Head {
     const { revision = 0, epoch = "", timeline } = this.#loaded.get(systemSite) ?? {};
     return { revision, epoch, timeline };
@@ -104,28 +153,28 @@ export class SiteViews {
     return this.#loaded.size;
   }
 
-  #readHeadsAndCatchUp(site: number): MaybePromise<SiteView> {
-    const sites = site === systemSite ? [systemSite] : [systemSite, site];
-    const generation = this.#commitGeneration;
-    return whenResolved(this.#engine.readHeads(sites), (heads) => this.#catchUpInOrder(sites, heads, generation));
+  get #isSystemSiteChecked(): boolean {
+    return this.#loaded.get(systemSite)?.checked === this.#commitGeneration;
   }
 
-  async #getUpToDateRemote(sharedHeads: HeadQueries, site: number): Promise<SiteView> {
-    for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
-      const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-      const result = await sharedHeads.queryHeads(site === systemSite ? [systemSite] : [systemSite, site]);
-      this.#markTimeline(result.heads.get(systemSite)?.timeline);
-      const systemHead = this.#shareCatchUp(systemSite, result, known[0] as number);
-      // The system site (keys) must catch up before the site (records). Otherwise another request could be authorized by keys that are older
-      // than the records it reads.
-      const upToDateSystem = systemHead instanceof Promise ? await systemHead : systemHead;
-      const wanted = site === systemSite ? upToDateSystem : this.#shareCatchUp(site, result, known[1] as number);
-      const view = wanted instanceof Promise ? await wanted : wanted;
-      if (hasReportedEpoch(upToDateSystem, result) && hasReportedEpoch(view, result)) return this.#touch(view);
-    }
-    throw new ProblemError("unavailable", "the site was restored several times while it was read; try again", {
-      retryAfterSeconds: 1,
-    });
+  /** Returns the view of `site` that was found up to date in the current commit generation; undefined if none was. */
+  #findChecked(site: number): SiteView | undefined {
+    const snapshot = this.#loaded.get(site);
+    if (!snapshot) return this.#checkedUncachedSites.get(site);
+    return snapshot.checked === this.#commitGeneration ? this.#touch(snapshot) : undefined;
+  }
+
+  /** Reads the heads of `sites`. Commits that become known during the read belong to a later commit generation. */
+  async #readHeads(sites: readonly number[]): Promise<HeadQueryResult> {
+    const commitGeneration = this.#commitGeneration;
+    const knownRevisions = new Map(sites.map((site) => [site, this.#loaded.get(site)?.revision ?? 0]));
+    const heads = await this.#engine.readHeads(sites);
+    return {
+      heads: new Map(sites.map((site, index) => [site, heads[index] as Head])),
+      knownRevisions,
+      commitGeneration,
+      catchUpsBySite: new Map(),
+    };
   }
 
   /**
@@ -148,18 +197,16 @@ export class SiteViews {
     }
   }
 
-  /**
-   * Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up.
-   * @param known the revision of the snapshot before the query; 0 if the site was not cached
-   */
-  #shareCatchUp(site: number, { heads, catchUpsBySite }: HeadQueryResult, known: number): MaybePromise<SiteView> {
+  /** Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up. */
+  #shareCatchUp(site: number, { heads, knownRevisions, catchUpsBySite }: HeadQueryResult): MaybePromise<SiteView> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
     let loading = catchUpsBySite.get(site) as Promise<SiteView> | undefined;
     if (!loading) {
       // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
-      if (head.revision < known && snapshot?.timeline === head.timeline) this.#loaded.evict(site);
+      const isLower = head.revision < (knownRevisions.get(site) ?? 0);
+      if (isLower && snapshot?.timeline === head.timeline) this.#loaded.evict(site);
       loading = Promise.resolve(this.#viewAtLeast(site, head));
       loading.catch(() => {});
       catchUpsBySite.set(site, loading);
@@ -167,23 +214,10 @@ export class SiteViews {
     return loading;
   }
 
-  #catchUpInOrder(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<SiteView> {
-    let done: MaybePromise<SiteView | undefined>;
-    sites.forEach((site, index) => {
-      const head = heads[index] as Head;
-      done = whenResolved(done, () =>
-        whenResolved(this.#viewAtLeast(site, head), (view) => {
-          this.#markChecked(view, generation);
-          return view;
-        }),
-      );
-    });
-    return whenResolved(done, (last) => this.#touch(last as SiteView));
-  }
-
-  #markChecked(view: SiteView, generation: number): void {
-    if (view instanceof Snapshot) view.checked = generation;
-    else if (generation === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
+  #markChecked(view: SiteView, { commitGeneration }: HeadQueryResult): void {
+    if (this.#sharedHeads) return;
+    if (view instanceof Snapshot) view.checked = commitGeneration;
+    else if (commitGeneration === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
       this.#checkedUncachedSites.set(view.site, view);
   }
 
@@ -237,7 +271,13 @@ export class SiteViews {
 }
 
 function requireEpoch(epoch: string, head: Head): void {
-  if (epoch !== head.epoch) throw new EpochChangedError();
+  if (epoch !== head.epoch) throw new OutdatedError("epoch");
+}
+
+/** The error if the epoch changed during each attempt. */
+function restoredRepeatedlyError(): ProblemError {
+  const detail = "the site was restored several times while it was read; try again";
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 
 function hasReportedEpoch({ site, epoch }: SiteView, { heads }: HeadQueryResult): boolean {

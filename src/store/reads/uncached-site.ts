@@ -1,6 +1,6 @@
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
-import { EpochChangedError } from "../../model/errors.ts";
+import { OutdatedError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { removedEpoch } from "../database/site-state.ts";
@@ -28,7 +28,7 @@ export interface UncachedRead {
 
 export interface UncachedSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
-  /** Catches the system site in memory up to `head` or later. @throws EpochChangedError if it has another epoch */
+  /** Catches the system site in memory up to `head` or later. @throws OutdatedError if it has another epoch */
   readonly catchUpSystemSite: (head: Head) => MaybePromise<void>;
   /** Loads the site at `head` or later. */
   readonly loadSnapshot: (site: number, head: Head) => MaybePromise<Snapshot>;
@@ -72,7 +72,7 @@ export class UncachedSite {
   /**
    * Returns the record with this ID; undefined if none exists. Before it returns a record, the system site in memory catches up to the moment
    * of the read.
-   * @throws EpochChangedError if the site or the system site has another epoch by now
+   * @throws OutdatedError if the site or the system site has another epoch by now
    */
   lookUpRecord(resource: Resource, id: number): MaybePromise<MemoryRecord | undefined> {
     const read = this.#options.engine.readRecord(this.site, resource.name, id, this.#head);
@@ -86,7 +86,7 @@ export class UncachedSite {
 
   /**
    * Returns a page; undefined if the number of records is unknown or the offset is too large. Then the caller loads the site.
-   * @throws EpochChangedError if the site has another epoch by now
+   * @throws OutdatedError if the site has another epoch by now
    */
   readRecordPage(resource: Resource, page: { limit: number; offset: number }): MaybePromise<StoredPage | undefined> {
     if (page.offset > maxStoredPageOffset) return undefined;
@@ -101,7 +101,7 @@ export class UncachedSite {
     });
   }
 
-  /** Loads the site and returns its snapshot. @throws EpochChangedError if the site has another epoch by now */
+  /** Loads the site and returns its snapshot. @throws OutdatedError if the site has another epoch by now */
   loadSnapshot(): MaybePromise<Snapshot> {
     return whenResolved(this.#options.loadSnapshot(this.site, this.#head), (snapshot) => {
       this.#requireSameEpoch(snapshot);
@@ -110,7 +110,7 @@ export class UncachedSite {
   }
 
   #requireSameEpoch({ epoch }: { readonly epoch: string }): void {
-    if (epoch !== this.epoch) throw new EpochChangedError();
+    if (epoch !== this.epoch) throw new OutdatedError("epoch");
   }
 
   #reportRead(cost: number, counts: RecordCounts | undefined, record: MemoryRecord | undefined): void {

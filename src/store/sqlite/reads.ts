@@ -29,6 +29,7 @@ import { createWebhookReads } from "./webhook-reads.ts";
 
 type Reader = Pick<
   Engine,
+  | "isLocal"
   | "readHeads"
   | "readRecord"
   | "readPage"
@@ -66,6 +67,7 @@ export function createReader(database: Database, open: () => Database, requireSa
   }
 
   return {
+    isLocal: true,
     // One transaction, so that the heads of a site and of the system site are from the same moment.
     readHeads: (sites) => readInTransaction(() => heads(sites)),
     ...createSiteReads(database, reads, open, requireSameDatabase),
