@@ -1,4 +1,4 @@
-// Columns that were added later, on a database that older programs go on using.
+// Columns that were added later, on a database that older programs continue to use.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -40,7 +40,7 @@ for (const kind of engines) {
       rmSync(folder, { recursive: true });
     });
 
-    test("the tables of an older program get the columns, and what it wrote stays", async () => {
+    test("the tables of an older program get the columns, and keep its rows", async () => {
       await openNew();
       await engine.commit([createIntent({ at: 7 }), createIntent({ at: 8 })]);
       await engine.saveWebhook(webhookState({ cursor: "a", resumes: 3, since: "b", goneAt: 4 }), [webhookSecret()]);
@@ -126,12 +126,12 @@ for (const kind of engines) {
       await backUp(engine, made, 0);
       await restore(engine, old, join(folder, "kept"), 0);
       expect(await siteIn(engine)).toMatchObject({ live: null });
-      // It would take any history for its own, and its receiver would keep what the restore discarded.
-      const anotherHistory = { ...ofNewSite, epoch: expect.stringMatching(/./) };
-      expect(await engine.webhookStates()).toEqual([webhookState(), anotherHistory]);
+      // Otherwise, it would accept any epoch, and its receiver would keep changes that the restore discarded.
+      const anotherEpoch = { ...ofNewSite, epoch: expect.stringMatching(/./) };
+      expect(await engine.webhookStates()).toEqual([webhookState(), anotherEpoch]);
       await restore(engine, made, join(folder, "kept"), 0);
       expect(await siteIn(engine)).toMatchObject({ live_revision: 1 });
-      expect(await engine.webhookStates()).toEqual([state, anotherHistory]);
+      expect(await engine.webhookStates()).toEqual([state, anotherEpoch]);
       for (const one of [state, ofNewSite]) await engine.removeWebhook(one);
       expect(await engine.findInconsistencies()).toEqual([]);
     });

@@ -1,4 +1,4 @@
-// What a batch of writes does to what is stored besides the records: counters, idempotency keys, and what a site leaves.
+// The effects of a batch of writes besides the records: counters, idempotency keys, and the row of a removed site.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
@@ -41,7 +41,7 @@ for (const kind of engines) {
       expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
     });
 
-    test("a record that a batch changes several times is stored as the last change left it, and every change is in the journal", async () => {
+    test("a record that a batch changes several times is stored as after the last change, and every change is in the journal", async () => {
       newSite();
       const other = { site, resource: "order-status", id: 1 } as const;
       await commit(createIntent({ site, values: { Name: "before" } }));
@@ -113,7 +113,7 @@ for (const kind of engines) {
       const town = (Town: string, revision: number, intent: TestIntent = {}) =>
         createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
 
-      test("is refused when another one of its batch has it, and is not when that one has lost it", async () => {
+      test("is rejected when another record of its batch has it, and accepted when that record has lost it", async () => {
         newSite();
         const outcomes = await engine.commit([
           town("Oslo", 0),
@@ -141,7 +141,7 @@ for (const kind of engines) {
         ]);
       });
 
-      test("is decided by what others have committed since, of its site and resource", async () => {
+      test("is decided by the commits of others since, to its site and resource", async () => {
         const other = newSite();
         await engine.commit([createIntent({ site: other, ...values("Oslo") })]);
         newSite();
@@ -170,7 +170,7 @@ for (const kind of engines) {
         ]);
       });
 
-      test("is refused when changes since were pruned, and replayed as any other", async () => {
+      test("is rejected when changes since were pruned, and replayed as any other", async () => {
         newSite();
         const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
         expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
@@ -206,7 +206,7 @@ for (const kind of engines) {
         ]);
       const stored = async () => (await readAllRows(engine, site)).rows.length;
 
-      test("are all stored, each sees those before it, and no other write comes in between", async () => {
+      test("are all stored, each sees the earlier ones, and no other write comes in between", async () => {
         newSite();
         const kinds: string[] = [];
         let other: Promise<unknown> | undefined;
@@ -227,7 +227,7 @@ for (const kind of engines) {
         expect(head.revision).toBe(7);
       });
 
-      test("are not stored at all when one intent is refused", async () => {
+      test("are not stored at all when one intent is rejected", async () => {
         newSite();
         const seen: string[] = [];
         const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
@@ -254,7 +254,7 @@ for (const kind of engines) {
       });
     });
 
-    test("a dropped site leaves nothing but its number, and others keep what they have", async () => {
+    test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
       const [gone, kept] = [newSite(), newSite()];
       for (const number of [gone, kept]) {
         await commit(keyed("a", { site: number }));

@@ -1,4 +1,4 @@
-// What `check` finds in stored rows: each kind of damage by itself, and nothing in what is in order.
+// `check` finds each kind of damage in stored rows, and nothing in rows without damage.
 
 import { expect, test } from "bun:test";
 import type { DumpedRow } from "../../src/model/engine.ts";
@@ -8,7 +8,7 @@ type Cells = Record<string, string | number | null>;
 
 const body = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
 
-/** A site with a brand that was changed, one that was deleted, and an order status. */
+/** A site with a changed brand, a deleted brand, and an order status. */
 function intactRows() {
   const entry = (revision: number, resource: string, id: number, operation: string, Name: string) => ({
     table: "journal",
@@ -34,11 +34,11 @@ function intactRows() {
 
 const [site, , brand, deleted, , , update, , , last] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
 
-test("rows that are in order have no fault", () => {
+test("rows without damage have no inconsistency", () => {
   expect(findRowInconsistencies(intactRows())).toEqual([]);
 });
 
-test("of a removed site nothing but its row may be left, and what is left is counted", () => {
+test("of a removed site only its row may stay, and other rows are counted", () => {
   const rows = intactRows();
   change(rows, site, { epoch: "", revision: 0, counters: "{}" });
   expect(findRowInconsistencies(rows.filter(({ table }) => table === "sites"))).toEqual([]);
@@ -49,7 +49,7 @@ test("of a removed site nothing but its row may be left, and what is left is cou
   }
 });
 
-test("of a badly damaged database, the first 1,000 faults are listed and the others counted", () => {
+test("of a badly damaged database, the first 1,000 inconsistencies are listed and the others counted", () => {
   const rows = intactRows();
   const more = Array.from({ length: 1500 }, (_, n) => ({
     table: "records",

@@ -1,4 +1,4 @@
-// `storefront copy`: moves a shop from one database to another, and back.
+// `storefront copy`: moves a site from one database to another, and back.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const fileUrl = (name: string) => `sqlite:${join(folder, name)}`;
 
-test("a shop moves to PostgreSQL and back with everything: records, IDs, keys, journal and idempotency keys", async () => {
+test("a site moves to PostgreSQL and back with everything: records, IDs, keys, journal and idempotency keys", async () => {
   const first = await startTestServer({ settings: { DATABASE: fileUrl("first.db") } });
   const headers = { "Idempotency-Key": "order 'one'" };
   const made = await first.call("POST", "/restapi/brands.json", { body: { Name: "Ça va? 日本" }, headers });
@@ -61,7 +61,7 @@ test("a shop moves to PostgreSQL and back with everything: records, IDs, keys, j
   }
 });
 
-test("a target that is not empty, or an empty source, is refused", async () => {
+test("a target that is not empty, or an empty source, is rejected", async () => {
   const full = await startTestServer({ settings: { DATABASE: fileUrl("full.db") } });
   await full.stop();
   const before = await rowsOf(fileUrl("full.db"));
@@ -112,7 +112,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
     await to.close();
   });
 
-  test("and keeps what a client wrote to the target", async () => {
+  test("and keeps the writes of a client to the target", async () => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
     expect(thrown).toMatchObject({

@@ -1,4 +1,4 @@
-// What every engine promises of credentials (src/model/engine.ts), held against each of them.
+// The contract of every engine for credentials (src/model/engine.ts), tested with each engine.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -40,7 +40,7 @@ for (const kind of engines) {
       expect(await engine.findCredential(stored.digest)).toBeUndefined();
     });
 
-    test("those that have expired are deleted with the next one", async () => {
+    test("expired credentials are deleted when the next one is stored", async () => {
       await engine.putCredential(credential("c", { expiresAt: 500 }), 0);
       await engine.putCredential(credential("d", { operator: 2 }), 500);
       expect(await engine.findCredential(digest("c"))).toBeUndefined();
@@ -61,7 +61,7 @@ for (const kind of engines) {
       expect(await engine.findCredential(digest("e link"))).toBeDefined();
     });
 
-    test("all of an operator are deleted, and those of others stay", async () => {
+    test("all credentials of an operator are deleted, and those of others stay", async () => {
       await engine.putCredential(credential("f", { operator: 4 }), 0);
       await engine.putCredential(credential("g", { operator: 5 }), 0);
       await engine.deleteCredentials(4);
@@ -76,7 +76,7 @@ for (const kind of engines) {
       expect([...tables]).not.toContain("credentials");
     });
 
-    test("after a restore there are none: an ID may be that of another operator then", async () => {
+    test("a restore deletes all, because an ID may then belong to another operator", async () => {
       const folder = mkdtempSync(join(tmpdir(), "storefront-credentials-"));
       await backUp(engine, join(folder, "backup"), 1);
       await engine.putCredential(credential("i"), 0);
@@ -85,7 +85,7 @@ for (const kind of engines) {
       rmSync(folder, { recursive: true });
     });
 
-    test("a digest that is none is refused, before it is part of a statement", async () => {
+    test("an invalid digest is rejected before it is part of a statement", async () => {
       expect(async () => engine.findCredential("' or 1=1 --")).toThrow("hexadecimal");
     });
   });

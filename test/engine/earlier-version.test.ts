@@ -1,4 +1,4 @@
-// The databases and the backup of an earlier version (c58fcee), in the folder `earlier-version`: they are brought up to date, and its
+// The databases and the backup of an earlier version (c58fcee), in the folder `earlier-version`: they are migrated, and its
 // statements work on the tables beside a running server. What the current version stores must not break them.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
@@ -95,7 +95,7 @@ for (const kind of engines) {
         expect(await names()).toHaveLength(3);
       });
 
-      test("has its history: a record is restored and changes are taken back that have no record before the change", async () => {
+      test("has its history: a record is restored, and changes without a record before the change are undone", async () => {
         const { engine } = server;
         const operations = await Array.fromAsync(readEntries(engine, 1), ({ operation }) => operation);
         expect(operations.slice(-3)).toEqual(["create", "update", "update"]);
@@ -149,7 +149,7 @@ for (const kind of engines) {
         changeAsEarlier(kind, url, { counters, ...values });
       const makeFour = () => change({ revision: 13, id: 4, values: { Name: "Old" } });
 
-      test("may start: the database does not have a version that it refuses", async () => {
+      test("may start: the database does not have a schema version that it rejects", async () => {
         const version =
           kind.name === "SQLite" ? "pragma user_version" : "select version as user_version from storefront_schema";
         const [row] = (await kind.select(url, version)) as { user_version: number }[];
@@ -184,7 +184,7 @@ for (const kind of engines) {
         expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
-      test("its changes can be taken back, also between changes of this version", async () => {
+      test("its changes can be undone, also between changes of this version", async () => {
         await request("PUT", "brands/1.json", { body: { Name: "Ours" } });
         await change({
           revision: 14,
@@ -219,7 +219,7 @@ for (const kind of engines) {
         expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
-      test("a key that it revokes is refused on the next request", async () => {
+      test("a key that it revokes is rejected on the next request", async () => {
         expect((await request("GET", "brands/1.json")).status).toBe(200);
         const [row] = (await kind.select(
           url,

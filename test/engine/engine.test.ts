@@ -1,4 +1,4 @@
-// What every engine promises (src/model/engine.ts), held against each of them.
+// The contract of every engine (src/model/engine.ts), tested with each engine.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -73,7 +73,7 @@ for (const kind of engineKinds) {
       expect(outcomes.map(idOf)).toEqual([1, 2, 1, 1]);
     });
 
-    test("a created record is in what is loaded, as text that was not touched", async () => {
+    test("a created record is loaded with the same JSON text", async () => {
       const number = newSite();
       const name = "Ça \"va\"? 日本 \\ 'x' \u{1f600} \t\r\n";
       await engine.commit([create(number, name)]);
@@ -90,7 +90,7 @@ for (const kind of engineKinds) {
       expect(new Set(heads.map(({ epoch }) => epoch)).size).toBe(3);
     });
 
-    test("updates change the fields that they name, and one that changes nothing makes no history", async () => {
+    test("updates change the fields that they name, and an update that changes nothing has no journal entry", async () => {
       const number = newSite();
       await engine.commit([
         { ...create(number, "Acme"), valuesJson: '{"Name":"Acme","Address":{"Town":"Ulm","Title":""}}' },
@@ -125,7 +125,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("an ID is never used again, and a record can be made under one that was named", async () => {
+    test("an ID is never used again, and a record can be created with an ID that the write names", async () => {
       const number = newSite();
       await engine.commit([create(number, "a"), { ...create(number, "b"), id: 7 }, remove(number, 7)]);
       const [used, next] = await engine.commit([{ ...create(number, "c"), id: 7 }, create(number, "d")]);
@@ -145,7 +145,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("a write to a record that is not there is refused", async () => {
+    test("a write to a record that does not exist is rejected", async () => {
       const number = newSite();
       expect(await engine.commit([update(number, 1, {}), remove(number, 1)])).toEqual([
         { kind: "rejected", rejectionReason: "not-found" },
@@ -153,7 +153,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("a write that names the version it wants is refused when the record has another", async () => {
+    test("a write that requires a version is rejected when the record has another", async () => {
       const number = newSite();
       const [made] = await engine.commit([create(number, "a")]);
       const version = versionAfter(made);
@@ -165,7 +165,7 @@ for (const kind of engineKinds) {
       expect(second).toEqual({ kind: "rejected", rejectionReason: "precondition-failed" });
     });
 
-    test("a write that rules a version out is refused when the record has it", async () => {
+    test("a write that excludes a version is rejected when the record has it", async () => {
       const number = newSite();
       const [made] = await engine.commit([create(number, "a")]);
       const version = versionAfter(made);
@@ -177,7 +177,7 @@ for (const kind of engineKinds) {
       expect(outcomes.map(({ kind }) => kind)).toEqual(["rejected", "rejected", "done"]);
     });
 
-    test("a write that says where it saw the site is refused when the site has moved on, or has another history", async () => {
+    test("a write that names the head of the site is rejected when the site has a later head, or another epoch", async () => {
       const number = newSite();
       await engine.commit([{ ...create(number, "a"), ifHead: "" }]);
       const [head] = (await engine.readHeads([number])) as [Head];
@@ -190,7 +190,7 @@ for (const kind of engineKinds) {
       expect(another).toEqual({ kind: "rejected", rejectionReason: "other-history" });
     });
 
-    test("together or not at all: one refusal and nothing is stored", async () => {
+    test("all intents or none: if one is rejected, nothing is stored", async () => {
       const number = newSite();
       const outcomes = await engine.commit([create(number, "a"), update(number, 9, {}), create(number, "b")], true);
       expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "rejected"]);
@@ -210,7 +210,7 @@ for (const kind of engineKinds) {
       expect((await readAllRows(engine, number)).rows).toHaveLength(1);
     });
 
-    test("an idempotency key used for something else is refused, and forgotten after a day", async () => {
+    test("an idempotency key used for another request is rejected, and expires after a day", async () => {
       const number = newSite();
       const named = (digest: string) => ({ ...create(number, "a"), idempotency: { keyId: 3, name: "k", digest } });
       await engine.commit([named("d1")]);
@@ -221,7 +221,7 @@ for (const kind of engineKinds) {
       expect(late).toMatchObject({ kind: "done", id: 2 });
     });
 
-    test("a clock that jumps back loses nothing: revisions go on, and no entry is earlier than the one before", async () => {
+    test("a clock that jumps back loses nothing: revisions continue, and no entry is earlier than the one before", async () => {
       const number = newSite();
       await engine.commit([{ ...create(number, "a"), at: 1_000_000 }]);
       await engine.commit([{ ...create(number, "b"), at: 5 }]);
@@ -270,7 +270,7 @@ for (const kind of engineKinds) {
       expect(await engine.readChangesSince(number, 4)).toEqual([]);
     });
 
-    test("the journal of another history is not told", async () => {
+    test("the journal of another epoch is not returned", async () => {
       const number = newSite();
       await engine.commit([create(number, "a")]);
       const [head] = await engine.readHeads([number]);
@@ -278,7 +278,7 @@ for (const kind of engineKinds) {
       expect(await engine.readChangesSince(number, 0, { epoch: "another" })).toBeUndefined();
     });
 
-    test("a store that is behind what is known of a site is not believed; of another history, it may be", async () => {
+    test("a database that is behind the known head of a site is rejected, unless it has another epoch", async () => {
       const number = newSite();
       await engine.commit([create(number, "a")]);
       const [head] = (await engine.readHeads([number])) as [Head];
@@ -323,12 +323,12 @@ for (const kind of engineKinds) {
       expect((await engine.readHeads([one, two])).map(({ revision }) => revision)).toEqual([40, 40]);
     });
 
-    test("a watch is told of the commits of this process, and of all others unless it says that it may miss some", async () => {
+    test("a subscription gets the commits of this process, and of all others unless it says that it may miss some", async () => {
       const other = await open(url);
       const seen: (readonly number[] | undefined)[] = [];
       const watch = engine.subscribeToCommits((sites) => void seen.push(sites));
       const number = newSite();
-      // Behind a pooler, a watch hears only of its own process.
+      // Behind a pooler, a subscription gets only the commits of its own process.
       const writers = kind.isVariant ? [engine] : [engine, other];
       for (let round = 0; round < 3; round++) {
         for (const writer of writers) {
@@ -366,7 +366,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("when the last backup was made is kept, goes back only from the future, and is no part of a backup or a restore", async () => {
+    test("the time of the last backup is stored, decreases only if it is in the future, and is not part of a backup or restore", async () => {
       const address = await kind.newDatabase();
       const [one, other] = [await open(address), await open(address)];
       expect(await one.readLastBackupTime()).toBeUndefined();
@@ -401,7 +401,7 @@ for (const kind of engineKinds) {
       await engine.dropSite(number);
     });
 
-    test("a site is dropped in portions, in between which others write; what is left is known, and dropped by the next", async () => {
+    test("a site is dropped in chunks, between which others write; the remaining rows are found, and dropped by the next call", async () => {
       const url = await kind.newDatabase();
       const [one, other] = [await open(url), await open(url)];
       await one.commit([{ ...create(0, "gone"), resource: "site" }]);
@@ -450,7 +450,7 @@ for (const kind of engineKinds) {
       expect((await other.readHeads([2]))[0]?.epoch).not.toBe((await engine.readHeads([2]))[0]?.epoch);
     });
 
-    test("others write while a refill goes on; what they wrote is in what it replaces, and not in what comes", async () => {
+    test("others write during a restore; their writes are in the replaced data, and not in the new data", async () => {
       const url = await kind.newDatabase();
       const [one, other] = [await open(url), await open(url)];
       await one.commit([create(0, "system"), create(1, "old")]);
@@ -483,7 +483,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("people who report with SQL find a column per field", async () => {
+    test("reports in SQL find a column per field", async () => {
       const number = newSite();
       await engine.commit([{ ...create(number, "Acme"), valuesJson: '{"Name":"Acme","Address":{"Town":"Ulm"}}' }]);
       await engine.commit([create(number, "gone"), remove(number, 2)]);
@@ -523,7 +523,7 @@ async function* rowsOf(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
   yield* rows;
 }
 
-/** In bytes: what is held outside the heap of objects. */
+/** Returns the bytes outside the heap of objects. */
 function memoryOfTexts(): number {
   Bun.gc(true);
   return heapStats().extraMemorySize;

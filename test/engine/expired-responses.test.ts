@@ -1,4 +1,4 @@
-// Responses to idempotency keys are deleted after a day, in small portions that do not delay writes.
+// Responses for idempotency keys are deleted after a day, in small chunks that do not delay writes.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -52,10 +52,10 @@ for (const kind of engines) {
       expect(await kept()).toHaveLength(33);
     });
 
-    test("expired responses are deleted in portions across all sites, and the others remain", async () => {
-      let portions = 0;
+    test("expired responses are deleted in chunks across all sites, and the others remain", async () => {
+      let chunks = 0;
       let most = 0;
-      for (let isMore = true; isMore; portions++) {
+      for (let isMore = true; isMore; chunks++) {
         const before = (await kept()).length;
         isMore = await engine.deleteExpiredResponses(now - idempotencyLifetimeMs, 7);
         most = Math.max(most, before - (await kept()).length);
@@ -63,7 +63,7 @@ for (const kind of engines) {
       expect(await kept()).toEqual(["old 1.0", "young 1", "young 2", "young 3"]);
       expect(most).toBeGreaterThan(0);
       expect(most).toBeLessThanOrEqual(7);
-      expect(portions).toBeGreaterThanOrEqual(5);
+      expect(chunks).toBeGreaterThanOrEqual(5);
       expect(await engine.findInconsistencies()).toEqual([]);
     });
 

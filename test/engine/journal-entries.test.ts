@@ -1,4 +1,4 @@
-// What an entry of the journal has besides the change, and what the row of a site says about its journal.
+// The columns of a journal entry besides the change, and the columns of a site's row about its journal.
 
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";

@@ -1,4 +1,4 @@
-// A failover that loses commits which were seen, and goes on with others under the same numbers: nothing of what is lost is served afterwards.
+// A failover that loses commits that clients have seen, followed by other commits with the same revisions: lost data is not served afterwards.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
@@ -25,7 +25,7 @@ interface Shop {
   readonly key: string;
 }
 
-/** What a client of one server has seen of one shop. */
+/** The data that a client of one server has seen of one site. */
 interface Client {
   readonly shop: Shop;
   readonly get: (path: string, options?: CallOptions & { readonly method?: string }) => ReturnType<typeof call>;
@@ -41,7 +41,7 @@ const change = fc.record({
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-/** What is lost of a shop, and what is then written to it: often as much, so that the numbers are the same. */
+/** The changes of a site that are lost, and the changes after that: often the same number, so that the revisions are the same. */
 const loss = fc.record({
   lost: fc.array(change, { maxLength: 3 }),
   others: fc.array(change, { maxLength: 3 }),
@@ -103,7 +103,7 @@ async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
   await checkWrites(clients);
 }
 
-/** Writes others in place of what is lost; those that make up for a number each create a brand. */
+/** Writes other changes instead of the lost changes. If the number must be the same, each further change creates a brand. */
 async function goOn(engine: Engine, losses: readonly Loss[], before: ReadonlyMap<Shop, Head>): Promise<void> {
   for (const [index, { others, isAsMuch }] of losses.entries()) {
     await make(engine, index, others);
@@ -114,7 +114,7 @@ async function goOn(engine: Engine, losses: readonly Loss[], before: ReadonlyMap
   }
 }
 
-/** The first list that the server returns is what is stored. */
+/** Checks that the first list that the server returns has the stored records. */
 async function checkList({ shop, get }: Client): Promise<void> {
   const { rows } = await use(async (engine) => readAllRows(engine, shop.site.ID));
   const stored = rows.flatMap(({ body }) => (body === null ? [] : JSON.parse(body)));
@@ -126,7 +126,7 @@ async function checkList({ shop, get }: Client): Promise<void> {
   expect(list.json.map(named)).toEqual(stored.map(named));
 }
 
-/** Nothing is accepted that names what was lost. */
+/** Checks that cursors and versions of lost changes are rejected. */
 async function checkLost({ get, listTag, cursor, tags }: Client, kept: Head): Promise<void> {
   expect((await get(`changes.json?since=${cursor}`)).status).toBe(410);
   expect((await get("brands.json", { headers: { "If-None-Match": listTag } })).status).toBe(200);
@@ -138,7 +138,7 @@ async function checkLost({ get, listTag, cursor, tags }: Client, kept: Head): Pr
   }
 }
 
-/** What one server confirms, the other one serves. */
+/** Checks that each server serves the writes that the other one confirms. */
 async function checkWrites(clients: readonly Client[]): Promise<void> {
   for (const { shop, get } of clients) {
     const { json } = await get("brands.json", { method: "POST", body: { Name: unique() } });
@@ -148,7 +148,7 @@ async function checkWrites(clients: readonly Client[]): Promise<void> {
   }
 }
 
-/** Looks at everything, so that the server has it in memory. */
+/** Reads everything, so that the server has it in memory. */
 async function look(server: string, shop: Shop): Promise<Client> {
   const get: Client["get"] = async (path, { method = "GET", key = shop.key, headers, body } = {}) => {
     for (;;) {
@@ -177,7 +177,7 @@ async function addShop(engine: Engine, name: string): Promise<Shop> {
   return { site, host, key };
 }
 
-/** Makes each change in a commit of its own. One of a record that is no longer there changes nothing. */
+/** Makes each change in a separate commit. A change of a deleted record has no effect. */
 async function make(engine: Engine, shop: number, changes: readonly Change[]): Promise<void> {
   const site = shops[shop]?.site.ID as number;
   for (const { operation, id } of changes) {

@@ -1,4 +1,4 @@
-// A migration that only adds columns runs on a database that has those of the migrations before it.
+// A migration that only adds columns runs on a database that has the columns of the migrations before it.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";

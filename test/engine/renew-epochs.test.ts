@@ -1,4 +1,4 @@
-// `renew`: after a database was restored by other means, a revision may be one of another history. So no old ETag is accepted.
+// `renew`: after a database was restored by other means, a revision may be another change. So no old ETag is accepted.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";

@@ -34,7 +34,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     await kind.close();
   });
 
-  test("rows that turn out to be bad change nothing and leave nothing behind", async () => {
+  test("invalid rows change nothing, and no table stays", async () => {
     const bad = (async function* () {
       yield* backup;
       throw new Error("bad");
@@ -45,7 +45,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of two at the same time, the one that began first changes nothing", async () => {
+  test("of two at the same time, the first changes nothing", async () => {
     const other = await open();
     const first = engine.replaceAllData(
       (async function* () {
@@ -60,7 +60,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await beside()).toEqual([]);
   });
 
-  test("of two at the same time, the one that began first is in place as a whole or not at all", async () => {
+  test("of two at the same time, the data of the first is there as a whole or not at all", async () => {
     const other = await open();
     const sites = Array.from({ length: 6000 }, (_, n) => ({ id: n + 100, epoch: "a", revision: 0, counters: "{}" }));
     const count = async () => (await Array.fromAsync(engine.dump())).filter(({ table }) => table === "sites").length;
@@ -88,7 +88,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect([await namesNow(), await beside(), await engine.findInconsistencies()]).toEqual([["old"], [], []]);
   });
 
-  test("a site that it brings back is not dropped by those who saw that it was removed", async () => {
+  test("a site that it restores is not dropped by processes that saw its removal", async () => {
     await engine.commit([createIntent({ site: 0, resource: "site" })]);
     const whole = await Array.fromAsync(engine.dump());
     await deleteSiteRecord(engine, 1);
@@ -99,7 +99,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a site of which the backup knows nothing is not closed by those who drop it", async () => {
+  test("a site that is not in the backup is not closed by processes that drop it", async () => {
     await deleteSiteRecord(engine, 1);
     await (await open()).replaceAllData(rowsOf([]));
     await engine.dropSite(1);
@@ -123,7 +123,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("that cannot drop what it has replaced is done all the same; the next one drops it", async () => {
+  test("that cannot drop the replaced tables is done all the same; the next restore drops them", async () => {
     const impatient = await openEngine(url, allResources, { timeout: 100 });
     opened.push(impatient);
     let release = () => {};
@@ -138,7 +138,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await beside()).toEqual([]);
   });
 
-  test("another one may begin while what was replaced is still being kept; each keeps it", async () => {
+  test("another restore may begin while the replaced data is still being saved; each saves it", async () => {
     const other = await open();
     const kept: string[][] = [];
     const keep = async (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) =>
@@ -161,7 +161,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect([await namesNow(), await beside()]).toEqual([["old"], []]);
   });
 
-  test("who reads for long sees what was there when it began, and holds up no writer", async () => {
+  test("a long read sees the data of its beginning, and delays no writer", async () => {
     const reader = await open();
     const reading = iterate(reader.dump());
     await reading.next();
@@ -225,7 +225,7 @@ describe("PostgreSQL", () => {
     await engine.close();
   });
 
-  test("a disk that is full when the tables are made is what it says", async () => {
+  test("a disk that is full when the tables are made is named in the error", async () => {
     await sql(`create function disk_full() returns event_trigger language plpgsql as
       $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`);
     await sql(
@@ -237,7 +237,7 @@ describe("PostgreSQL", () => {
     await engine.close();
   });
 
-  test("what cannot be carried over is refused before anything is done", async () => {
+  test("data that cannot be restored is rejected before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
     await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
     expect(await kind.tablesBeside(url)).toEqual([]);

@@ -60,7 +60,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("keeps its last entry, so that whoever has read everything can go on", async () => {
+  test("keeps its last entry, so that a client that has read everything can continue", async () => {
     await makePruned();
     expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
       { site, deleted: 2, begins: 6, webhooks: [] },
@@ -73,7 +73,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("may be empty after another program pruned it, and goes on with the next change", async () => {
+  test("may be empty after another program pruned it, and continues with the next change", async () => {
     await makePruned();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 6 where id = ${site}`);
     expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
@@ -88,7 +88,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("still has what undo and restore-record need, and says what it lacks", async () => {
+  test("is enough for undo and restore-record from its first entry, and an error says where it begins", async () => {
     await makePruned();
     expect((await restoreRecord(engine, site, brand, 2, undefined, 1)).kind).toBe("done");
     expect(await failed(restoreRecord(engine, site, brand, 3, undefined, 1))).toMatchObject({
@@ -144,7 +144,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await rowOf(engine)).toMatchObject({ floor: 4 });
   });
 
-  test("is found wanting by `check` if an entry is missing or left over", async () => {
+  test("fails `check` if an entry is missing, or if an entry was not pruned", async () => {
     await makePruned();
     const faults = async () => (await engine.findInconsistencies()).filter((fault) => fault.includes(`site ${site}:`));
     await kind.select(url, `update sites set floor = 4 where id = ${site}`);
@@ -157,7 +157,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await kind.select(url, `update sites set floor = 3 where id = ${site}`);
   });
 
-  test("is pruned up to a time, in portions, while others write", async () => {
+  test("is pruned up to a time, in chunks, while others write", async () => {
     site++;
     const entries = Array.from({ length: 3000 }, (_, n) => createIntent({ site, at: 1000 + Math.floor(n / 10) }));
     await engine.commit(entries);
@@ -196,7 +196,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
     await waitFor(
       async () => (await engine.readJournalPage(busy, 0, 1)).floor > 0,
-      "what is old all the same to be deleted",
+      "entries that are old by both clocks to be deleted",
     );
     await retention.stop();
     expect((await engine.readJournalPage(ID, 0, 1)).floor).toBe(0);
@@ -207,7 +207,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await prune(99)).toMatchObject([{ deleted: 19 }]);
   });
 
-  test("of which more than half is old is left alone by a server for a day, and says so; then it loses half per day", async () => {
+  test("of which more than half is old is not pruned by a server for a day, which logs that; then it loses half per day", async () => {
     const day = 24 * 60 * 60_000;
     const at = 2000 * day;
     const { ID } = await addSite(engine, "jumped", {}, 1);

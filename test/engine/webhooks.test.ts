@@ -1,4 +1,4 @@
-// What every engine promises of webhooks (src/model/webhooks.ts), held against each of them.
+// The contract of every engine for webhooks (src/model/webhooks.ts), tested with each engine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -178,7 +178,7 @@ for (const kind of engineKinds) {
       expect(await engine.readHeads([0, 7])).toEqual(before);
     });
 
-    test("the removal of a site removes what is stored of its webhooks", async () => {
+    test("the removal of a site removes the states of its webhooks", async () => {
       const one = await open(await kind.newDatabase());
       await deleteSiteRecord(one, 1);
       for (const state of [webhookState(), webhookState({ site: 2, webhook: 2 })]) {
@@ -193,7 +193,7 @@ for (const kind of engineKinds) {
       expect(await one.webhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
     });
 
-    test("a dump has states and secrets, of all or of one site, and no attempts; a refill brings them back as they were", async () => {
+    test("a dump has states and secrets, of all sites or of one, and no attempts; a restore stores them unchanged", async () => {
       const one = await open(await kind.newDatabase());
       await one.commit([createIntent()]);
       const state = webhookState({ epoch: "kept", failingSince: 4 });
@@ -214,7 +214,7 @@ for (const kind of engineKinds) {
       }
     });
 
-    test("what a restore by an older program has left is saved, although it has no webhooks", async () => {
+    test("tables that a restore by an older program has replaced are saved, although they have no webhooks", async () => {
       const address = await kind.newDatabase();
       const one = await open(address);
       await one.commit([createIntent()]);

@@ -14,7 +14,7 @@ const cased = Array.from({ length: 0x11_0000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
   .filter((one) => casesOf(one).length > 1);
-/** Those among them whose cases are not one character each, or not a pair. */
+/** The characters among them whose cases are not one character each, or not a pair. */
 const special = cased.filter((one) =>
   casesOf(one).some((other) => [...other].length > 1 || casesOf(other).join() !== casesOf(one).join()),
 );
@@ -68,7 +68,7 @@ test("sort puts names with special casing in the order of Unicode's collation, a
   expect(await idsOf({ sort: "Name" })).toEqual(byName);
 });
 
-test("any two texts that differ in case alone are folded to the same, and a part is folded as in the whole", () => {
+test("any two texts that differ only in case fold to the same text, and a part folds as in the whole", () => {
   for (const one of cased) expect([one, ...new Set(casesOf(one).map(foldCase))]).toEqual([one, foldCase(one)]);
   const text = fc
     .array(fc.oneof(fc.constantFrom(...cased), fc.constantFrom(" ", ".", "'", "\u0301", "1")))

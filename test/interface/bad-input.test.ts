@@ -31,7 +31,7 @@ describe("JSON", () => {
     ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
     ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
     ["nested too deeply", `{"Name":${deep("[", "]")}}`, "nested too deeply"],
-    // Naming each of these faults by its path would take a minute and block all other requests.
+    // Naming each of these errors by its path would take a minute and block all other requests.
     [
       "nested too deeply with repeated names",
       `${'{"a":'.repeat(20_000)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(20_000)}`,
@@ -90,7 +90,7 @@ describe("JSON", () => {
     ],
     ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "must have at most 255 characters, not 256" }],
     [
-      "with a country that is none",
+      "with a country that does not exist",
       { ...name, Address: { Country: "Greatbritain" } },
       { "Address.Country": "must have at most 3 characters, not 12" },
     ],
@@ -100,7 +100,7 @@ describe("JSON", () => {
       { "Address.Country": "must be empty or a country code of 2 or 3 letters, such as GB" },
     ],
     [
-      "with many faults at once",
+      "with many errors at once",
       { name: "x", Name: 1, Address: { Town: 2 } },
       {
         name: "no such field; did you mean `Name`?",
@@ -246,7 +246,7 @@ describe("XML", () => {
       [["ID", "must be absent: the server assigns the ID of a new record"]],
     ],
     [
-      "faults of several kinds",
+      "errors of several kinds",
       '<Brand x="1">y<Name></Name></Brand>',
       [
         ["x", "no such attribute"],
@@ -289,13 +289,13 @@ test.each([
   expect([response.status, response.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
 });
 
-test("a compressed body is refused", async () => {
+test("a compressed body is rejected", async () => {
   const body = Bun.gzipSync('{"Name":"x"}');
   const response = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
   expect(response.status).toBe(415);
 });
 
-test("a body of 1 MiB is accepted, and a longer one is refused", async () => {
+test("a body of 1 MiB is accepted, and a longer one is rejected", async () => {
   const fill = (size: number) => `{"Name":"${"x".repeat(size - 11)}"}`;
   const large = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024 + 1) });
   expect([large.status, large.json.type]).toEqual([413, "/docs/problems/too-large"]);

@@ -1,4 +1,4 @@
-// The feed over HTTP: its documents, its parameters, and who gets it.
+// The feed over HTTP: its documents, its parameters, and its authorization.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -72,7 +72,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(record).toContain("<Name>Mill &lt;Road&gt; &amp; Son&#13;\n</Name>");
   });
 
-  test("goes on from Next, and moves past what does not match", async () => {
+  test("continues from Next, and passes changes that do not match", async () => {
     const revisions = (page: { Changes: { Cursor: string }[] }) =>
       page.Changes.map(({ Cursor }) => Number(Cursor.split(".")[1]));
     const first = (await get(".json?limit=2")).json;
@@ -248,7 +248,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(gunzipSync(bytes).toString()).toBe(plain);
   });
 
-  test("is 410 after its changes were pruned, and after a restore, but not for who has read all", async () => {
+  test("is 410 after its changes were pruned, and after a restore, but not for a client that has read all", async () => {
     const { Next } = (await get(".json?since=now")).json;
     const [first] = (await get(".json?limit=1")).json.Changes;
     await pruneJournals(server.engine, [site], { revision: 1_000_000 });

@@ -1,4 +1,4 @@
-// The fold of the feed is the list: copies that follow it in different ways, while records are written, taken back and pruned.
+// The changes of the feed, applied in order, make the list: copies that follow it in different ways, while changes are written, undone and pruned.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -93,7 +93,7 @@ describe.each(engines)("a copy that follows the feed on $name", (kind) => {
       "restore-record": () => restoreRecord(engine, site, brand, by + 1, undefined, 1),
       prune: () => pruneJournals(engine, [site], { revision: since + 1 }),
     };
-    // What cannot be taken back, since there is no such record or its entries were pruned, is refused.
+    // An undo is rejected if the record does not exist, or its entries were pruned.
     await work[action]().catch((error) => expect(["not-found", "conflict"]).toContain(error.code));
   }
 });

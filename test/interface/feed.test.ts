@@ -54,7 +54,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
   });
 
-  test("goes on after each of its changes", async () => {
+  test("continues after each of its changes", async () => {
     await makeSite();
     const { changes } = await read();
     const [head] = await engine.readHeads([site]);
@@ -64,7 +64,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     }
   });
 
-  test("moves past what does not match, up to the revision that is named", async () => {
+  test("passes changes that do not match, up to the revision `until`", async () => {
     await makeSite();
     const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
     expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
@@ -82,7 +82,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect([shown(page), page.hasMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
   });
 
-  test("looks at no more than 10,000 entries for a page", async () => {
+  test("reads at most 10,000 entries for a page", async () => {
     site++;
     const create = createIntent({ site });
     await engine.commit(Array.from({ length: 10_001 }, () => create));
@@ -95,7 +95,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await read({ limit: 1000 })).changes).toHaveLength(1000);
   }, 60_000);
 
-  test("refuses a text that is no cursor", async () => {
+  test("rejects a text that is not a cursor", async () => {
     await makeSite();
     const head = await headCursor(engine, site);
     const [mark] = head.split(".");
@@ -131,7 +131,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await refused(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
   });
 
-  test("refuses a cursor that lies ahead, has another mark, or is of another site", async () => {
+  test("rejects a cursor that lies ahead, has another digest, or is of another site", async () => {
     await makeSite();
     const { changes } = await read();
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
@@ -143,7 +143,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await refused(read({ since: other }))).toMatch("belongs to another history");
   });
 
-  test("stays where it is when pruning has deleted all that was read, and is refused otherwise", async () => {
+  test("stays valid when pruning has deleted the entries before it, and is rejected otherwise", async () => {
     await makeSite();
     const { changes, next } = await read();
     await pruneJournals(engine, [site], { revision: 1000 });
@@ -161,7 +161,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     );
   });
 
-  test("goes on after another program has pruned the last entry too", async () => {
+  test("continues after another program has pruned the last entry too", async () => {
     await makeSite();
     const { next } = await read();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
@@ -182,7 +182,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);
   });
 
-  test("refuses cursors of before a restore, a renewal, and commits that were lost", async () => {
+  test("rejects cursors from before a restore, a renewal, and lost commits", async () => {
     await makeSite();
     const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
     await backUp(engine, join(folder, "a"), 0);
@@ -209,7 +209,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     rmSync(folder, { recursive: true });
   });
 
-  test("is not behind what is known of the site", async () => {
+  test("is not behind the known head of the site", async () => {
     await makeSite();
     const [head] = await engine.readHeads([site]);
     const requiredHead = { ...(head as Head), revision: 6 };
@@ -218,7 +218,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await refused(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
-  test("ends a page that pruning or a restore overtakes with what it has", async () => {
+  test("ends a page early when pruning or a restore overtakes it", async () => {
     site++;
     await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
     const resources = new Set(["location"]);

@@ -15,7 +15,7 @@ import { call, startTestServer, type TestResponse, type TestServer } from "../su
 const list = "/restapi/brands.json";
 const hour = 60 * 60 * 1000;
 
-/** What a client sends: everything that makes it that request. */
+/** A request of a client: everything on which its identity depends. */
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -119,7 +119,7 @@ for (const [engine, newDatabase] of engines) {
         null,
       ]);
       await expectReplay(first, sent, name);
-      // What happened to the record since changes nothing about it.
+      // Later changes of the record have no effect on the stored response.
       const id = /ID"?[:=]"?(\d+)/.exec(first.text)?.[1];
       await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "later" } });
       await expectReplay(first, sent, name);
@@ -167,7 +167,7 @@ for (const [engine, newDatabase] of engines) {
       await expectReplay(first, put, name);
     });
 
-    test("a refusal is not stored: the key may be used again, for the same or another request", async () => {
+    test("a rejection is not stored: the key may be used again, for the same or another request", async () => {
       const { path } = await createBrand();
       const refusals: [number, Sent][] = [
         [400, { method: "POST", path: list, body: { Name: "" } }],
@@ -323,7 +323,7 @@ describe("while the first request is still running", () => {
   });
 });
 
-/** What a client goes by. */
+/** Returns the parts of a response on which clients rely. */
 function seen({ status, text, headers }: TestResponse) {
   return { status, text, etag: headers.get("ETag"), location: headers.get("Location") };
 }

@@ -178,7 +178,7 @@ describe("the headers of a read", () => {
     });
   });
 
-  test("HEAD has those of GET and no body", async () => {
+  test("HEAD has the header fields of GET and no body", async () => {
     for (const path of ["/restapi/locations.json", "/restapi/locations/1.xml"]) {
       const headers = { "Accept-Encoding": "identity" };
       const get = await server.call("GET", path, { headers });
@@ -253,7 +253,7 @@ test.each([
   expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
 });
 
-test("any other method override is refused", async () => {
+test("any other method override is rejected", async () => {
   const response = await server.call("POST", "/restapi/brands.json", {
     body: { Name: "x" },
     headers: { "X-HTTP-Method-Override": "GET" },

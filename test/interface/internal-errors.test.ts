@@ -1,4 +1,4 @@
-// A fault of this program: the client learns that there is one, the log has the details, and nothing is cached.
+// An error of this program: the client gets a problem, the log has the details, and nothing is cached.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -27,11 +27,11 @@ function expectNothingInside({ status, text, headers }: TestResponse): void {
   }
 }
 
-/** What `call` expects of a response comes from the resources as they are. */
+/** The checks of `call` use the real resources. */
 const send = (method: string, path: string, options: CallOptions = {}) =>
   call(server.url + path, method, { key: server.key, ...options });
 
-/** Makes the XML of these brands anew when it is next asked for. */
+/** Changes these brands, so that the next request makes their XML again. */
 async function change(...ids: number[]): Promise<void> {
   for (const id of ids) await send("PUT", `/restapi/brands/${id}.json`, { body: { Name: `changed ${Math.random()}` } });
 }
@@ -44,9 +44,7 @@ const reads: [string, string][] = [
   ["GET", "/restapi/brands.xml?fields=Name"],
 ];
 
-test.each(
-  reads,
-)("a fault in %s %s is 500 and shows nothing of the inside; afterwards it is 200", async (method, path) => {
+test.each(reads)("an error in %s %s is 500 and shows no internals; afterwards it is 200", async (method, path) => {
   await change(1);
   broken.whenUsed = fail;
   const failed = await send(method, path);
@@ -77,7 +75,7 @@ test.each<[string, Record<string, string>]>([
     items++;
     if (isLater) fail();
     if (items > 1) return;
-    // Longer than a list is worked at in one turn of the event loop.
+    // Longer than a slice.
     Bun.sleepSync(10);
     setImmediate(() => {
       isLater = true;
@@ -91,7 +89,7 @@ test.each<[string, Record<string, string>]>([
   expect([list.status, list.text.match(/<Brand /g)?.length]).toEqual([200, 2000]);
 });
 
-test("a fault in a write is 500, and nothing is stored", async () => {
+test("an error in a write is 500, and nothing is stored", async () => {
   broken.whenUsed = fail;
   const before = (await send("GET", "/restapi/brands.json")).headers.get("ETag");
   const body = '<Brand ID="1"><Name>changed</Name></Brand>';
@@ -105,7 +103,7 @@ test("a fault in a write is 500, and nothing is stored", async () => {
   expect((await send("GET", "/restapi/brands.json")).headers.get("ETag")).toBe(before);
 });
 
-test("the log has each fault with its message, its stack and the request, and no key", async () => {
+test("the log has each error with its message, its stack and the request, and no key", async () => {
   const program = fileURLToPath(new URL("../support/broken-server.ts", import.meta.url));
   const child = Bun.spawn([process.execPath, program, server.database], { stdout: "pipe", stderr: "pipe" });
   const onExit = () => void child.kill("SIGKILL");

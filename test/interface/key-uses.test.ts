@@ -24,7 +24,7 @@ afterEach(async () => {
 test("the time of the last use of a key is stored every half minute and when the server stops", async () => {
   jest.useFakeTimers();
   const uses = new KeyUseTracker({ engine, log: pino({ level: "silent" }) });
-  /** The stored times after all calls to the store have ended. */
+  /** Returns the stored times after all calls to the database have ended. */
   const stored = async () => {
     await engine.saveKeyUses(new Map([[9, 9]]));
     return Object.fromEntries(await engine.readLastKeyUses());
@@ -47,7 +47,7 @@ test("the time of the last use of a key is stored every half minute and when the
   expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
 });
 
-describe("a failure of the store", () => {
+describe("a failure of the database", () => {
   let logged: string[];
   let uses: KeyUseTracker;
   beforeEach(() => {

@@ -1,4 +1,4 @@
-// Sites and keys (contract section 1): nothing is visible across sites, and what the operator changes holds on the
+// Sites and keys (contract section 1): nothing is visible across sites, and a change of the operator is in effect on the
 // very next request, although another process changed it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -57,7 +57,7 @@ describe("a key", () => {
     expect((await list(key)).status).toBe(401);
   });
 
-  test("that another process revokes is refused on the very next request", async () => {
+  test("that another process revokes is rejected on the very next request", async () => {
     for (let i = 0; i < 50; i++) {
       const key = (await createKey(elsewhere, server.site, {}, clock)).key;
       expect((await list(key)).status).toBe(200);
@@ -80,7 +80,7 @@ describe("a key", () => {
     await later.stop();
   });
 
-  test("that is revoked after it expired stays refused", async () => {
+  test("that is revoked after it expired stays rejected", async () => {
     const key = await server.issueKey({ expiresAt: clock + 1000 });
     await revokeKey(elsewhere, key.slice(0, 12), clock + 2000);
     expect((await list(key)).status).toBe(200);
@@ -99,7 +99,7 @@ describe("a key", () => {
     expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([401, 200]);
   });
 
-  test("with the scope read may not write, and the problem names what it lacks", async () => {
+  test("with the scope read may not write, and the problem names the missing scope", async () => {
     const key = await server.issueKey({ scope: "read" });
     expect((await list(key)).status).toBe(200);
     for (const [method, path] of [
@@ -118,7 +118,7 @@ describe("a key", () => {
     for await (const { row } of elsewhere.dump()) expect(JSON.stringify(row)).not.toContain(secret);
   });
 
-  test("has a time of last use in the store once the server stopped", async () => {
+  test("has a time of last use in the database once the server has stopped", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const other = await startTestServer({
       settings: { DATABASE: `sqlite:${join(folder, "kept.db")}` },
@@ -279,7 +279,7 @@ describe("limits", () => {
     expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
   });
 
-  test("the server's own limit holds for keys without one", async () => {
+  test("the server's own limit applies to keys without one", async () => {
     const limited = await startTestServer({ settings: { RATE: "1", BURST: "3" }, now: () => clock });
     const statuses = [];
     for (let i = 0; i < 4; i++) statuses.push((await limited.call("GET", "/restapi/brands.json")).status);
@@ -287,7 +287,7 @@ describe("limits", () => {
     await limited.stop();
   });
 
-  test("an address that sends many invalid keys is throttled, and valid keys go on working", async () => {
+  test("an address that sends many invalid keys is throttled, and valid keys continue to work", async () => {
     const other = await startTestServer({ now: () => clock });
     const statuses = new Set<number>();
     for (let i = 0; i < 130; i++) statuses.add((await other.call("GET", "/restapi/brands.json", { key: null })).status);

@@ -14,7 +14,7 @@ const drain = (buckets: TokenBuckets<string>, name: string, now: number) => {
 };
 
 describe("a token bucket", () => {
-  test("gives what it holds, and fills again by the rate up to the burst", () => {
+  test("gives its tokens, and fills again by the rate up to the burst", () => {
     const buckets = new TokenBuckets<string>();
     expect(drain(buckets, "a", 0)).toBe(4);
     expect(drain(buckets, "a", 499)).toBe(0);
@@ -78,7 +78,7 @@ describe("of very many buckets", () => {
     for (let index = from; index < from + count; index++) buckets.consumeToken(`n${index}`, limit, now);
   };
 
-  test("there are no more than the bound, and those of clients that wait are not filled by others that come", () => {
+  test("there are at most the maximum, and the buckets of waiting clients are not filled by other clients", () => {
     const buckets = new TokenBuckets<string>();
     drain(buckets, "attacker", 0);
     fill(buckets, 0, maxBuckets * 2, 0);
@@ -86,13 +86,13 @@ describe("of very many buckets", () => {
     expect(drain(buckets, "attacker", 0)).toBe(0);
   });
 
-  test("those beyond the bound share one", () => {
+  test("clients beyond the maximum share one", () => {
     const buckets = new TokenBuckets<string>(10);
     for (let index = 0; index < 10; index++) drain(buckets, `n${index}`, 0);
     expect([drain(buckets, "x", 0), drain(buckets, "y", 0), drain(buckets, "z", 0)]).toEqual([4, 0, 0]);
   });
 
-  test("those that have filled make room for new ones, and no others do", () => {
+  test("full buckets make room for new ones, and no others do", () => {
     const buckets = new TokenBuckets<string>(10);
     for (let index = 0; index < 9; index++) drain(buckets, `n${index}`, 0);
     buckets.consumeToken("once", limit, 0);
@@ -116,7 +116,7 @@ describe("of very many buckets", () => {
     const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
       const most = 4;
       const buckets = new TokenBuckets<string>(most);
-      // When each is full again, those that are full left out.
+      // The times at which the buckets that are not full will be full again.
       const model = new Map<string, number>();
       const lasting = 1000 / limit.tokensPerSecond;
       let now = 0;

@@ -43,7 +43,7 @@ describe("a histogram", () => {
     const times = new Histogram([0.5, 1, 2.5]);
     for (const milliseconds of [0.1, 0.5, 0.6, 1, 2.5, 2.6, 60_000]) times.add(milliseconds);
     const family = histogram("x_seconds", "Help.", [[{ operation: "list" }, times]], 1000);
-    // Those of two processes are added up.
+    // The values of two processes are added up.
     const values = valuesIn(await toMetricsText([[family], [family]]));
     expect([...values]).toEqual([
       ['x_seconds_bucket{operation="list",le="0.0005"}', 4],
@@ -126,7 +126,7 @@ for (const kind of engines) {
       ]);
     });
 
-    test("refused keys are counted by reason", async () => {
+    test("rejected keys are counted by reason", async () => {
       const reader = await server.issueKey({ scope: "read" });
       const grown = await growth(async () => {
         for (const key of [null, null, "x", reader]) {
@@ -152,7 +152,7 @@ for (const kind of engines) {
       expect(values.get('storefront_database_errors_total{call="commit"}')).toBe(0);
     });
 
-    test("what is open and in memory is shown, and which program it is", async () => {
+    test("connections, memory and the program version are shown", async () => {
       const values = await metricsOf(server);
       expect(values.get("storefront_http_connections")).toBeGreaterThan(0);
       expect(values.get("storefront_sites_in_memory")).toBeGreaterThan(0);
@@ -167,7 +167,7 @@ for (const kind of engines) {
       expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
     });
 
-    test("the time of the last backup of the database is shown, 0 when there is none, and no clock that was ahead hides it", async () => {
+    test("the time of the last backup of the database is shown, 0 without a backup, and a clock that was ahead does not hide it", async () => {
       const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
       const shown = async () => (await metricsOf(server)).get(name);
       expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);

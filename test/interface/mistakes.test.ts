@@ -1,4 +1,4 @@
-// Common mistakes, and what the response says to end them. Each is made in both formats where both have it.
+// Common mistakes, and the advice of the responses. Each mistake is made in both formats if both have it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicRoute, type Route, siteRoute } from "../../src/http/route.ts";
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const formats = ["json", "xml"] as const;
 
-/** What a problem says in `detail` and, for each fault, in `errors`. */
+/** Returns the `detail` of a problem, and its field errors. */
 function textOf(text: string): string {
   if (text.startsWith("{")) {
     const { detail, errors = [] } = JSON.parse(text);
@@ -121,7 +121,7 @@ describe("a body", () => {
 describe.each(formats)("in %s, a write", (format) => {
   const body = format === "json" ? '{"Name":"x"}' : "<Brand><Name>x</Name></Brand>";
 
-  test("that names no record hears of all three ways", async () => {
+  test("that names no record gets a problem with all three ways", async () => {
     for (const method of ["PUT", "PATCH", "DELETE"]) {
       for (const way of [`\`/restapi/brands/12.${format}\``, "in the body", `\`/restapi/brands.${format}?ID=12\``]) {
         await expectProblem(method, `/restapi/brands.${format}`, { body }, 400, way);

@@ -48,7 +48,7 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
     expect((await server.call("GET", `/restapi/${path}/${id}.json`)).status).toBe(404);
   });
 
-  test("a write that names two records, or none, is refused and changes nothing", async () => {
+  test("a write that names two records, or none, is rejected and changes nothing", async () => {
     const [one, two] = [await create(), await create()];
     const before = (await server.call("GET", `/restapi/${path}.json`)).text;
     const attempts: [string, string, string | undefined][] = [
@@ -79,7 +79,7 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
   });
 });
 
-test("a bad ID in the query is refused", async () => {
+test("an invalid ID in the query is rejected", async () => {
   const response = await server.call("DELETE", "/restapi/brands.json?ID=abc");
   expect([response.status, response.json.detail]).toEqual([400, "`ID` must be a whole number from 1, not `abc`"]);
 });

@@ -76,7 +76,7 @@ interface Shop {
   readonly processes: readonly ServerProcess[];
   /** Creates a brand through the first process, with its name as the idempotency key. */
   create(name: string): Promise<number | undefined>;
-  /** Lets clients write, runs `disaster` in between, and compares the store with the responses. */
+  /** Lets clients write, runs `disaster` in between, and compares the database with the responses. */
   writeThrough(disaster: () => Promise<void>): Promise<void>;
 }
 

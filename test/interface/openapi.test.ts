@@ -40,7 +40,7 @@ describe("the OpenAPI document", () => {
     expect(Bun.YAML.parse(yaml.text)).toEqual((await server.call("GET", "/openapi.json")).json);
   });
 
-  test("has an example for every body, and the XSD allows those in XML", () => {
+  test("has an example for every body, and the XSD allows the examples in XML", () => {
     const read = createXmlReader(allResources);
     const contents = contentsIn(resultOf(toOpenapi(served)));
     expect(contents.length).toBeGreaterThan(50);
@@ -118,7 +118,7 @@ describe("a response that the document does not allow fails its test", () => {
 
   const part = { path: "/restapi/brands.json?fields=Name,Address.Town", method: "GET" };
   const parts: [string, unknown, string | undefined][] = [
-    ["what `fields` asks for", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
+    ["the fields of `fields`", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
     ["less", { ID: 1, Name: "x", Address: {} }, "Town"],
     ["less of the record", { ID: 1, Name: "x" }, "Address"],
     ["no ID", { Name: "x", Address: { Town: "y" } }, "ID"],
@@ -136,7 +136,7 @@ describe("a response that the document does not allow fails its test", () => {
   const bodies: [string, string, string][] = [
     ["another root", "<Status ID='1'><Name>x</Name></Status>", "No matching global declaration"],
     ["a repeated element", "<OrderStatus ID='1'><Name>x</Name><Name>x</Name></OrderStatus>", "not expected"],
-    ["an ID that is none", "<OrderStatus ID='0'><Name>x</Name></OrderStatus>", "minInclusive"],
+    ["an invalid ID", "<OrderStatus ID='0'><Name>x</Name></OrderStatus>", "minInclusive"],
     ["a field too few", "<OrderStatus ID='1'/>", "Name"],
   ];
   for (const [what, body, says] of bodies) {
@@ -150,7 +150,7 @@ describe("a response that the document does not allow fails its test", () => {
 
 describe("the JSON Schema", () => {
   for (const resource of served) {
-    test(`of ${resource.plural} is served, accepts the example, and refuses it without one of its fields`, async () => {
+    test(`of ${resource.plural} is served, accepts the example, and rejects it without one of its fields`, async () => {
       const response = await server.call("GET", `/schemas/${resource.name}.json`);
       expect(response.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
       const validate = new Ajv2020({ strictTypes: false }).compile(response.json);
@@ -162,7 +162,7 @@ describe("the JSON Schema", () => {
   }
 });
 
-test("the JSON Schema of the feed accepts a page, and refuses what is none", async () => {
+test("the JSON Schema of the feed accepts a page, and rejects other documents", async () => {
   await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "Sent" } });
   const validate = new Ajv2020({ strict: false, formats: { "date-time": true } }).compile(
     (await server.call("GET", "/schemas/changes.json")).json,
@@ -176,7 +176,7 @@ test("the JSON Schema of the feed accepts a page, and refuses what is none", asy
 });
 
 describe("the XSD", () => {
-  test("allows a page of the feed, and not what is none", () => {
+  test("allows a page of the feed, and no other document", () => {
     const read = createXmlReader(allResources);
     const page = (change: string) =>
       `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="a.1" More="false">${change}</Changes>`;

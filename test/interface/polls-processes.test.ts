@@ -61,7 +61,7 @@ async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unkn
   );
 }
 
-test("a worker that is replaced ends its polls with an empty page, and clients go on with its successor", async () => {
+test("a worker that is replaced ends its polls with an empty page, and clients continue with its successor", async () => {
   const running = await start({ WORKERS: "2", ADMIN: "127.0.0.1:0" });
   const since = (await get(running, "since=now")).json.Next;
   const polls = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
@@ -71,7 +71,7 @@ test("a worker that is replaced ends its polls with an empty page, and clients g
     polls.map(() => ({ status: 200, json: { Changes: [], Next: since, More: false } })),
   );
   const again = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
-  // The second worker accepts connections for a moment after it has ended its polls. Those that it gets then end at once, with an empty page.
+  // The second worker accepts connections for a moment after it has ended its polls. Polls on them end at once, with an empty page.
   await waiting(running, again);
   await engine.commit([createIntent({ site })]);
   const pages = await Promise.all(again);
@@ -91,7 +91,7 @@ test("the end of the server ends its polls with an empty page, soon", async () =
   expect(new Set(pages.map(({ status, json }) => `${status} ${json.Next}`))).toEqual(new Set([`200 ${since}`]));
 });
 
-test("a poll is no slow request, and the access log has its whole time", async () => {
+test("a poll is not logged as slow, and the access log has its whole time", async () => {
   const running = await start({ LOG: "info", SLOW_MS: "500" });
   const since = (await get(running, "since=now")).json.Next;
   await get(running, `since=${since}&wait=1`);

@@ -1,4 +1,4 @@
-// Requests that wait for a change: who wakes them, who ends them, and what is left of them.
+// Long polls: the events that wake and end them, and the memory after their end.
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { ConfigSources } from "../../src/config.ts";
@@ -57,10 +57,10 @@ describe.each(engines)("a poll on $name", (kind) => {
   const namesIn = (json: { Changes: { Record: { Name: string } }[] }) =>
     json.Changes.map(({ Record: { Name } }) => Name);
 
-  /** Waits until so many requests wait. */
+  /** Waits until `count` polls wait. */
   async function waiting(count: number): Promise<void> {
     while (!(await server.metrics()).includes(`\nstorefront_polls_waiting ${count}\n`)) await Bun.sleep(10);
-    // What waits has been admitted; now it watches.
+    // These polls have been authorized. They now subscribe.
     await Bun.sleep(30);
   }
 
@@ -148,7 +148,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await get(`since=${await now()}&wait=1`)).json.Changes).toEqual([]);
     });
 
-    test("is 410 at once when its site gets another history", async () => {
+    test("is 410 at once when its site gets another epoch", async () => {
       await write(other, "a");
       const poll = get(`since=${await now()}&wait=20`);
       await waiting(1);
@@ -178,7 +178,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       client.send(toRequest(`GET /restapi/changes.json?since=${since}&wait=20 HTTP/1.1`, lines).repeat(3));
       await waiting(1);
       await write(other, "a");
-      // What the first one waited for, the others find.
+      // The first one waited for this change, and the others find it.
       const responses = await client.responses(3);
       expect(responses.map(({ body }) => namesIn(JSON.parse(body)))).toEqual([["a"], ["a"], ["a"]]);
       client.socket.destroy();
@@ -205,7 +205,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       }
     });
 
-    test("of a client that closes its side ends with an empty page; of one that goes away, nothing is left", async () => {
+    test("of a client that closes its side ends with an empty page; of a client that disconnects, no memory stays", async () => {
       const since = await now();
       const request = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,
@@ -220,7 +220,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       await waiting(199);
       for (const [index, { socket }] of clients.entries()) index % 2 ? socket.resetAndDestroy() : socket.destroy();
       await waiting(0);
-      // Those of `fetch` are kept.
+      // The connections of `fetch` stay open.
       while (Number(/\nstorefront_http_connections (\d+)\n/.exec(await server.metrics())?.[1]) > 5) await Bun.sleep(10);
     });
   });

@@ -57,7 +57,7 @@ test("names sort as people expect: without regard to case first, accents beside 
   expect(sorted).toEqual(["alpha", "Alpha", "bravo", "charlie", "delta", "echo", "Écho"]);
 });
 
-test("fields brings the ID and what was asked for, in the order of the declaration", async () => {
+test("fields selects the ID and the named fields, in the order of the declaration", async () => {
   const response = await list("fields=Address.Town,Name&limit=1");
   expect(response.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
   expect((await list("fields=Address.Town&limit=1&fields=Name")).text).toBe(response.text);
@@ -67,7 +67,7 @@ test("fields brings the ID and what was asked for, in the order of the declarati
   expect(xml.text).toEndWith('<Results><Brand ID="1"><Name>delta</Name></Brand></Results>');
 });
 
-test("what is sorted and filtered follows every write", async () => {
+test("sorted and filtered lists are up to date after every write", async () => {
   const busy = await startTestServer();
   const present = new Map<number, string>();
   const ask = async (query: string) =>
@@ -98,7 +98,7 @@ test("what is sorted and filtered follows every write", async () => {
   await busy.stop();
 });
 
-test("any filters let the same records through as looking at each record does, whatever was asked before", async () => {
+test("any filters match the same records as a check of each record, whatever was requested before", async () => {
   const busy = await startTestServer();
   const towns = ["Leeds", "leeds", "York", ""];
   for (let i = 1; i <= 300; i++) await busy.call("POST", "/restapi/brands.json", { body: brandOf(i) });
@@ -131,7 +131,7 @@ test("any filters let the same records through as looking at each record does, w
   await busy.stop();
 });
 
-test("X-Total-Count counts what the filter lets through, with and without a limit", async () => {
+test("X-Total-Count counts the records that match the filter, with and without a limit", async () => {
   const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
   expect(totals.map((response) => response.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
 });
@@ -195,7 +195,7 @@ describe("Link at the edges", () => {
   });
 });
 
-describe("a bad value is refused", () => {
+describe("an invalid value is rejected", () => {
   test.each([
     ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],
     ["limit=1001", "`limit` must be a whole number from 1 to 1000, not `1001`"],
@@ -241,7 +241,7 @@ describe("a bad value is refused", () => {
   });
 });
 
-test("the parameters mean nothing to a look-up", async () => {
+test("the parameters have no effect on a look-up", async () => {
   expect((await server.call("GET", "/restapi/brands/1.json?fields=Name&limit=0")).json.AccountNumber).toBe("0");
 });
 

@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), "storefront-ready-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("with SQLite", () => {
-  test("the server is not ready while another program holds the database", async () => {
+  test("the server is not ready while another program has locked the database", async () => {
     const server = await startTestServer();
     expect(await status(server)).toBe(200);
     const other = new Database(server.database.replace("sqlite:", ""));
@@ -61,7 +61,7 @@ describe("with SQLite", () => {
     },
   );
 
-  test("nothing is changed by asking, and no other process reads anything anew", async () => {
+  test("a request for readiness changes nothing, and no other process reads anything again", async () => {
     const url = `sqlite:${join(folder, "same.db")}`;
     const [engine, other] = [await openEngine(url, allResources), await openEngine(url, allResources)];
     const before = [await engine.readHeads([0]), await Array.fromAsync(engine.dump())];
@@ -95,7 +95,7 @@ describe("with PostgreSQL", () => {
     await server.stop();
   });
 
-  test("the server is not ready while a standby is awaited that is away, and that holds up no read", async () => {
+  test("the server is not ready while it waits for a standby that is not there, and reads continue", async () => {
     const server = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
     expect(await writes(server)).toBe(201);
     await database.run("alter system set synchronous_standby_names = '*'");

@@ -131,7 +131,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     await revokeKey(engine, prefix, 1);
     await backUp(engine, revoked, 1);
     await restore(engine, before, file("before-a"), 1, { isAsOfBackup: true });
-    // The system site has more changes now than when the key was revoked, in the other history.
+    // The system site has more changes now than when the key was revoked, in the other epoch.
     for (const label of ["x", "y", "z"]) await setKey(engine, prefix, { label }, 1);
     beforeCommit = () => restore(engine, revoked, file("before-b"), 1);
     expect((await create("late")).status).toBe(401);

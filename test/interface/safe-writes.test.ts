@@ -169,7 +169,7 @@ test("many concurrent writers lose nothing: IDs, records and journal have no gap
   await other.stop();
 });
 
-test("a write whose site was restored or removed in the meantime is refused, and stores nothing", async () => {
+test("a write whose site was restored or removed in the meantime is rejected, and stores nothing", async () => {
   const other = await startTestServer();
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
   const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });

@@ -1,4 +1,4 @@
-// What a request asks for, from whatever is in its first line.
+// The parts of a request target, for any first line.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

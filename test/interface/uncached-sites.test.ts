@@ -1,4 +1,4 @@
-// Sites that are not in memory: records and pages come from the store, the same as they would from memory.
+// Sites that are not in memory: records and pages come from the database, and are the same as from memory.
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
@@ -78,8 +78,8 @@ for (const kind of engines) {
     test("a read sees every write that was acknowledged before it, of whichever process", async () => {
       await fill(600);
       const cold = await startReader();
-      for (let turn = 0; turn < 20; turn++) {
-        const name = `turn ${turn}`;
+      for (let round = 0; round < 20; round++) {
+        const name = `round ${round}`;
         await writer.call("PUT", "/restapi/brands/1.json", { body: { Name: name } });
         expect((await cold.get("brands/1.json")).json.Name).toBe(name);
         expect((await cold.get("brands.json?limit=1")).json[0].Name).toBe(name);
@@ -135,7 +135,7 @@ for (const kind of engines) {
       await fill(3500);
       const [ample, scarce] = [await startReader(), await startReader({ MEMORY: "1" })];
       for (const { get } of [ample, scarce])
-        for (let turn = 0; turn < 300; turn++) expect((await get("brands/1.json")).json.ID).toBe(1);
+        for (let round = 0; round < 300; round++) expect((await get("brands/1.json")).json.ID).toBe(1);
       // No request waits for the load.
       await waitFor(async () => (await ample.sitesInMemory()) === 2, "the load");
       expect(await scarce.sitesInMemory()).toBe(1);
@@ -165,7 +165,7 @@ for (const kind of engines) {
         writer.engine.readSite(writer.site.ID, async ({ rowChunks }) => {
           most = Math.max(most, ++running);
           let rows = 0;
-          for await (const portion of rowChunks) rows += portion.length;
+          for await (const chunk of rowChunks) rows += chunk.length;
           await Bun.sleep(5);
           running--;
           return rows;
@@ -174,7 +174,7 @@ for (const kind of engines) {
       expect(most).toBeLessThan(12);
     });
 
-    test("look-ups, pages and writes do not wait for the sites that are read at once", async () => {
+    test("look-ups, pages and writes do not wait for the reads of whole sites", async () => {
       await fill(400);
       const { engine, site } = writer;
       const { promise: end, resolve } = Promise.withResolvers<void>();
@@ -186,22 +186,22 @@ for (const kind of engines) {
       await Promise.all(reading);
     });
 
-    test("a whole site is read in portions as of one moment, while others write", async () => {
+    test("a whole site is read in chunks as of one moment, while others write", async () => {
       await fill(2000);
       const seen = new Set<number>();
-      let portions = 0;
+      let chunks = 0;
       const head = await writer.engine.readSite(writer.site.ID, async (contents) => {
         for await (const rows of contents.rowChunks) {
-          portions++;
+          chunks++;
           for (const { revision } of rows) seen.add(revision);
           await writer.engine.commit([createIntent({ site: writer.site.ID, operation: "update", id: 1999 })]);
           await writer.engine.commit([createIntent({ site: writer.site.ID })]);
         }
         return contents.head;
       });
-      expect(portions).toBeGreaterThan(3);
+      expect(chunks).toBeGreaterThan(3);
       expect(Math.max(...seen)).toBe(head.revision);
-      expect((await readAllRows(writer.engine, writer.site.ID)).rows).toHaveLength(2000 + portions);
+      expect((await readAllRows(writer.engine, writer.site.ID)).rows).toHaveLength(2000 + chunks);
     });
   });
 }
@@ -211,7 +211,7 @@ interface Reader {
   sitesInMemory(): Promise<number>;
 }
 
-/** What clients see of a response. */
+/** Returns the parts of a response that clients see. */
 function shown({ status, headers, text }: TestResponse): unknown[] {
   const names = ["etag", "link", "x-total-count", "content-type", ...(status === 200 ? ["content-length"] : [])];
   const body = text.replace(/"instance":"[^"]*"|<instance>[^<]*/, "");

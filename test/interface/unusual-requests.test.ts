@@ -1,4 +1,4 @@
-// What surrounds the interface: methods, targets, hosts, proxies and headers that no usual client sends.
+// Methods, targets, hosts, proxies and headers that no usual client sends.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { addSite, setSite } from "../../src/operator/sites.ts";
@@ -97,7 +97,7 @@ describe("Link", () => {
   const links = async (length: number) =>
     (await server.call("GET", `/restapi/brands.json?limit=1&cache=${"x".repeat(length)}`)).headers.get("Link") ?? "";
 
-  test("is left out when it would be longer than 4 KiB, which proxies do not take", async () => {
+  test("is omitted when it would be longer than 4 KiB, which proxies reject", async () => {
     // Without the padding: `first` and `last`, each with the query.
     const fixed = (await links(0)).length;
     const most = Math.floor((4096 - fixed) / 2);
@@ -215,7 +215,7 @@ describe("behind a proxy", () => {
       [401, 429],
     ],
     ["an address with ports", (index) => [`X-Forwarded-For: 192.0.2.1:${index}`], [401, 429]],
-    ["what is no address", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
+    ["an invalid address", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
   ])("is distinguished by %s or not", async (_, lines, statuses) => {
     const proxied = await start({ TRUST_PROXY: "yes" });
     expect(await failures(proxied, lines)).toEqual(statuses);
@@ -223,7 +223,7 @@ describe("behind a proxy", () => {
   });
 });
 
-test("what cannot be read as a request is counted, and told in the log once a second", async () => {
+test("bytes that are not a request are counted, and logged once a second", async () => {
   const shop = openWorkshop();
   const program = await shop.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
   const port = Number(new URL(program.url).port);

@@ -197,7 +197,7 @@ for (const kind of engines) {
       );
     });
 
-    test("the older version serves what the newer one stored, without the fields that it does not declare", async () => {
+    test("the older version serves the records of the newer one, without the fields that it does not declare", async () => {
       const id = await newBrand();
       for (const path of [`/restapi/brands/${id}.json`, `/restapi/brands/${id}.xml`, "/restapi/brands.json"]) {
         const { status, text } = await older.call("GET", path);
@@ -316,7 +316,7 @@ for (const kind of engines) {
         });
       });
 
-      test("is refused after it is revoked, at once and after a restart", async () => {
+      test("is rejected after it is revoked, at once and after a restart", async () => {
         expect(await status()).toBe(401);
         await running.stop();
         running = await startNewer(database);

@@ -64,7 +64,7 @@ describe("a write whose body comes slowly", () => {
     const rows = [];
     for await (const { table, row } of server.engine.dump())
       if (row.site_id !== 0 && row.id !== 0) rows.push([table, row]);
-    // Of the site nothing is left but its row, without a history.
+    // Only the row of the site stays, without a journal.
     expect(rows).toEqual([["sites", expect.objectContaining({ id: server.site.ID, epoch: "", revision: 0 })]]);
   });
 
@@ -74,7 +74,7 @@ describe("a write whose body comes slowly", () => {
   });
 });
 
-describe("a read that takes several turns of the event loop", () => {
+describe("a read that takes several ticks of the event loop", () => {
   test.each([
     ["and whose key has expired when it is made", 60_000, 401],
     ["and whose key is still valid", 59_999, 200],
@@ -86,7 +86,7 @@ describe("a read that takes several turns of the event loop", () => {
     slow.whenUsed = () => {
       if (clock > start) return;
       clock += passing;
-      // Longer than a list is worked at in one turn.
+      // Longer than a slice.
       Bun.sleepSync(10);
     };
     const response = await call(`${other.url}/restapi/brands.xml`, "GET", { key });

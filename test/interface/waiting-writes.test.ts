@@ -12,7 +12,7 @@ import { startTestServer, type TestServer } from "../support/server.ts";
 
 setDefaultTimeout(60_000);
 
-/** Makes writes to the database at `url` wait; on PostgreSQL, only those to `site`. The function returned ends that. */
+/** Makes writes to the database at `url` wait; on PostgreSQL, only writes to `site`. Returns a function that ends this. */
 async function hold(url: string, site: number): Promise<() => Promise<void>> {
   if (url.startsWith("sqlite:")) {
     const database = new Database(url.replace("sqlite:", ""));
@@ -52,7 +52,7 @@ for (const kind of engines) {
       const late = [create("late"), create("before")];
       await shows("queue_length 2");
       const changed = change(server);
-      // On SQLite, it is sent to the thread of the writer at once, after the first write and before those in the queue.
+      // On SQLite, it is sent to the thread of the writer at once, after the first write and before the writes in the queue.
       await (kind.name === "SQLite" ? nextImmediate() : changed);
       await release();
       await changed;
@@ -60,7 +60,7 @@ for (const kind of engines) {
       const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
       const names = stored.map(({ body }) => JSON.parse(body).Name);
       const isFirstStored = (await first).status === 201;
-      // One that is admitted again may come after others.
+      // A write that is authorized again may come after others.
       expect(names.sort()).toEqual([
         "before",
         ...(isFirstStored ? ["first"] : []),

@@ -42,8 +42,8 @@ test("writes that arrive while a batch commits form the next batches, of at most
 });
 
 describe("the outcomes of a batch", () => {
-  /** How many of 40 writes got their outcome in each turn of the event loop. */
-  async function perTurn(whileCommitting: (writes: WriteQueue) => void): Promise<number[]> {
+  /** Returns how many of 40 writes got their outcome in each tick of the event loop. */
+  async function perTick(whileCommitting: (writes: WriteQueue) => void): Promise<number[]> {
     const { writes, next } = createQueue();
     let done = 0;
     const written = Array.from({ length: 41 }, (_, i) => writes.enqueue(intentOf(i)).then(() => void done++));
@@ -53,21 +53,21 @@ describe("the outcomes of a batch", () => {
     whileCommitting(writes);
     done = 0;
     commit.resolve(outcomesOf(commit.args[0]));
-    const turns: number[] = [];
+    const ticks: number[] = [];
     for (let before = 0; done < 40; before = done) {
       await new Promise((resolve) => setImmediate(resolve));
-      turns.push(done - before);
+      ticks.push(done - before);
     }
     await Promise.all(written);
-    return turns.filter((count) => count > 0);
+    return ticks.filter((count) => count > 0);
   }
 
   test("come in parts while reads arrive, so that no read waits for all their responses", async () => {
-    expect(await perTurn((writes) => writes.countRead())).toEqual([8, 8, 8, 8, 8]);
+    expect(await perTick((writes) => writes.countRead())).toEqual([8, 8, 8, 8, 8]);
   });
 
   test("come at once without reads", async () => {
-    expect(await perTurn(() => {})).toEqual([40]);
+    expect(await perTick(() => {})).toEqual([40]);
   });
 });
 
@@ -92,7 +92,7 @@ test("after a batch during which reads arrived, the next batch waits for 60 read
   await Promise.all(written);
 });
 
-test("a full queue refuses writes with Retry-After, loses none that it has, and accepts more when it is shorter", async () => {
+test("a full queue rejects writes with Retry-After, loses no queued write, and accepts more when it is shorter", async () => {
   const { writes, next, waiting } = createQueue();
   // The first is committed at once and does not wait.
   const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.enqueue(intentOf(i)));
@@ -131,7 +131,7 @@ test("when a commit fails, the queued writes fail with it, and later ones are tr
   expect(await later).toMatchObject({ id: 6 });
 });
 
-test("a fault of the program fails the writes of its batch, and no others", async () => {
+test("an error of the program fails the writes of its batch, and no others", async () => {
   const { writes, next } = createQueue();
   const early = writes.enqueue(intentOf(1)).catch((error) => error.message);
   const late = writes.enqueue(intentOf(2));

@@ -1,4 +1,4 @@
-// What is remembered of the texts that clients send does not keep the header sections in memory of which they were parts.
+// A cache of texts that clients send does not keep in memory the header sections of which the texts were parts.
 
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
@@ -13,9 +13,9 @@ function readHeader(number: number): RequestHeader {
   return new HeaderReader().read(Buffer.from(lines.join("\r\n"))) as RequestHeader;
 }
 
-/** What the heap holds outside its cells, such as texts, in bytes. */
+/** Returns the bytes of the heap outside its cells, such as texts. */
 async function heldBytes(): Promise<number> {
-  // What was just used may still be on the stack.
+  // The texts that were used last may still be on the stack.
   await Bun.sleep(1);
   Bun.gc(true);
   return heapStats().extraMemorySize;

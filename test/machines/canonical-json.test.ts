@@ -1,4 +1,4 @@
-// JSON texts that are stored as they came: the reader would find no fault in them, and make the same text of them.
+// JSON texts that are stored as they arrived, because the parser finds no error in them and would store the same text.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ const thing = defineResource({
 const whole = (Name = "x", ab = "", Code = "GB", inGroup = "", Deep = "") =>
   JSON.stringify({ Name, "a.b*": ab, Code, Group: { Name: inGroup, Inner: { Deep } } });
 
-/** What the reader makes of the text of a new record; undefined if it has a fault. */
+/** Returns the text that the parser stores for a new record; undefined if the record has an error. */
 function asRead(json: string): string | undefined {
   try {
     const { input, fieldErrors } = decodeJson(json, maxValues);
@@ -147,7 +147,7 @@ const anyJson = fc
     }),
   );
 
-test("whatever is stored as it came is what the reader makes of it", () => {
+test("a text that is stored as it arrived is the text that the parser would store", () => {
   fc.assert(
     fc.property(anyJson, (json) => {
       if (isCanonicalRecord(thing, json)) expect(asRead(json)).toBe(json);

@@ -16,7 +16,7 @@ import { loadFresh } from "../support/snapshots.ts";
 
 const site = 1;
 const count = 4000;
-const portion = 500;
+const chunk = 500;
 
 describe.each(engines)("on $name", (kind) => {
   let writer: Engine;
@@ -34,31 +34,29 @@ describe.each(engines)("on $name", (kind) => {
 
   /** Creates records in one transaction. */
   async function createTogether(): Promise<void> {
-    const batches = Array.from({ length: count / portion }, () =>
-      Array.from({ length: portion }, () => createIntent()),
-    );
+    const batches = Array.from({ length: count / chunk }, () => Array.from({ length: chunk }, () => createIntent()));
     await writer.commitAtomically(batches, () => {});
   }
 
-  test("the changes are taken over with turns of the event loop in between, and a reader sees none of them or all", async () => {
+  test("the changes are applied with ticks of the event loop in between, and a reader sees none of them or all", async () => {
     await writer.commit([createIntent()]);
     const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     await createTogether();
-    let turns = 0;
+    let ticks = 0;
     let isDone = false;
-    const countTurns = () => {
-      turns++;
-      if (!isDone) setImmediate(countTurns);
+    const countTicks = () => {
+      ticks++;
+      if (!isDone) setImmediate(countTicks);
     };
-    countTurns();
+    countTicks();
     const seen = new Set<number>();
     const readers = Array.from({ length: 20 }, () => loadFresh(snapshots, site));
     for (const fresh of await Promise.all(readers)) seen.add([...fresh.collection(brand)].length);
     isDone = true;
     expect([...seen]).toEqual([1 + count]);
-    expect(turns).toBeGreaterThan(count / portion);
-    // Whoever has read the site before goes on with what it was.
+    expect(ticks).toBeGreaterThan(count / chunk);
+    // A reader that has read the site before continues with the earlier records.
     expect([...before.collection(brand)]).toHaveLength(1);
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
     const after = await loadFresh(snapshots, site);
@@ -84,7 +82,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([before + behind, before + behind + count]).toContain(seen);
   });
 
-  test("look-ups do not wait for that, and find all of the changes", async () => {
+  test("look-ups do not wait for the catch-up, and find all of the changes", async () => {
     const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     const last = [...before.collection(brand)].length + count;
@@ -97,7 +95,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(snapshots.usage.loads).toBe(2);
   });
 
-  test("look-ups do not wait either while the site is loaded because its changes were pruned", async () => {
+  test("look-ups do not wait while the site is loaded because its changes were pruned", async () => {
     const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
     await writer.commit([createIntent(), createIntent()]);
@@ -111,7 +109,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(snapshots.usage.loads).toBe(3);
   });
 
-  test("what was undone by another process is gone", async () => {
+  test("changes that another process has undone are not found", async () => {
     const snapshots = new SiteViews(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);
     const had = [...before.collection(brand)].length;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { coalesceCalls } from "../../src/lib/concurrency.ts";
 
-test("callers share the call that begins after they asked, and one call is under way at a time", async () => {
+test("callers share the call that begins after their own, and one call is in flight at a time", async () => {
   const begun: PromiseWithResolvers<number>[] = [];
   const call = coalesceCalls(() => {
     begun.push(Promise.withResolvers<number>());

@@ -24,7 +24,7 @@ const name = fc.constantFrom("a", "B", "ä", "b", "", "Ab", "zz", "a long name, 
 /** Creates or deletes records from `id` on. */
 const change = fc.record({ id, count: fc.constantFrom(1, 1, 1, 5, 400), name: fc.option(name) });
 const queries = ["", "sort=Name", "sort=-Name,ID", "sort=-ID", "filter[Name][contains]=B", "filter[Name]=a&sort=-Name"];
-/** The requests between changes: only what is requested is made. */
+/** The requests between changes. Only requested results are made. */
 const asked = fc.subarray(["json", "xml", "gzip", "zstd", ...queries]);
 const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 }), asked }), {
   minLength: 1,
@@ -292,7 +292,7 @@ test("changes that could not be applied for lack of memory are in the next list"
   expect(listed[7].ID).toBe(9);
 });
 
-test("a failure in a later turn of the event loop reaches whoever asked, and ends no process", async () => {
+test("a failure in a later tick rejects the call, and ends no process", async () => {
   const collection = filled(300);
   await listOf(collection, json);
   for (const id of [7, 207]) set(collection, id, 1000 + id, toJson(id, "changed"));

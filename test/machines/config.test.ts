@@ -27,7 +27,7 @@ describe("how many requests a key may make at once", () => {
     );
   });
 
-  test("is refused without a rate, because it would have no effect", () => {
+  test("is rejected without a rate, because it would have no effect", () => {
     for (const settings of [{ BURST: "5" }, { RATE: "0", BURST: "5" }])
       expect(() => readConfig(settings)).toThrow(
         "--burst (STOREFRONT_BURST) has no effect without --rate (STOREFRONT_RATE)",

@@ -3,7 +3,7 @@ import { planMapping, readMapping } from "../../src/formats/csv-mapping.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { brand } from "../../src/resources/brand.ts";
 
-/** The faults of a mapping, one line each. */
+/** Returns the errors of a mapping, one line each. */
 function faultsOf(text: string): string[] {
   try {
     readMapping(brand, text);
@@ -80,9 +80,9 @@ const cases: [string, string, string[]][] = [
       `${country}.lookup: must be an object, not an array`,
     ],
   ],
-  ["a constant that the field refuses", source({ constant: "N-O" }), [`${country}.constant: ${notCountry}`]],
+  ["a constant that the field rejects", source({ constant: "N-O" }), [`${country}.constant: ${notCountry}`]],
   [
-    "values of a lookup that the field refuses",
+    "values of a lookup that the field rejects",
     source({ column: "Land", lookup: { Norge: "N-O", Sverige: 7, Danmark: "DK" }, otherwise: "?" }),
     [
       `${country}.otherwise: ${notCountry}`,
@@ -90,13 +90,9 @@ const cases: [string, string, string[]][] = [
       `${country}.lookup.Sverige: must be a string, not a number`,
     ],
   ],
+  ["an invalid ID", '{"fields": {"ID": {"constant": "x"}}}', ["fields.ID.constant: must be a whole number from 1"]],
   [
-    "an ID that is none",
-    '{"fields": {"ID": {"constant": "x"}}}',
-    ["fields.ID.constant: must be a whole number from 1"],
-  ],
-  [
-    "a skip that is no list",
+    "a skip that is not a list",
     '{"fields": {"Name": "A"}, "skip": {"A": ""}}',
     ['skip.A: must be a list of strings, such as ["", "n/a"]'],
   ],
@@ -107,11 +103,11 @@ const cases: [string, string, string[]][] = [
   ],
   ["not JSON", "Name = A", [expect.stringMatching(/expected a value, not `N`/) as unknown as string]],
 ];
-test.each(cases)("a mapping with %s is refused", (_, text, faults) => {
+test.each(cases)("a mapping with %s is rejected", (_, text, faults) => {
   expect(faultsOf(text)).toEqual(faults);
 });
 
-test("of a mapping with very many faults the first 100 are listed, soon", () => {
+test("of a mapping with very many errors the first 100 are listed, soon", () => {
   const fields = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Field ${n}`, n]));
   expect(faultsOf(JSON.stringify({ fields }))).toHaveLength(100);
   const lookup = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Land ${n}`, n]));

@@ -82,7 +82,7 @@ test.each(cases)("%s", async (_, text, rows) => {
   expect((await read(text)).map(({ cells }) => cells)).toEqual(rows);
 });
 
-test("text after a closing quote, and a quoted cell that is not closed, are faults of their row", async () => {
+test("text after a closing quote, and a quoted cell that is not closed, are errors of their row", async () => {
   const rows = await read('"a"b,c\nd\n"e\nf\n');
   expect(rows.map(({ fault }) => fault?.text)).toEqual(['"a"b,c\n', undefined, '"e\nf\n']);
   expect(rows.map(({ fault }) => fault?.detail.slice(0, 20))).toEqual([

@@ -58,7 +58,7 @@ test("a record in the declared form does not change, whatever its texts", () => 
   );
 });
 
-test("a declaration of a field `ID` is refused, since every record has an ID", () => {
+test("a declaration of a field `ID` is rejected, because every record has an ID", () => {
   expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/ID is part of every record/);
 });
 

@@ -1,11 +1,9 @@
-// Many short works, a few in each turn of the event loop.
+// Many short tasks, of which a few start in each tick of the event loop.
 
 import { expect, test } from "bun:test";
 import { FairQueue, type FairTask, nextImmediate, tickBudgetMs } from "../../src/lib/event-loop.ts";
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-test("works begin in the order of their group, and the groups take turns", async () => {
+test("tasks start in the order of their group, and the groups in rotation", async () => {
   const queue = new FairQueue<string>();
   const begun: string[] = [];
   const add = (name: string, number: number) => queue.add(name, { run: () => void begun.push(`${name}${number}`) });
@@ -13,24 +11,24 @@ test("works begin in the order of their group, and the groups take turns", async
   add("b", 1);
   add("c", 1);
   add("b", 2);
-  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  for (let tick = 0; tick < 20; tick++) await nextImmediate();
   expect(begun).toEqual(["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
-  // It goes on after it was empty.
+  // The queue accepts tasks after it was empty.
   add("b", 3);
   add("a", 5);
-  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  for (let tick = 0; tick < 20; tick++) await nextImmediate();
   expect(begun.slice(7)).toEqual(["b3", "a5"]);
 });
 
-test("a turn of the event loop has few works, and none after a long one", async () => {
+test("few tasks start in a tick of the event loop, and none after a long task", async () => {
   const queue = new FairQueue<number>();
   let begun = 0;
   const work: FairTask = { run: () => void begun++ };
   for (let count = 0; count < 1000; count++) queue.add(count % 3, work);
   let last = 0;
   while (begun < 1000) {
-    await nextTurn();
-    // This may see two turns of the queue at once.
+    await nextImmediate();
+    // This may see two ticks of the queue at once.
     expect(begun - last).toBeLessThanOrEqual(16);
     last = begun;
   }
@@ -42,7 +40,7 @@ test("a turn of the event loop has few works, and none after a long one", async 
   };
   for (let count = 0; count < 5; count++) queue.add(0, slow);
   for (last = begun; begun < 1005; last = begun) {
-    await nextTurn();
+    await nextImmediate();
     expect(begun - last).toBeLessThanOrEqual(2);
   }
 });
@@ -68,7 +66,7 @@ test("queues share the time of a tick, in rotation", async () => {
   }
 });
 
-test("few works are unfinished at once, and all are done", async () => {
+test("few tasks are in flight at once, and all are done", async () => {
   const queue = new FairQueue<number>();
   const unfinished: (() => void)[] = [];
   let most = 0;
@@ -82,7 +80,7 @@ test("few works are unfinished at once, and all are done", async () => {
   };
   for (let count = 0; count < 1000; count++) queue.add(0, work);
   while (done < 1000) {
-    await nextTurn();
+    await nextImmediate();
     if (unfinished.length < 100 && done + unfinished.length < 1000) continue;
     for (const resolve of unfinished.splice(0)) {
       done++;
@@ -92,17 +90,17 @@ test("few works are unfinished at once, and all are done", async () => {
   expect(most).toBe(100);
 });
 
-test("the result of a work is that of its promise", async () => {
+test("the result of a task is the result of its promise", async () => {
   const queue = new FairQueue<number>();
   const results = await Promise.allSettled([
     queue.run(0, async () => "a"),
     queue.run(0, () => Promise.reject(new Error("b"))),
-    queue.run(1, () => nextTurn().then(() => "c")),
+    queue.run(1, () => nextImmediate().then(() => "c")),
   ]);
   expect(results).toMatchObject([{ value: "a" }, { reason: { message: "b" } }, { value: "c" }]);
 });
 
-test("a queue that is never empty keeps nothing of what is done, and does each work once", async () => {
+test("a queue that is never empty keeps no task that is done, and runs each task once", async () => {
   const queue = new FairQueue<number>();
   let done = 0;
   const addOne = () => {
@@ -111,17 +109,17 @@ test("a queue that is never empty keeps nothing of what is done, and does each w
     return new WeakRef(work);
   };
   const works = Array.from({ length: 3000 }, addOne);
-  for (let turn = 0; turn < 300; turn++) {
+  for (let tick = 0; tick < 300; tick++) {
     for (let count = 0; count < 8; count++) addOne();
-    await nextTurn();
+    await nextImmediate();
   }
   const before = done;
   expect(before).toBeGreaterThan(1500);
   Bun.gc(true);
-  await nextTurn();
+  await nextImmediate();
   Bun.gc(true);
   expect(works.slice(0, before - 1100).filter((work) => work.deref() !== undefined).length).toBeLessThan(20);
-  while (done < 5400) await nextTurn();
-  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  while (done < 5400) await nextImmediate();
+  for (let tick = 0; tick < 10; tick++) await nextImmediate();
   expect(done).toBe(5400);
 });

@@ -12,7 +12,7 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** The rows, and the message of the refusal that ends them. */
+/** Returns the rows, and the message of the error that ends them. */
 async function read(content: string | Uint8Array, format: FileFormat, size = 7) {
   const rows: { input: unknown; text: string | undefined; fieldErrors: readonly unknown[] }[] = [];
   try {
@@ -33,7 +33,7 @@ const records = fc.array(fc.record({ ID: fc.integer({ min: 1, max: 1e6 }), Name:
 });
 const size = fc.integer({ min: 1, max: 40 });
 
-test("the records of a JSON list are those that were written, however it is laid out", async () => {
+test("the records of a JSON list are the records that were written, with any white space", async () => {
   await fc.assert(
     fc.asyncProperty(records, size, fc.constantFrom(0, 2, "\t"), async (list, chunk, indent) => {
       const { rows, refusal } = await read(JSON.stringify(list, null, indent), "json", chunk);
@@ -44,7 +44,7 @@ test("the records of a JSON list are those that were written, however it is laid
   );
 });
 
-test("the records of an XML list are those that were written", async () => {
+test("the records of an XML list are the records that were written", async () => {
   await fc.assert(
     fc.asyncProperty(
       records,
@@ -65,7 +65,7 @@ test("the records of an XML list are those that were written", async () => {
   );
 });
 
-describe("a fault is where it was found in the whole file", () => {
+describe("the position of an error is its position in the whole file", () => {
   const many = (item: string, separator: string) => Array.from({ length: 30 }, () => item).join(separator);
   const faulty: [string, FileFormat, string, string][] = [
     [
@@ -142,7 +142,7 @@ describe("a fault is where it was found in the whole file", () => {
   });
 });
 
-test.each(["json", "xml"] as const)("bytes that are no UTF-8 are refused (%s)", async (format) => {
+test.each(["json", "xml"] as const)("bytes that are not UTF-8 are rejected (%s)", async (format) => {
   const file = Buffer.concat([
     Buffer.from(format === "json" ? '[{"Name":"' : "<Results><Brand><Name>"),
     Buffer.from([0xff]),
@@ -157,7 +157,7 @@ test("a file may be one record", async () => {
   ]);
 });
 
-test("a record with a fault is refused alone", async () => {
+test("a record with an error is rejected alone", async () => {
   const { rows, refusal } = await read('[{"Name":"A","Name":"B"},{"Name":"C"}]', "json");
   expect(refusal).toBeUndefined();
   expect(rows.map(({ fieldErrors }) => fieldErrors.length)).toEqual([1, 0]);

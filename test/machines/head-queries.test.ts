@@ -1,4 +1,4 @@
-// One query to the store serves every request that arrived before it was sent, and no later one.
+// One query to the database serves every request that arrived before it was sent, and no later request.
 
 import { expect, test } from "bun:test";
 import type { Engine, Head } from "../../src/model/engine.ts";
@@ -71,7 +71,7 @@ test("when a query fails, the requests that wait for the next one fail too, and 
   expect(revisions(await later)).toEqual({ 4: 1 });
 });
 
-test("a fault of the program fails the requests of that query, and no others", async () => {
+test("an error of the program fails the requests of that query, and no others", async () => {
   const { engine, next } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
   const early = sharedHeads.queryHeads([1]).catch((error) => error.message);

@@ -1,4 +1,4 @@
-// Lines that are written in the background, to a pipe that holds sixteen blocks of 4 KiB and that the test reads.
+// Lines that are written in the background, to a pipe that has space for sixteen blocks of 4 KiB and that the test reads.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, mkdtempSync, openSync, read as readFrom, rmSync } from "node:fs";
@@ -52,7 +52,7 @@ describe("a line writer", () => {
     const writer = new LineWriter(pipe);
     for (let n = 0; n < 17; n++) writer.add(line(n, 4096));
     await writer.stop(50);
-    // The write under way would otherwise never return.
+    // Otherwise, the write in flight would never return.
     await read(4096);
   });
 

@@ -1,4 +1,4 @@
-// Requests that wait for a change, without a server: what a moment too early or too late would lose.
+// Long polls without a server: changes and ends at the moments at which an error would lose them.
 
 import { expect, test } from "bun:test";
 import type { RequestContext } from "../../src/http/handler.ts";
@@ -12,7 +12,7 @@ const head = { revision: 1, epoch: "e" };
 
 const key = { id: 1, prefix: "sfk_x" } as Parameters<LongPolls["waitForContent"]>[1]["key"];
 
-test("of clients that go away together, a few are ended in each turn of the event loop, and nothing watches for them", async () => {
+test("of long polls whose clients leave together, a few end in each tick of the event loop, and their subscriptions end", async () => {
   let ended = 0;
   let watching = 0;
   const subscribe = () => {
@@ -37,7 +37,7 @@ test("of clients that go away together, a few are ended in each turn of the even
   const waiting = Array.from({ length: clients }, () =>
     polls.waitForContent({ request, longPollMs: 0 } as unknown as RequestContext, options),
   );
-  // Each watches its site and the system site.
+  // Each poll subscribes to its site and to the system site.
   expect([polls.size, watching]).toEqual([clients, 2 * clients]);
   for (const leave of goAway) leave();
   let most = ended;
@@ -49,7 +49,7 @@ test("of clients that go away together, a few are ended in each turn of the even
   expect([polls.size, watching, most < clients / 5]).toEqual([0, 0, true]);
 });
 
-test("a change that comes while a page is read that has nothing is read after it", async () => {
+test("a change that arrives while an empty page is read is read after that page", async () => {
   const changes: ((head: Head) => unknown)[] = [];
   const polls = new LongPolls(2, {
     changeNotifier: {

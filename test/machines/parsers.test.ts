@@ -9,7 +9,7 @@ import { parseJson } from "../../src/formats/json-parser.ts";
 import { parseXml, type XmlElement } from "../../src/formats/xml-parser.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 
-/** The result of `read`, or undefined if it refuses the text. */
+/** Returns the result of `read`; undefined if it rejects the text. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -108,7 +108,7 @@ describe("JSON", () => {
     fc.assert(property, { numRuns: 5000 });
   });
 
-  test("is decoded to the same value, fieldErrors and refusals whether or not JSON.parse can be used", () => {
+  test("is decoded to the same value, field errors and problem whether or not JSON.parse can be used", () => {
     const told = (read: () => { input: unknown; fieldErrors: readonly unknown[] }) => {
       try {
         const { input, fieldErrors } = read();

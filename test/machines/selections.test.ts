@@ -1,4 +1,4 @@
-// A kept selection is patched with the changes since, or made again if they are no longer known.
+// A cached selection is updated by the changes since it was made, or made again if these changes are no longer known.
 
 import { expect, test } from "bun:test";
 import { parseListParameters } from "../../src/http/list-parameters.ts";
@@ -15,8 +15,8 @@ async function idsOf(collection: Collection, query: string): Promise<readonly nu
 }
 
 /** Scattered, so that several changed records come between two others. */
-const nameOf = (id: number, turn: number) => `${"abc"[(id + turn) % 3]}${(id * 7919 + turn * 104_729) % 1009}`;
-const bodyOf = (id: number, turn: number) => JSON.stringify({ ID: id, Name: nameOf(id, turn) });
+const nameOf = (id: number, round: number) => `${"abc"[(id + round) % 3]}${(id * 7919 + round * 104_729) % 1009}`;
+const bodyOf = (id: number, round: number) => JSON.stringify({ ID: id, Name: nameOf(id, round) });
 
 for (const query of queries) {
   test.each(
@@ -32,8 +32,8 @@ for (const query of queries) {
     };
     for (let id = 1; id <= 700; id++) set(id, bodyOf(id, 0));
     await idsOf(kept, query);
-    for (const [turn, size] of sizes.entries()) {
-      for (let i = 0; i < size; i++) set(1 + i, i % 10 === 9 ? null : bodyOf(1 + i, turn + 1));
+    for (const [round, size] of sizes.entries()) {
+      for (let i = 0; i < size; i++) set(1 + i, i % 10 === 9 ? null : bodyOf(1 + i, round + 1));
       // Each makes a new version.
       await kept.version();
     }

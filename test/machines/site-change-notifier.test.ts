@@ -1,4 +1,4 @@
-// What waits for the next change of a site is woken by a change of any process, and costs little while nothing changes.
+// Subscribers of a site are woken by a change of any process, and cost little while nothing changes.
 
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine, Head } from "../../src/model/engine.ts";
@@ -22,7 +22,7 @@ for (const kind of engineKinds) {
     let opened: Engine[] = [];
     let watches: SiteChangeNotifier[] = [];
 
-    /** Two processes with the same database; the first one watches. */
+    /** Two processes with the same database. The first process subscribes. */
     async function start(): Promise<[watch: SiteChangeNotifier, own: Engine, other: Engine]> {
       const url = await kind.newDatabase();
       opened = [await openEngine(url, allResources), await openEngine(url, allResources)];
@@ -42,7 +42,7 @@ for (const kind of engineKinds) {
 
     const write = (engine: Engine, site: number) => engine.commit([createIntent({ site })]);
 
-    test("a change by any process wakes the watchers of its site, each once, and no others", async () => {
+    test("a change by any process wakes the subscribers of its site, each once, and no others", async () => {
       const [watch, own, other] = await start();
       const calls = [0, 0, 0];
       for (const [index, site] of [1, 1, 2].entries()) {
@@ -61,7 +61,7 @@ for (const kind of engineKinds) {
       expect(calls).toEqual([2, 2, 1]);
     });
 
-    test("a change that came before the watch began wakes it", async () => {
+    test("a change before the subscription wakes the subscriber", async () => {
       const [watch, own] = await start();
       await write(own, 1);
       await Bun.sleep(50);
@@ -70,7 +70,7 @@ for (const kind of engineKinds) {
       await until(() => calls === 1);
     });
 
-    test("another history wakes, also one with the same revision, and one that went back", async () => {
+    test("another epoch wakes, also with the same revision and with a lower one", async () => {
       const [watch, own, other] = await start();
       await write(own, 1);
       await write(own, 1);
@@ -106,7 +106,7 @@ for (const kind of engineKinds) {
       expect([calls, most]).toEqual([2, 1]);
     });
 
-    test("what no longer waits is not called, and nothing is left of it", async () => {
+    test("a subscriber that has unsubscribed is not called, and takes no memory", async () => {
       const [watch, own] = await start();
       let calls = 0;
       const stops = Array.from({ length: 100 }, (_, index) =>
@@ -125,7 +125,7 @@ for (const kind of engineKinds) {
   });
 }
 
-/** An engine of which the test decides what it reports. */
+/** An engine that reports the commits that the test chooses. */
 function createReporting(mayMiss: boolean) {
   const heads = new Map<number, number>();
   const state = {
@@ -157,7 +157,7 @@ describe("an engine", () => {
   let watch: SiteChangeNotifier;
   afterEach(() => watch.stop());
 
-  test("that may miss commits is asked by itself, and one that misses none only when it reports", async () => {
+  test("that may miss commits is queried periodically, and an engine that misses none only when it reports", async () => {
     for (const mayMiss of [true, false]) {
       const { engine, heads, state } = createReporting(mayMiss);
       watch = new SiteChangeNotifier(engine);
@@ -186,7 +186,7 @@ describe("an engine", () => {
     expect(calls).toEqual([{ ...known, timeline: 2 }]);
   });
 
-  test("that names the sites is asked for those alone, and not for sites that nothing watches", async () => {
+  test("that names sites is queried for these sites only, and not for sites without subscribers", async () => {
     const { engine, heads, state } = createReporting(false);
     watch = new SiteChangeNotifier(engine);
     let calls = 0;
@@ -219,7 +219,7 @@ describe("an engine", () => {
     await until(() => calls === 2);
   });
 
-  test("that reports all the time is asked for about a tenth of the time, a portion of the sites at a time", async () => {
+  test("that reports all the time is queried for about a tenth of the time, a chunk of the sites at a time", async () => {
     const { engine, state } = createReporting(false);
     watch = new SiteChangeNotifier(engine);
     for (let site = 1; site <= 10_000; site++) watch.subscribe(site, known, () => {});
@@ -229,12 +229,12 @@ describe("an engine", () => {
       state.report();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // 50 reads of 1 ms for a look, and then a pause of about 500 ms; longer when a busy machine takes longer for the look.
+    // A scan has 50 reads of 1 ms, and then a pause of about 500 ms. On a busy machine, both are longer.
     expect(performance.now() - begun).toBeGreaterThan(2 * 300);
     expect(state.sitesRead / state.reads).toBeLessThanOrEqual(200);
   });
 
-  test("is watched only while something waits, and for a moment after that", async () => {
+  test("has a subscription only while somebody subscribes, and for a moment after that", async () => {
     const { engine, state } = createReporting(true);
     watch = new SiteChangeNotifier(engine);
     expect(state.watches).toBe(0);

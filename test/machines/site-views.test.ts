@@ -161,7 +161,7 @@ test("changes are read in several steps if there are many", async () => {
   expect(nameIn(await fresh)).toBe("r2100");
 });
 
-test("a site is loaded again if its store has gone back", async () => {
+test("a site is loaded again if its database has an earlier head than before", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = loadFresh(snapshots, 1);
@@ -191,7 +191,7 @@ for (const { what, stored, shown } of [
     (await hand.next("readJournalPage")).resolve({ head: system, floor: 0, entries: [] });
     const question = await hand.next("readJournalPage");
     expect(question.args).toEqual([1, 4, 1]);
-    // What a client wrote to the new machine is not taken for the change after what may be lost.
+    // A change on the new machine is not applied after changes that may be lost.
     snapshots.applyOwnCommit(1, changeTo(6), "a", 2);
     question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
     if (shown === "new") {
@@ -237,7 +237,7 @@ test("when another machine has taken over, sites in memory that no one requests 
   expect(snapshots.usage.sites).toBe(1);
 });
 
-test("a change of the system site that comes when it has been loaded anew is not followed", async () => {
+test("a change of the system site that arrives after the system site was reloaded is not applied", async () => {
   const hand = createManualEngine();
   const snapshots = new SiteViews(hand.engine, [brand], plenty);
   const followed: string[] = [];
@@ -264,7 +264,7 @@ test("a change of the system site that comes when it has been loaded anew is not
   expect(followed).toEqual(["reset to a", "reset to b"]);
 });
 
-test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
+test("a change of this process during a query for the head is not taken for a database with an earlier head", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = loadFresh(snapshots, 1);
@@ -277,7 +277,7 @@ test("a change of this process during a query for the head does not look like a 
 for (const [what, applied, contents, shown] of [
   ["is not used if changes since are newer", [2, 3, 4], contentsAt(3), "r4"],
   ["is used if it is newer than the changes since", [2], contentsAt(3), "r3"],
-  ["is used if it has another history, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
+  ["is used if it has another epoch, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
 ] as const) {
   test(`a second load of a site ${what}`, async () => {
     const hand = createManualEngine();
@@ -297,7 +297,7 @@ for (const [what, applied, contents, shown] of [
 test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  // The second time, there are so many changes that they are folded into a copy.
+  // The second time, a copy is made, because the changes are many.
   for (const head of [2, 1102]) {
     const fresh = loadFresh(snapshots, 1);
     await tellHead(hand, head);
@@ -334,7 +334,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
   expect(nameIn(await fresh)).toBe("r3");
 });
 
-test("a change of another history is not applied", async () => {
+test("a change of another epoch is not applied", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   snapshots.applyOwnCommit(1, changeTo(2), "b");
@@ -381,7 +381,7 @@ test("a query that was sent before a commit does not hide the commit from later 
   expect(nameIn(await late)).toBe("r2");
 });
 
-test("records are not brought up before the keys, so that no other request finds them with older keys", async () => {
+test("records do not catch up before the keys, so that no other request finds them with older keys", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const first = loadFresh(snapshots, 1);
@@ -396,7 +396,7 @@ test("records are not brought up before the keys, so that no other request finds
   expect(snapshots.systemHead.revision).toBe(1);
 });
 
-test("a site that is dropped while a request brings it up is forgotten", async () => {
+test("a site that is evicted while a request catches up with it stays evicted", async () => {
   const hand = createManualEngine();
   const snapshots = new SiteViews(hand.engine, [brand], 1);
   const read = async (site: number, revision: number) => {
@@ -446,7 +446,7 @@ test("above the budget, the least recently used site is dropped first, and the s
       revision: i + 1,
       body: bodyOf(i + 1, `${site}`.repeat(250)),
     }));
-  /** The sites that were loaded for a fresh snapshot of `site`. */
+  /** Returns the sites that were loaded for an up-to-date snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
     const fresh = loadFresh(snapshots, site);
     (await hand.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);

@@ -1,4 +1,4 @@
-// Reads are as new as the store after writes of any process: several servers on one database, a pruned journal, a restore.
+// Reads are up to date after writes of any process: several servers on one database, a pruned journal, a restore.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// A store that reports a revision and then returns older data, such as a replaced primary: the data is not used. One copy
+// A database that reports a revision and then returns older data, such as a replaced primary: the data is not used. One copy
 // of a database is ahead of the other, and each test decides which of them serves which call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
@@ -41,13 +41,13 @@ const write = (engine: Engine, Name: string) => engine.commit([createIntent({ va
 const namesIn = async (snapshots: SiteViews) =>
   [...(await loadFresh(snapshots, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
-test("a site loaded from an outdated store is not served", async () => {
+test("a site loaded from an outdated database is not served", async () => {
   await write(current, "new");
   const snapshots = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
   expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
 });
 
-test("a site that lacks changes of an outdated store is not served until they arrive", async () => {
+test("a site that lacks changes of an outdated database is not served until they arrive", async () => {
   let asked = old;
   const torn = far({
     readChangesSince: (site, revision, { epoch } = {}) =>
@@ -61,7 +61,7 @@ test("a site that lacks changes of an outdated store is not served until they ar
   expect(await namesIn(snapshots)).toEqual(["old", "new"]);
 });
 
-test("a site of another history than the store just reported is not served: the store is queried again", async () => {
+test("a site of another epoch than the database just reported is not served: the database is queried again", async () => {
   const rows = await Array.fromAsync(current.dump());
   await write(old, "of the history before");
   await current.replaceAllData(

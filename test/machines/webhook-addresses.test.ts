@@ -136,7 +136,7 @@ describe("a name with the address", () => {
     await expect(names).rejects.toThrow(/hooks\.example has the address/);
   });
 
-  test("of which one of several is forbidden is refused, wherever it is in the list", async () => {
+  test("is rejected if one of several addresses is forbidden, wherever it is in the list", async () => {
     for (const addresses of [
       ["1.1.1.1", "10.0.0.1"],
       ["10.0.0.1", "1.1.1.1"],

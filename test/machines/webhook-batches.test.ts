@@ -12,7 +12,7 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
     engine = opened;
   });
 
-  test("each has its own result, and one that has a fault fails alone", async () => {
+  test("each has its own result, and an operation with an error fails alone", async () => {
     const keys = Array.from({ length: 150 }, (_, i) => ({ site: 1, webhook: i + 1 }));
     await Promise.all(keys.map((key) => engine.saveWebhook(webhookState(key), [webhookSecret()])));
     const results = await Promise.allSettled(

@@ -181,7 +181,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   );
 
   testScene(
-    "is paused by 410, in the journal too, and goes on where it was when it is resumed",
+    "is paused by 410, in the journal too, and continues after its cursor when it is resumed",
     async ({ receiver, add, create }) => {
       receiver.respond(410);
       const key = await add();
@@ -227,7 +227,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     },
   );
 
-  test.concurrent("hears that changes are gone, also by a restore to before the first change, and then gets those that follow", async () => {
+  test.concurrent("gets `storefront.gone`, also after a restore to before the first change, and then the changes that follow", async () => {
     // Of its own, because all sites get a new history.
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await withScene(server, async ({ receiver, site, add, create, untilState }) => {
@@ -276,7 +276,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   });
 
   testScene(
-    "tells its receiver when the database has lost what was delivered, and goes on from there",
+    "sends `storefront.gone` when the database has lost delivered changes, and continues from there",
     async ({ receiver, site, add, create, untilState }) => {
       const key = await add();
       await create("a");
@@ -405,7 +405,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   });
 
   testScene(
-    "that gave up keeps its lag in the metrics and counts, one that an operator paused does not",
+    "that gave up keeps its lag in the metrics and counts; a webhook that an operator paused does not",
     async ({ receiver, add, create }) => {
       const givenUp = (text: string) => Number(/^storefront_webhooks_given_up (\d+)$/m.exec(text)?.[1]);
       const before = givenUp(await server.metrics());

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { NameResolver } from "../../src/webhooks/name-resolver.ts";
 
-/** A resolver that responds when it is told to. */
+/** A resolver that responds when the test decides. */
 function resolver() {
   let now = 0;
   const begun: string[] = [];
@@ -17,7 +17,7 @@ function resolver() {
   return {
     begun,
     ask: (name: string, signal?: AbortSignal) => lookups.resolveName(name, signal).catch((error) => String(error)),
-    /** Responds after so many milliseconds. */
+    /** Responds to all look-ups after `milliseconds`. */
     async respond(name: string, milliseconds = 1) {
       now += milliseconds;
       open.get(name)?.resolve(["203.0.113.1"]);
@@ -31,7 +31,7 @@ function resolver() {
   };
 }
 
-/** Has looked these names up, which took so many milliseconds each. */
+/** Looks up these names, each in `milliseconds`. */
 async function after(milliseconds: number, names: readonly string[]) {
   const made = resolver();
   for (const name of names) {
@@ -54,7 +54,7 @@ test("at most four names are looked up at once, the others in order", async () =
   expect(begun.at(-1)).toBe("f");
 });
 
-test("all that ask for a name meanwhile share a look-up; a failure is for them only", async () => {
+test("all attempts that need a name meanwhile share a look-up; a failure is for them only", async () => {
   const { begun, ask, fail, respond } = resolver();
   const [first, second] = [ask("a"), ask("a")];
   await fail("a", 1);
@@ -65,7 +65,7 @@ test("all that ask for a name meanwhile share a look-up; a failure is for them o
   expect(begun).toEqual(["a", "a"]);
 });
 
-test("one that no attempt waits for any more does not begin", async () => {
+test("a look-up for which no attempt waits any more does not begin", async () => {
   const { begun, ask, respond } = resolver();
   for (const name of ["a", "b"]) void ask(name);
   const [late, other] = [new AbortController(), new AbortController()];
@@ -78,7 +78,7 @@ test("one that no attempt waits for any more does not begin", async () => {
   expect(await asked[2]).toEqual(["203.0.113.1"]);
 });
 
-test("names that were slow the last time leave half of the look-ups to those that were quick, until they are quick again", async () => {
+test("names that were slow the last time use at most half of the look-ups, until they are quick again", async () => {
   const { begun, ask, respond } = await after(10_000, ["a", "b", "c"]);
   for (const name of ["a", "b", "c"]) void ask(name);
   expect(begun).toEqual(["a", "b"]);
@@ -88,7 +88,7 @@ test("names that were slow the last time leave half of the look-ups to those tha
   expect(begun).toEqual(["a", "b", "c", "a"]);
 });
 
-test("names that are new come before those that were slow", async () => {
+test("new names come before names that were slow", async () => {
   const { begun, ask, fail } = await after(10_000, ["a", "b", "c"]);
   for (const name of ["a", "b", "c", "d"]) void ask(name);
   await fail("a", 10_000);

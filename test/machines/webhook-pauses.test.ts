@@ -1,4 +1,4 @@
-// Many webhooks of one site, which are due at the same moment: the event loop has a turn between them, so that they delay no client.
+// Many webhooks of one site, which are due at the same moment: each has its own tick of the event loop, so that they delay no client.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -16,7 +16,7 @@ import { putTestWebhook } from "../support/test-webhook.ts";
 
 const webhooks = 20;
 
-/** Counts events, and how many there were at most in one turn of the event loop. */
+/** Counts events, and the maximum in one tick of the event loop. */
 function counter() {
   const counts = { all: 0, most: 0 };
   let inTurn = 0;
@@ -64,7 +64,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     engine = opened;
   });
 
-  test(`${webhooks} that are due at once read and send their events in turns of their own`, async () => {
+  test(`${webhooks} that are due at once read and send their events in separate ticks`, async () => {
     const { ID: site } = await addSite(engine, "shop", {}, Date.now());
     const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
     await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
@@ -74,7 +74,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await waitFor(() => sends.counts.all === webhooks, "the deliveries");
     await runner.stop();
     expect(reads.counts.all).toBeGreaterThanOrEqual(webhooks);
-    // What began before the immediate of a count is counted with what follows it.
+    // Events before the immediate of a count are counted with the events after it.
     expect(Math.max(reads.counts.most, sends.counts.most)).toBeLessThanOrEqual(2);
   });
 });

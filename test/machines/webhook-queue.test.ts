@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { DeliveryQueue } from "../../src/webhooks/delivery-queue.ts";
 
-/** A queue, the turns under way, and all turns so far. Each webhook is of a site of its own, unless the test says otherwise. */
+/** A queue, the deliveries in flight, and all deliveries so far. Each webhook has a separate site, unless the test says otherwise. */
 function openQueue() {
   const running = new Set<number>();
   const taken: number[] = [];
@@ -20,7 +20,7 @@ function openQueue() {
 
 const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
-test("64 webhooks have a turn at once, and the others wait in order", () => {
+test("64 webhooks deliver at once, and the others wait in order", () => {
   const { running, taken, add, end } = openQueue();
   for (const webhook of range(1, 100)) add(webhook);
   expect([...running]).toEqual(range(1, 64));
@@ -29,7 +29,7 @@ test("64 webhooks have a turn at once, and the others wait in order", () => {
   expect(running.size).toBe(64);
 });
 
-test("a webhook that always has more takes turns with the others", () => {
+test("a webhook that always has more to deliver rotates with the others", () => {
   const { taken, add, end } = openQueue();
   for (const webhook of range(1, 65)) add(webhook);
   end(1);
@@ -38,7 +38,7 @@ test("a webhook that always has more takes turns with the others", () => {
   expect(taken.slice(64)).toEqual([65, 1]);
 });
 
-test("a webhook has one turn at a time, which says at its end whether it was added meanwhile", () => {
+test("a webhook has one delivery at a time, which says at its end whether the webhook was added meanwhile", () => {
   const { taken, add, end } = openQueue();
   for (let i = 0; i < 5; i++) add(1);
   expect(end(1)).toBe(true);
@@ -47,7 +47,7 @@ test("a webhook has one turn at a time, which says at its end whether it was add
   expect(taken).toEqual([1, 1]);
 });
 
-test("1,000 receivers that do not respond leave half of the turns to the others", () => {
+test("1,000 receivers that do not respond use at most half of the deliveries", () => {
   const { running, taken, add, end } = openQueue();
   for (const webhook of range(1, 1000)) add(webhook, "slow");
   expect(running.size).toBe(32);
@@ -55,12 +55,12 @@ test("1,000 receivers that do not respond leave half of the turns to the others"
   expect(running.size).toBe(64);
   for (const webhook of range(2001, 100)) end(webhook);
   expect(taken.filter((webhook) => webhook > 2000)).toEqual(range(2001, 100));
-  // Their turns go on as well.
+  // Their deliveries continue as well.
   for (const webhook of range(1, 32)) end(webhook);
   expect(running).toEqual(new Set(range(33, 32)));
 });
 
-test("a webhook whose attempt was quick has a turn with the others again", () => {
+test("a webhook whose attempt was quick is queued with the others again", () => {
   const { running, add } = openQueue();
   for (const webhook of range(1, 40)) add(webhook, "slow");
   expect(running.size).toBe(32);
@@ -68,7 +68,7 @@ test("a webhook whose attempt was quick has a turn with the others again", () =>
   expect(running.has(40)).toBe(true);
 });
 
-test("webhooks of one site have 8 turns at once, and delay those of no other", () => {
+test("webhooks of one site have 8 deliveries at once, and delay no other site", () => {
   const { running, add, end } = openQueue();
   for (const webhook of range(1, 20)) add(webhook, "quick", 1000);
   for (const webhook of [21, 22]) add(webhook);
@@ -79,7 +79,7 @@ test("webhooks of one site have 8 turns at once, and delay those of no other", (
   expect([...running].filter((webhook) => webhook > 100)).toEqual(range(101, 32));
 });
 
-test("no turn begins after the end", () => {
+test("no delivery starts after the end", () => {
   const { queue, taken, add, end } = openQueue();
   for (const webhook of range(1, 70)) add(webhook);
   queue.stopStarting();

@@ -1,4 +1,4 @@
-// How a process delivers webhooks, by a clock that the tests set: when it looks at all of them, how long its leases last, and what becomes of
+// How a process delivers webhooks, by a clock that the tests set: when it scans all of them, how long its leases last, and the results of
 // a pause while an operator resumes the webhook.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -108,7 +108,7 @@ function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...op
   });
 }
 
-describe("the looks at all webhooks", () => {
+describe("the scans of all webhooks", () => {
   test.each([
     [0, 2000],
     [99, 2000],
@@ -130,12 +130,12 @@ describe("the looks at all webhooks", () => {
     expect(clock.timers.size).toBe(0);
   });
 
-  test("end with the runner, also if one is under way then", async () => {
+  test("end with the runner, also if a scan is in flight then", async () => {
     clock = new TestClock();
     const stopped = Promise.withResolvers<void>();
     const runner: WebhookRunner = startRunner({
       async onRefresh() {
-        // The runner knows the look only then.
+        // The runner knows the scan only then.
         await Bun.sleep(0);
         stopped.resolve(runner.stop());
       },
@@ -178,7 +178,7 @@ describe("a lease", () => {
   });
 });
 
-test("receivers whose last attempt was slow have half of the turns, until they are quick again", async () => {
+test("receivers whose last attempt was slow have half of the deliveries, until they are quick again", async () => {
   const responses: ((received: DeliveryResponse) => void)[] = [];
   const received = () => new Promise<DeliveryResponse>((resolve) => responses.push(resolve));
   const respond = () => {
@@ -189,7 +189,7 @@ test("receivers whose last attempt was slow have half of the turns, until they a
   while (ids.length < 40) ids.push((await addToNewSite()).site);
   const runner = startRunner({ received });
   const untilSent = (count: number) => waitFor(() => responses.length >= count, `${count} requests`);
-  /** All sites change, the runner looks, and each request takes so long. */
+  /** All sites change, the runner scans, and each request takes this long. */
   const deliver = async (first: number, milliseconds: number) => {
     clock.end();
     await untilSent(first);
@@ -230,7 +230,7 @@ test("a process that stops hands over at once, also if its webhook was resumed d
   expect(await engine.webhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
 });
 
-test("a pause that comes after a resume is taken back", async () => {
+test("a pause that arrives after a resume is undone", async () => {
   const key = await addWebhook();
   const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
   const resume = () => resumeWebhook(engine, key.webhook, policy, clock.at);

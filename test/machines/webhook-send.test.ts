@@ -16,7 +16,7 @@ const authority = makeAuthority();
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => ["127.0.0.1"] };
 const never = new AbortController().signal;
 
-/** What a receiver saw of a connection. */
+/** The data that a receiver got over a connection. */
 interface Seen {
   request: string;
   readonly servername: unknown;
@@ -230,7 +230,7 @@ describe("an attempt", () => {
     );
   });
 
-  test("resolves the name once, and what it resolves to later does not matter", async () => {
+  test("resolves the name once, and does not use a later address", async () => {
     const { port, seen } = await receiver(ok);
     let lookups = 0;
     // The name leads to this machine at first, and then elsewhere.
@@ -239,7 +239,7 @@ describe("an attempt", () => {
     expect([lookups, seen.length]).toEqual([1, 1]);
   });
 
-  test("to a name whose address changed to a forbidden one is refused before anything is sent", async () => {
+  test("to a name whose address changed to a forbidden one is rejected before anything is sent", async () => {
     const { port, seen } = await receiver(ok);
     const { status, fault } = await deliver(`https://hooks.example:${port}/`);
     expect([status, fault]).toEqual([null, expect.stringContaining("127.0.0.1, which is this machine")]);
@@ -291,7 +291,7 @@ describe("over TLS", () => {
       expect.stringContaining("the certificate is not trusted"),
     ],
     [
-      "of an authority that the system does not know",
+      "of an authority that the machine does not know",
       ["localhost"],
       {},
       undefined,

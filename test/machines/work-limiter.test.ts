@@ -10,28 +10,28 @@ const most = 4;
 
 let limiter: WorkLimiter;
 let begun: string[];
-let underWay: Set<string>;
-let mostUnderWay: number;
+let inFlight: Set<string>;
+let mostInFlight: number;
 let isRunning: boolean;
 
 beforeEach(() => {
   limiter = new WorkLimiter();
   begun = [];
-  underWay = new Set();
-  mostUnderWay = 0;
+  inFlight = new Set();
+  mostInFlight = 0;
   isRunning = true;
 });
 
 /** Work that ends when `isRunning` is false. */
 function* work(name: string): Steps<string> {
   begun.push(name);
-  underWay.add(name);
-  mostUnderWay = Math.max(mostUnderWay, underWay.size);
+  inFlight.add(name);
+  mostInFlight = Math.max(mostInFlight, inFlight.size);
   try {
     while (isRunning) yield;
     return name;
   } finally {
-    underWay.delete(name);
+    inFlight.delete(name);
   }
 }
 
@@ -42,24 +42,24 @@ function* short(): Steps<number> {
   return 1;
 }
 
-/** Waits until so many works have begun at least once: new work of one turn of the event loop has a bound together. */
+/** Waits until `count` computations have begun at least once, because the new tasks of a tick share a budget. */
 async function untilBegun(count: number): Promise<void> {
   while (new Set(begun).size < count) await nextImmediate();
 }
 
-/** Starts as many works as can run at once. */
+/** Starts the maximum number of computations that run at once. */
 async function fill() {
   const works = Array.from({ length: most }, (_, index) => run(`first ${index}`));
   await untilBegun(most);
   return { works };
 }
 
-test("of 500 works a few run at once, and all are done in the order of their requests", async () => {
+test("of 500 computations a few run at once, and all are done in the order of their requests", async () => {
   const results = Array.from({ length: 500 }, (_, index) => run(`${index}`));
   await untilBegun(500);
   // One more, since each work runs briefly to find out whether it is short.
-  expect(mostUnderWay).toBe(most + 1);
-  expect(underWay.size).toBe(most);
+  expect(mostInFlight).toBe(most + 1);
+  expect(inFlight.size).toBe(most);
   begun = [];
   isRunning = false;
   expect(await Promise.all(results)).toEqual(Array.from({ length: 500 }, (_, index) => `${index}`));
@@ -80,7 +80,7 @@ test("work of the same name is done once, whether it runs or waits", async () =>
   expect(begun).toEqual(["second", "second"]);
 });
 
-test("short work is done at once, or in the next turns, also while other work waits", async () => {
+test("a short computation is done at once, or in the next ticks, also while others wait", async () => {
   expect(limiter.run("short", short, wanted)).toBe(1);
   const { works } = await fill();
   const waits = run("waits");

@@ -1,4 +1,4 @@
-// Which database addresses are accepted, and the message for those that are not.
+// The database addresses that are accepted, and the messages for other addresses.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -84,7 +84,7 @@ describe("an address", () => {
     "mysql://u:secret@h/db": '"mysql://u:...@h/db" is not a database address',
   };
   for (const [url, message] of Object.entries(wrong)) {
-    test(`${url} is refused with what is wrong with it`, async () => {
+    test(`${url} is rejected with the reason`, async () => {
       const error = await openEngine(url, allResources).catch((thrown) => thrown);
       expect(error.code).toBe("bad-request");
       expect(error.message).toContain(message);
@@ -185,7 +185,7 @@ describe("TLS to the database", () => {
     }
   });
 
-  test("is refused rather than left out when it is required and the server has none", async () => {
+  test("is an error, and not ignored, when it is required and the server has none", async () => {
     const plain = await startPostgres();
     const error = await openEngine(`${await plain.createDatabase()}?sslmode=require`, allResources).catch((e) => e);
     expect(error.code).toBe("unavailable");

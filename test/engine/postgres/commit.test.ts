@@ -1,4 +1,4 @@
-// What becomes of a commit on PostgreSQL when the database holds it up, cuts it short or refuses it.
+// The result of a commit on PostgreSQL that the database delays, interrupts or rejects.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
@@ -17,7 +17,7 @@ setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 beforeAll(async () => {
-  // A database that says so waits for a standby, and there is none.
+  // A database with `synchronous_commit` waits for a standby, which does not exist.
   server = await startPostgres({ settings: { synchronous_standby_names: "nobody", synchronous_commit: "local" } });
 });
 afterAll(() => server.remove());
@@ -43,7 +43,7 @@ async function open(timeout: number, poolSize = 3): Promise<Engine> {
   return engine;
 }
 
-/** From now on, what is opened waits for the standby with every commit. */
+/** Engines that are opened after this call wait for the standby at every commit. */
 const waitForStandby = () => server.run(`alter database ${database} set synchronous_commit = on`);
 
 const write = (engine: Engine, Name = "second") => engine.commit([createIntent({ values: { Name } })]);
@@ -75,11 +75,11 @@ const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown }
   putCredential: (engine) => engine.putCredential({ ...credential, digest: "1".repeat(64) }, 1),
   consumeCredential: (engine) => engine.consumeCredential(credential.digest),
   deleteCredentials: (engine) => engine.deleteCredentials(credential.operator),
-  // The last one: what is cut short here is done all the same.
+  // The last one, because it is done even if it is interrupted here.
   replaceAllData: (engine) => engine.replaceAllData(stored([])),
 };
 
-/** Every call that changes what may be lost. */
+/** Every call that changes data that may be lost. */
 const lossy: typeof durable = {
   saveKeyUses: (engine) => engine.saveKeyUses(new Map([[1, 1]])),
   deleteExpiredResponses: async (engine) => {
@@ -120,7 +120,7 @@ test("tables whose commit is cut short are not reported as made", async () => {
 
 const unknown = { code: "unavailable", isUnknown: true };
 
-/** Cuts short what `commit` waits for, and returns what it says then. */
+/** Interrupts the wait of `commit`, and returns its result. */
 async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown) {
   let isDone = false;
   const ending = Promise.resolve(commit()).then(
@@ -135,7 +135,7 @@ async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown
   return ending;
 }
 
-/** Stores what the calls of `durable` change. */
+/** Stores the data that the calls of `durable` change. */
 async function storeMore(engine: Engine): Promise<void> {
   await engine.saveWebhook(webhookState(key), [webhookSecret()]);
   await engine.putCredential(credential, 1);
@@ -157,7 +157,7 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
-test("what is there already is not confirmed before the standby has it: a request that is sent again, and an update that changes nothing", async () => {
+test("data that is stored already is not confirmed before the standby has it: a repeated request, and an update that changes nothing", async () => {
   await waitForStandby();
   const engine = await open(20_000, 10);
   const request = createIntent({ values: { Name: "second" }, idempotency: { keyId: 1, name: "key", digest: "d" } });
@@ -169,7 +169,7 @@ test("what is there already is not confirmed before the standby has it: a reques
     expect(await cutShort("pg_cancel_backend", () => engine.commit([again]))).toEqual(unknown);
 });
 
-test("what may be lost waits for no standby: when keys were used, which responses are forgotten, what is pruned and counted", async () => {
+test("data that may be lost waits for no standby: uses of keys, expiry of responses, pruning and counts", async () => {
   const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
   await opened[0]?.commit([keyed]);
   await waitForStandby();
@@ -190,17 +190,17 @@ test("a write that takes the database too long is not done afterwards", async ()
 for (const { code, message } of [
   { code: "53100", message: "the disk of the database is full: no" },
   { code: "40P01", message: "the database cannot be used: no" },
-  // What a database says that goes down, also where it has committed.
+  // The errors of a database that shuts down, even if it has committed.
   { code: "57P01", message: "the database cannot be used: no; the write may have been done all the same" },
   { code: "57P02", message: "the database cannot be used: no; the write may have been done all the same" },
   { code: "08006", message: "the database cannot be used: no; the write may have been done all the same" },
 ]) {
-  test(`a write that ends with ${code} says what is known of it, and the next one is done`, async () => {
+  test(`a write that ends with ${code} says whether it may have been done, and the next one is done`, async () => {
     const engine = await open(20_000);
     await beforeEachRecord(`raise exception 'no' using errcode = '${code}';`);
     expect((await failureOf(write(engine))).message).toBe(message);
     await server.run("drop trigger hook on records", database);
-    // It is refused for as long as the database takes to end a connection on which a commit might still run.
+    // Writes are rejected until the database has ended a connection on which a commit might still run.
     const next = await waitFor(() => write(engine).catch(() => undefined), "the next write");
     expect(next).toMatchObject([{ kind: "done", id: 2 }]);
   });
@@ -263,7 +263,7 @@ for (const [time, lock, silence] of [
   });
 }
 
-test("a batch that only refuses leaves no transaction open", async () => {
+test("a batch of rejected intents leaves no transaction open", async () => {
   const engine = await open(20_000);
   const update = createIntent({ operation: "update", id: 99, values: { Name: "x" } });
   expect(await engine.commit([update])).toMatchObject([{ kind: "rejected" }]);
@@ -294,7 +294,7 @@ async function backEnds(condition: string): Promise<number> {
   return (await server.run(`select 1 from pg_stat_activity where ${ours(condition)}`)).length;
 }
 
-/** Ends what they do, or them. */
+/** Interrupts the statements of these connections, or ends the connections. */
 async function end(how: "pg_cancel_backend" | "pg_terminate_backend", condition: string): Promise<void> {
   await server.run(`select ${how}(pid) from pg_stat_activity where ${ours(condition)}`);
 }

@@ -30,7 +30,7 @@ afterEach(async () => {
   await pair.remove();
 });
 
-/** @param timeout in milliseconds; by default one that a busy machine keeps, and that a test can wait for */
+/** @param timeout in milliseconds; by default long enough for a busy machine, and short enough for a test */
 async function open(timeout = 1500, url = pair.url): Promise<Engine> {
   const one = await openEngine(`${url}?pool_size=${poolSize}&statement_timeout=${timeout}`, allResources);
   opened.push(one);
@@ -43,7 +43,7 @@ async function fillPool(one: Engine): Promise<void> {
   await one.readHeads([1]);
 }
 
-/** What becomes of the first call after a primary hangs: the engine may have noticed it by itself before, because it compares the hosts every second. */
+/** The possible results of the first call after a primary hangs. The engine may have noticed it before, because it compares the hosts every second. */
 const once = ["unavailable", "done"];
 
 test("a primary that hangs delays one write only, however many connections to it are idle", async () => {
@@ -62,7 +62,7 @@ test("a primary that hangs delays one read only, whichever part of the engine no
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
-test("a standby that is promoted while the primary hangs is found by searches under way", async () => {
+test("a standby that is promoted while the primary hangs is found by searches in flight", async () => {
   await pair.primary.signal("SIGSTOP");
   const fresh = open(10_000);
   await Bun.sleep(500);
@@ -84,7 +84,7 @@ test("no read comes from a primary that was replaced, although connections to it
   expect((await loadFresh(snapshots, 1)).revision).toBe(2);
 });
 
-test("of two hosts that act as primary, the one that was promoted is used", async () => {
+test("of two hosts that act as primary, the promoted host is used", async () => {
   await failOver();
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < 10; i++) {
@@ -94,7 +94,7 @@ test("of two hosts that act as primary, the one that was promoted is used", asyn
   }
 });
 
-test("a primary that was replaced is refused, although it is the only one that is left", async () => {
+test("a primary that was replaced is rejected, although it is the only host", async () => {
   await failOver();
   await until(async () => (await revision()) === 2);
   await pair.primary.signal("SIGCONT");
@@ -131,9 +131,9 @@ test("whatever a process does on a primary that was replaced and lives on, it le
   expect((await write).message).toMatch(/is no longer the primary$/);
   // The standby had received the first write.
   expect(await locked.commit([create(1, "third")])).toMatchObject([{ kind: "done", revision: 3 }]);
-  // One that only reads.
+  // An engine that only reads.
   await until(async () => (await revision()) === 3);
-  // One that knows a single name, which leads to the new primary by now, meets the lock of the commit that was given up.
+  // An engine with a single name, which now leads to the new primary, waits for the lock of the abandoned commit.
   proxy.lead(pair.standby.port);
   expect((await failureOf(behindName.commit([create(1, "never done")]))).message).toContain("lock timeout");
   await until(async () => ((await behindName.readHeads([1])) as Head[])[0]?.revision === 3);
@@ -160,7 +160,7 @@ test("a process that is not used asks no other host", async () => {
   await until(use);
 });
 
-test("commits that wait for a standby hold no more connections than the pool has, and reads go on", async () => {
+test("commits that wait for a standby use no more connections than the pool has, and reads continue", async () => {
   await pair.standby.signal("SIGSTOP");
   for (let i = 0; i < poolSize + 2; i++) {
     expect(await codeOf(engine.commit([create(10 + i, "a")]))).toBe("unavailable");
@@ -188,7 +188,7 @@ async function failOver(): Promise<void> {
   expect(await codeOf(other.commit([create(1, "second")]))).toBe("done");
 }
 
-/** That of the site; undefined while there is none to be had. */
+/** Returns the revision of the site; undefined while no primary is available. */
 async function revision(): Promise<number | undefined> {
   return Promise.resolve(engine.readHeads([1])).then(
     ([head]) => head?.revision,

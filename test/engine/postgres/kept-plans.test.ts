@@ -1,4 +1,4 @@
-// The plans that PostgreSQL keeps of prepared statements. One that is made while a table has few rows stays when it has many.
+// The plans that PostgreSQL caches for prepared statements. A plan that is made while a table has few rows stays when the table has many.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -79,7 +79,7 @@ async function fillAndAnalyze(url: string, name: string, sites: readonly number[
 async function useByKeys(url: string): Promise<void> {
   const engine = await openEngine(url, allResources);
   await engine.commit([createIntent()]);
-  // What an older program leaves.
+  // As an older program writes it.
   await server.run("update sites set live_revision = null, last_at = null", /[^/]+$/.exec(url)?.[0]);
   await write(engine);
   await engine.readRecord(1, "brand", 1);

@@ -40,7 +40,7 @@ test("a database that was killed gives 503, and has lost nothing when it is back
   expect((await shop.call("GET", `/restapi/brands/${made.json.ID}.json`)).json.Name).toBe("kept");
 });
 
-test("a database that hangs gives 503 within three seconds, to all who wait, and goes on when it does", async () => {
+test("a database that hangs causes 503 within three seconds, for all waiting requests, which then succeed again", async () => {
   await database.signal("SIGSTOP");
   try {
     const waves = [
@@ -75,7 +75,7 @@ test("a site that another transaction keeps locked gives 503 to writes alone, an
   expect((await shop.call("GET", "/restapi/brands.json")).text).toBe(before.text);
 });
 
-test("a read-only database is read, and refuses writes with 503", async () => {
+test("a read-only database is read, and writes get 503", async () => {
   await database.halt();
   await database.start({ default_transaction_read_only: "on" });
   await healed(shop);
@@ -92,7 +92,7 @@ test("connections that the database ended while they were idle cost no request",
   expect((await shop.call("POST", "/restapi/brands.json", { body: { Name: "b" } })).status).toBe(201);
 });
 
-test("a standby that lagged and became the primary is believed: what it lost is gone from memory too", async () => {
+test("a standby that lagged and became the primary is used: the changes that it lost are removed from memory too", async () => {
   const made = await shop.call("POST", "/restapi/orderstatuses.json", { body: { Name: "lost" } });
   expect(made.status).toBe(201);
   const { revision } = (await shop.engine.readHeads([shop.site.ID]))[0] as { revision: number };
@@ -109,7 +109,7 @@ test("a standby that lagged and became the primary is believed: what it lost is 
   expect((await shop.call("GET", "/restapi/orderstatuses.json")).json).toEqual([]);
 });
 
-test("a database with a full disk gives 503 to writes, keeps what it has, and takes writes again when there is room", async () => {
+test("with a full disk, writes get 503, the data stays, and writes succeed again when the disk has space", async () => {
   const disk = await makeFullDisk(database);
   const full = await startTestServer({ settings: { DATABASE: disk.url } });
   try {
@@ -140,7 +140,7 @@ test("a database with a full disk gives 503 to writes, keeps what it has, and ta
 });
 
 interface Timed extends TestResponse {
-  /** Without those for which a busy machine kept this process, in which the server runs, from running. */
+  /** Without the milliseconds in which a busy machine did not run this process, which is the server too. */
   readonly milliseconds: number;
 }
 

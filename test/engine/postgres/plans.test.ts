@@ -1,4 +1,4 @@
-// How PostgreSQL carries out what is sent to it when its statistics are older than the rows.
+// How PostgreSQL executes the statements when its statistics are older than the rows.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
@@ -69,7 +69,7 @@ describe.each([
     expect(plan).not.toContain("Removed by");
   });
 
-  test("what is left of removed sites is found by the sites", async () => {
+  test("rows of removed sites are found by the sites", async () => {
     const plan = JSON.stringify(await databases.run(sql.undroppedSites.replace(/(?=select gone)/, "explain "), name));
     expect(plan).toContain("on records gone");
     expect(plan).not.toMatch(/Seq Scan on (records|journal|idempotency)/);

@@ -65,12 +65,12 @@ test("callers get a connection in the order of their calls, and there are never 
   expect(new Set(pids).size).toBe(2);
 });
 
-test("a caller that waits too long for a connection is refused, and the next ones get theirs", async () => {
+test("a caller that waits too long for a connection gets an error, and the next callers get theirs", async () => {
   const pool = makePool(1, 2000);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
   const first = pool.use(async (connection, lease) => {
     const pid = await pidOf(connection, lease);
-    // As one that reads a long list, page after page.
+    // As a caller that reads a long list, page after page.
     const more = setInterval(() => lease.more(), 50);
     await isOver;
     clearInterval(more);
@@ -107,7 +107,7 @@ test("nothing is connected for callers that timed out", async () => {
   expect(silent.connections()).toBe(1);
 });
 
-test("while a host does not respond, another that is no primary is tried again, after a pause", async () => {
+test("while a host does not respond, another host that is not a primary is tried again, after a pause", async () => {
   await using silent = await listen(() => {});
   await using unwilling = await listen((socket) => socket.end(startingUp));
   const error = await failureOf(createPrimary(addressOf(4000, silent, unwilling)).connect());
@@ -193,7 +193,7 @@ test("a read is tried three times at most when its connection is lost each time,
   expect(tries).toBe(1);
 });
 
-test("a pool that is closed lends nothing, and what it has lent is closed when it comes back", async () => {
+test("a pool that is closed lends no connection, and closes lent connections when they are released", async () => {
   const pool = makePool(2, 20_000);
   await Promise.all([pool.use(pidOf), pool.use(pidOf)]);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
@@ -211,7 +211,7 @@ interface Listener extends AsyncDisposable {
   connections(): number;
 }
 
-/** A listener at 127.0.0.1 that is no database. */
+/** A listener at 127.0.0.1 that is not a database. */
 async function listen(onConnection: (socket: Socket) => void): Promise<Listener> {
   const sockets: Socket[] = [];
   const listener = createServer((socket) => {
@@ -248,7 +248,7 @@ async function backEnds(): Promise<unknown[]> {
   return server.run("select pid from pg_stat_activity where application_name = 'storefront'");
 }
 
-test("what a server opens before it listens is enough for the first head, record and page", async () => {
+test("the connections that a server opens before it listens are enough for the first head, record and page", async () => {
   const engine = await openEngine(server.url("postgres"), allResources);
   await engine.openConnections();
   const opened = await backEnds();

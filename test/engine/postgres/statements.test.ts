@@ -1,4 +1,4 @@
-// Every statement that the program sends to PostgreSQL, as the server logs it. UPDATE_GOLDEN=1 writes the list anew.
+// Every statement that the program sends to PostgreSQL, as the server logs it. UPDATE_GOLDEN=1 replaces the list.
 // It shows what a distributed engine must support.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
@@ -24,14 +24,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-test("the statements are those of the list", async () => {
+test("the statements are the statements of the list", async () => {
   const file = join(import.meta.dir, "../..", "golden", "postgres-statements.sql");
   const list = `${statements.join(";\n\n")};\n`;
   if (process.env.UPDATE_GOLDEN) await Bun.write(file, list);
   expect(list).toBe(await Bun.file(file).text());
 });
 
-test("none uses what a distributed engine lacks, but for notifications, which it can do without", () => {
+test("no statement uses a feature that a distributed engine lacks, except for notifications, which are optional", () => {
   expect(statements.filter((statement) => /pg_notify/.test(statement)).length).toBeGreaterThan(0);
   for (const statement of statements) {
     expect(statement).not.toMatch(
@@ -84,7 +84,7 @@ test("requests that arrive together share the question whether anything has chan
   await shop.stop();
 });
 
-/** What the server has logged so far, which comes by a pipe. */
+/** Returns the log of the server so far, from a pipe. */
 async function logged(): Promise<string> {
   const mark = `select '${crypto.randomUUID()}'`;
   await server.run(mark);
@@ -149,7 +149,7 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   await engine.removeWebhook(state);
 }
 
-/** The different statements of the program in a server's log; of the numbers in them, only those of settings. */
+/** Returns the different statements of the program in a server's log. Numbers are removed, except in settings. */
 function statementsIn(log: string): string[] {
   const entries = log.split(/\n(?!\t)/).filter((entry) => entry.startsWith("storefront:LOG:"));
   const texts = entries.flatMap(

@@ -1,4 +1,4 @@
-// How processes on PostgreSQL hear of each other's commits: LISTEN and NOTIFY where they work, and nothing breaks where they do not.
+// How processes on PostgreSQL get each other's commits: by LISTEN and NOTIFY if the database supports them; without them, nothing fails.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -22,7 +22,7 @@ afterAll(() => server.remove());
 beforeEach(async () => {
   opened = [];
   url = await server.createDatabase();
-  // What the server says to words that it does not know is what a server without LISTEN says.
+  // The response of the server to unknown words is the response of a server without LISTEN.
   proxy = await startTcpProxy(server.port, { "listen storefront": "lixten storefront", "pg_notify(": "pg_notifx(" });
 });
 afterEach(async () => {
@@ -39,7 +39,7 @@ async function open(address = url): Promise<Engine> {
 /** The address through the proxy. */
 const limited = (parameters = "") => url.replace(`:${server.port}`, `:${proxy.port}`) + parameters;
 
-/** Watches `engine`. The function returned waits for a call that names `site`, or any. */
+/** Subscribes to the commits of `engine`. `next` waits for a call that names `site`. */
 function watch(engine: Engine): {
   next(site: number): Promise<void>;
   readonly calls: (readonly number[] | undefined)[];
@@ -108,7 +108,7 @@ test("on a server without LISTEN and NOTIFY, commits work as ever, and neither i
   await next;
 });
 
-test("behind a pooler that gives each transaction another connection, nothing listens, and others are still told", async () => {
+test("behind a pooler that gives each transaction another connection, nothing listens, and others still get notifications", async () => {
   const [direct, pooled] = [await open(), await open(limited("?prepare=no"))];
   const [heard, own] = [watch(direct), watch(pooled)];
   await listener();
@@ -140,7 +140,7 @@ test("commits to many sites at once are one notification to any", async () => {
   expect(seen.calls).toEqual([undefined]);
 });
 
-test("what a process commits just before it closes the database is still told", async () => {
+test("a commit just before a process closes the database still causes a notification", async () => {
   const seen = watch(await open());
   await listener();
   const next = seen.next(7);

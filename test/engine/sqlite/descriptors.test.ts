@@ -1,4 +1,4 @@
-// The SQLite engine closes all descriptors of a database that it refuses.
+// The SQLite engine closes all descriptors of a database that it rejects.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -14,23 +14,20 @@ const refused: [string, (database: Database) => void][] = [
   ["whose view cannot be made", (database) => database.run("create table brand (x); pragma user_version = 1")],
 ];
 
-test.skipIf(process.platform !== "linux").each(refused)(
-  "a refused database %s is not left open",
-  async (_, prepare) => {
-    const folder = mkdtempSync(join(tmpdir(), "storefront-descriptors-"));
-    try {
-      const database = new Database(join(folder, "refused.db"));
-      prepare(database);
-      database.close();
-      for (let i = 0; i < 10; i++) {
-        await expect(openEngine(`sqlite:${join(folder, "refused.db")}`, allResources)).rejects.toThrow();
-      }
-      expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
-    } finally {
-      rmSync(folder, { recursive: true });
+test.skipIf(process.platform !== "linux").each(refused)("a rejected database %s is closed", async (_, prepare) => {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-descriptors-"));
+  try {
+    const database = new Database(join(folder, "refused.db"));
+    prepare(database);
+    database.close();
+    for (let i = 0; i < 10; i++) {
+      await expect(openEngine(`sqlite:${join(folder, "refused.db")}`, allResources)).rejects.toThrow();
     }
-  },
-);
+    expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 function openFiles(): string[] {
   return readdirSync("/proc/self/fd").flatMap((descriptor) => {

@@ -45,7 +45,7 @@ test("the log that grew during a long read shrinks with the writes after it", as
   expect(logSize()).toBeLessThanOrEqual(logLimit);
 });
 
-test("the SQLite of the runtime has no WAL-reset fault: a checkpoint beside a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
+test("the SQLite of the runtime does not have the WAL-reset bug: a checkpoint beside a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
   const database = new Database(":memory:");
   const { version } = database.query("select sqlite_version() as version").get() as { version: string };
   database.close();

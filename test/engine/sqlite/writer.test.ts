@@ -29,7 +29,7 @@ test("every connection flushes each commit to disk, in WAL mode", () => {
   expect(database.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
 });
 
-test("what a killed process left in the log is in the database file before anything is added", async () => {
+test("the log of a killed process is in the database file before anything is added", async () => {
   const engine = await openEngine(`sqlite:${path}`, allResources);
   await engine.commit([createIntent()]);
   // As after kill -9: nobody has these two open.
@@ -139,7 +139,7 @@ test("a failure that ends a transaction of several batches, as a full disk does:
 test.each([
   1, 60_000,
 ])("the database is opened with the time that it has for other processes: %d ms", async (timeout) => {
-  // What SQLite is asked, and not how long it takes: a busy machine takes any time.
+  // Check the statements, and not their duration, because a busy machine takes any time.
   using run = spyOn(Database.prototype, "run");
   const engine = await openEngine(`sqlite:${path}`, allResources, { timeout });
   await engine.close();
@@ -148,7 +148,7 @@ test.each([
   expect(new Set(asked)).toEqual(new Set([`pragma busy_timeout = ${timeout}`]));
 });
 
-test("a database that another process holds is unavailable after that time", async () => {
+test("a database that another process has locked is unavailable after that time", async () => {
   using other = new Database(path, { create: true });
   other.run("begin exclusive");
   expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeout: 1 }))).toBe("unavailable");
