@@ -99,7 +99,7 @@ for (const kind of engines) {
       expect(await engine.readChangesSince(1, 0)).toMatchObject([{ operation: "update" }]);
     });
 
-    test("records are counted as they come, change, go and come back", async () => {
+    test("records are counted when they are created, changed, deleted and restored", async () => {
       await openNew();
       const deletion = createIntent({ operation: "delete", id: 1, values: {} });
       const update = createIntent({ operation: "update", id: 2, values: { Name: "B" } });
@@ -165,7 +165,7 @@ async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> 
     await kind.select(url, `alter table webhook_state drop column ${column}`);
 }
 
-/** Makes the brand with the ID and revision 3, as an older program does. */
+/** Creates the brand with the ID and revision 3, as an older program does. */
 function writeAsBefore(kind: EngineKind, url: string, at?: number): Promise<void> {
   return changeAsEarlier(kind, url, { revision: 3, at, id: 3, values: { Name: "Old" }, counters: { brand: 3 } });
 }

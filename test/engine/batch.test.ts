@@ -18,7 +18,7 @@ for (const kind of engines) {
     const newSite = () => ++site;
     const keyed = (name: string, intent: TestIntent = {}, keyId = 3): Intent =>
       createIntent({ site, ...intent, idempotency: { keyId, name, digest: "d" } });
-    /** The only outcome of `intent`. */
+    /** Returns the only outcome of `intent`. */
     async function commit(intent: Intent) {
       const [outcome] = await engine.commit([intent]);
       if (!outcome || outcome.kind === "rejected") throw new Error(`refused: ${outcome?.rejectionReason}`);

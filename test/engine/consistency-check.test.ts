@@ -59,7 +59,7 @@ test("of a badly damaged database, the first 1,000 inconsistencies are listed an
   const faults = findRowInconsistencies(rows);
   expect(faults).toHaveLength(1001);
   expect(faults[999]).toContain("is damaged");
-  // Each is beyond the last ID, damaged, and unknown to the journal.
+  // Each record is beyond the last ID, damaged, and not in the journal.
   expect(faults[1000]).toBe("and 3500 more");
 });
 

@@ -25,14 +25,14 @@ for (const kind of engines) {
       engine = opened;
     });
 
-    test("one comes back as it was stored", async () => {
+    test("a credential is returned as it was stored", async () => {
       const stored = credential("a", { kind: "link", operator: 7, expiresAt: 2 ** 41 });
       await engine.putCredential(stored, 0);
       expect(await engine.findCredential(stored.digest)).toEqual(stored);
       expect(await engine.findCredential(digest("another"))).toBeUndefined();
     });
 
-    test("of several calls that take it, one gets it", async () => {
+    test("of several calls that consume a credential, one gets it", async () => {
       const stored = credential("b");
       await engine.putCredential(stored, 0);
       const taken = await Promise.all([1, 2, 3].map(() => engine.consumeCredential(stored.digest)));

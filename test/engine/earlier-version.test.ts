@@ -38,7 +38,7 @@ const keys = {
 
 const garden = { key: keys.garden, headers: { Host: "garden.example" } };
 
-/** The request that the earlier version has stored a response for. */
+/** The request for which the earlier version has stored a response. */
 const stored = {
   headers: { "Idempotency-Key": "order-1" },
   body: '{"Name":"Acme","AccountNumber":"A1","Address":{"Title":"Ms","Town":"Ulm"}}',
@@ -240,7 +240,7 @@ for (const kind of engines) {
         expect((await request("GET", "brands/1.json")).status).toBe(401);
       });
 
-      test("the response that it stored for an idempotency key is given again", async () => {
+      test("the response that it stored for an idempotency key is replayed", async () => {
         await makeFour();
         const body = '{"Name":"Old"}';
         const digest = new Bun.CryptoHasher("sha256").update("POST /restapi/brands.json?\n").update(body).digest("hex");
@@ -264,7 +264,7 @@ for (const kind of engines) {
         expect(await server.engine.findInconsistencies()).toEqual([]);
       });
 
-      test("it reads what this version stores: the entries of the journal give the records of every site", async () => {
+      test("it reads the data of this version: the entries of the journal give the records of every site", async () => {
         const { engine } = server;
         await request("POST", "brands.json", { body: { Name: "New" }, headers: { "Idempotency-Key": "order-3" } });
         await request("PUT", "brands/1.xml", { body: '<Brand ID="1"><Name>Xml</Name></Brand>' });
@@ -285,7 +285,7 @@ for (const kind of engines) {
   });
 }
 
-/** A new database with the tables and rows of the earlier version. Its response for an idempotency key is of this moment, not expired. */
+/** A new database with the tables and rows of the earlier version. Its response for an idempotency key is new, and not expired. */
 async function earlierDatabase(kind: EngineKind): Promise<string> {
   const url = await kind.newEmptyDatabase();
   await kind.run(url, textOf(`${kind.name.toLowerCase()}.sql`));

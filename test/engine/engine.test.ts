@@ -42,7 +42,7 @@ for (const kind of engineKinds) {
       expect(await engine.readChangesSince(number, 0)).toEqual([]);
     });
 
-    // It is about texts in memory, which statements that are not prepared do not change.
+    // The test is about texts in memory, which do not depend on prepared statements.
     if (!kind.isVariant)
       test("a record that is kept keeps nothing else of the batch that changed it", async () => {
         const [number, batchSize, batches] = [newSite(), 64, 60];
@@ -54,7 +54,7 @@ for (const kind of engineKinds) {
             update(number, at + 1, { Name: `${i}`.padEnd(1000) }),
           );
           const [first] = (await engine.commit(batch)) as [Extract<Outcome, { kind: "done" }>];
-          // To respond is to read it.
+          // The response is a read.
           expect(first.body).toContain(`"Name":"${i} `);
           kept.push(first.body);
         }
@@ -82,7 +82,7 @@ for (const kind of engineKinds) {
       expect(rows).toEqual([{ resource: "brand", id: 1, revision: 1, body: JSON.stringify({ ID: 1, Name: name }) }]);
     });
 
-    test("heads come in the order that was asked for, unwritten sites among them", async () => {
+    test("heads come in the order of the request, sites without writes among them", async () => {
       const [one, two, three] = [newSite(), newSite(), newSite()];
       await engine.commit([create(one, "a"), create(three, "a"), create(three, "b")]);
       const heads = (await engine.readHeads([three, two, one])) as Head[];
@@ -198,7 +198,7 @@ for (const kind of engineKinds) {
       expect((await engine.readHeads([number]))[0]?.revision).toBe(0);
     });
 
-    test("the same request under its idempotency key makes one record and gives one response", async () => {
+    test("a repeated request with an idempotency key creates one record and has one response", async () => {
       const number = newSite();
       const intent = { ...create(number, "a"), idempotency: { keyId: 3, name: 'it\'s \\ "mine"', digest: "d1" } };
       const [first] = await engine.commit([intent]);
@@ -299,7 +299,7 @@ for (const kind of engineKinds) {
       }
     });
 
-    test("two processes write to one site at once: no revision is lost, none is there twice", async () => {
+    test("two processes write to one site at once: no revision is missing, and each is there once", async () => {
       const number = newSite();
       const other = await open(url);
       const write = async (one: Engine) => {
@@ -313,7 +313,7 @@ for (const kind of engineKinds) {
       expect(changes?.map(({ revision }) => revision)).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
     });
 
-    test("two processes that each write to several sites do not stop one another for good", async () => {
+    test("two processes that each write to several sites do not block each other for ever", async () => {
       const [one, two] = [newSite(), newSite()];
       const other = await open(url);
       const run = async (process: Engine, sites: number[]) => {
@@ -409,7 +409,7 @@ for (const kind of engineKinds) {
       expect(await one.readSitesToDrop()).toEqual([]);
       await one.commit([{ ...remove(0, 1), resource: "site" }]);
       expect(await one.readSitesToDrop()).toEqual([1]);
-      // So that it has its connection.
+      // This opens its connection.
       await other.commit([create(2, "b")]);
       let isOver = false;
       const dropping = one.dropSite(1).then(() => {
@@ -430,7 +430,7 @@ for (const kind of engineKinds) {
       expect(await one.findInconsistencies()).toEqual([]);
     });
 
-    test("a load of many records is whole and in order", async () => {
+    test("a load of many records is complete and in order", async () => {
       const number = newSite();
       for (let i = 0; i < 12; i++) await engine.commit(Array.from({ length: 500 }, () => create(number, "a")));
       const { rows } = await readAllRows(engine, number);
@@ -510,7 +510,7 @@ function idOf(outcome: Outcome | undefined): number | undefined {
   return outcome && "id" in outcome ? outcome.id : undefined;
 }
 
-/** Of the records in a dump, in its order. */
+/** Returns the names of the records in a dump, in its order. */
 function namesIn(rows: readonly DumpedRow[]): string[] {
   return rows.flatMap(({ table, row }) => (table === "records" ? [JSON.parse(row.body as string).Name] : []));
 }

@@ -31,7 +31,7 @@ interface Client {
   readonly get: (path: string, options?: CallOptions & { readonly method?: string }) => ReturnType<typeof call>;
   readonly listTag: string;
   readonly cursor: string;
-  /** Of the brands 1 to 3 that there were. */
+  /** The ETags of the brands 1 to 3, if they existed. */
   readonly tags: ReadonlyMap<number, string>;
 }
 
@@ -192,7 +192,7 @@ async function heads(engine: Engine): Promise<Map<Shop, Head>> {
   return new Map(shops.map((shop, index) => [shop, found[index] as Head]));
 }
 
-/** Uses an engine that knows nothing of before. */
+/** Uses a new engine, which has seen no head before. */
 async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
   const engine = await openEngine(url, allResources);
   try {
@@ -202,7 +202,7 @@ async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-/** How many requests wait for a change. */
+/** Returns the number of long polls that wait. */
 async function waiting(): Promise<number> {
   const text = await toMetricsText(await Promise.all(servers.map((server) => server.sample())));
   return Number(/^storefront_polls_waiting (\d+)$/m.exec(text)?.[1]);

@@ -1,4 +1,4 @@
-// Replacing everything that is stored, while others write, on both engines.
+// Restores, while others write, on both engines.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
@@ -107,7 +107,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(outcome).toMatchObject({ kind: "done", id: 1 });
   });
 
-  test("what could not be kept stays, is reported, and is kept by the next one", async () => {
+  test("replaced data that could not be saved stays, is reported, and is saved by the next restore", async () => {
     const failing = engine.replaceAllData(rowsOf(backup), async () => {
       throw new Error("the disk is full");
     });
@@ -253,7 +253,7 @@ async function* iterate(rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>): A
   yield* rows;
 }
 
-/** Of the records in a dump, in its order. */
+/** Returns the names of the records in a dump, in its order. */
 function namesIn(rows: readonly DumpedRow[]): string[] {
   return rows.flatMap(({ table, row }) => (table === "records" ? [JSON.parse(row.body as string).Name] : []));
 }

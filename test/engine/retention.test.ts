@@ -202,7 +202,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect((await engine.readJournalPage(ID, 0, 1)).floor).toBe(0);
     const prune = (age: number, now = ahead) => pruneJournals(engine, [ID], { age: age * day, now });
     expect(await prune(365)).toMatchObject([{ deleted: 0 }]);
-    // The clock counts where it is the earlier one.
+    // The clock counts if it is earlier than the newest entry.
     expect(await prune(99, today - 2 * day)).toMatchObject([{ deleted: 0 }]);
     expect(await prune(99)).toMatchObject([{ deleted: 19 }]);
   });
@@ -221,7 +221,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       warn: (warning: { sites?: number[] }) => warnings.push(warning),
     } as unknown as Parameters<typeof startRetention>[1]["log"];
     const options = { days: 365, log, now: () => at, firstPause: 0 };
-    // As when a server is restarted, or has several workers: each begins with a round that deletes nothing of it.
+    // As after restarts of a server, or with several workers: each process begins with a round that deletes nothing of this journal.
     for (let n = 0; n < 3; n++) {
       warnings.length = 0;
       const first = startRetention(engine, options);

@@ -42,7 +42,7 @@ for (const kind of engineKinds) {
       return state;
     };
 
-    test("a state comes back as it was stored, alone and among all", async () => {
+    test("a state is returned as it was stored, alone and among all", async () => {
       const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
       const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
       const second = await put({ site: 3, cursor: "b" });
@@ -52,7 +52,7 @@ for (const kind of engineKinds) {
       expect(await other.webhookStates()).toContainEqual(second);
     });
 
-    test("the lease is taken by one, renewed by it, and free again when it has ended", async () => {
+    test("the lease is acquired by one process, renewed by it, and free again when it has ended", async () => {
       const state = await put();
       const lease = 60_000;
       const first = await engine.acquireWebhookLease(state, "one", lease);
@@ -77,7 +77,7 @@ for (const kind of engineKinds) {
       expect(await engine.acquireWebhookLease(state, "one", 60_000)).toBeUndefined();
     });
 
-    test("of many that claim at the same time, one gets the lease", async () => {
+    test("of many processes that acquire the lease at the same time, one gets it", async () => {
       const state = await put();
       const claims = Array.from({ length: 20 }, (_, i) =>
         (i % 2 ? engine : other).acquireWebhookLease(state, `${i}`, 60_000),
@@ -138,7 +138,7 @@ for (const kind of engineKinds) {
       expect(await engine.webhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
     });
 
-    test("the present secret and the one before are kept, also when several are added at the same moment", async () => {
+    test("the present secret and the one before are stored, also when several are added at the same moment", async () => {
       const state = await put();
       expect(await engine.rotateWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
       expect(await other.webhookSecrets(state)).toEqual([
@@ -157,7 +157,7 @@ for (const kind of engineKinds) {
       expect(await engine.webhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
     });
 
-    test("a webhook that is put or removed leaves nothing of the one before", async () => {
+    test("a webhook that is saved or removed leaves no row of the webhook before", async () => {
       const state = await put();
       await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
       await engine.saveWebhook({ ...state, cursor: "new" }, [webhookSecret({ secret: "whsec_new", createdAt: 2 })]);
@@ -261,7 +261,7 @@ for (const kind of engineKinds) {
   });
 }
 
-/** Makes a table like another one, with the same rows. */
+/** Copies a table with its rows. */
 function createLike(table: TableName, name: string): string {
   const columns = columnsOf(table).map((column) => `${column} ${isText(table, column) ? "text" : "bigint"}`);
   const key = `primary key (${primaryKeyOf(table).join(", ")})`;

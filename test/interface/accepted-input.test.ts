@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The text of <Name>, read by a parser that is not ours. */
+/** Returns the text of <Name>, read by a parser that is not ours. */
 function nameIn(xml: string): string {
   return (XML.parse(xml) as unknown as { Brand: { Name: string } }).Brand.Name;
 }

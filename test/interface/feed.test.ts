@@ -1,4 +1,4 @@
-// A page of changes, and from which cursors there is one.
+// Pages of the feed, and the cursors that are accepted.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -193,7 +193,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await engine.commit([update(1, "lost")]);
     await restore(engine, join(folder, "a"), join(folder, "kept"), 0);
     for (const since of [old, renewed]) expect(await refused(read({ since }))).toMatch("belongs to another history");
-    // A standby that lagged has the same history without the last change, and makes another one under its number.
+    // A standby that lagged has the same journal without the last change, and makes another change with its revision.
     await engine.commit([update(1, "lost")]);
     const lost = (await read()).next;
     await kind.run(

@@ -9,10 +9,10 @@ import { brand } from "../../src/resources/brand.ts";
 
 const size = 1024 * 1024;
 
-/** Of the processor. Far more than the tens of milliseconds that each takes, and far less than a quadratic algorithm would take. */
+/** Maximum CPU time in milliseconds: far more than the tens that each body takes, and far less than a quadratic algorithm would take. */
 const mostMilliseconds = 1500;
 
-/** `open`, as many pieces as fit into 1 MiB, then `close`. */
+/** Returns `open`, as many pieces as fit into 1 MiB, and `close`. */
 function filled(open: string, piece: string | ((index: number) => string), close: string): string {
   const pieces: string[] = [open];
   let length = open.length + close.length;

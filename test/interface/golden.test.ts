@@ -63,7 +63,7 @@ test.each(paths)("%s has not changed", async (path) => {
 
 test.each(["json", "xml"])("the feed in %s has not changed", async (format) => {
   const { text } = await server.call("GET", `/restapi/changes.${format}`);
-  // The marks of cursors derive from the random epoch.
+  // The digests in cursors depend on the random epoch.
   const same = text.replace(/\b[0-9a-f]{12}\.(?=[0-9])/g, "0123456789ab.");
   const file = join(import.meta.dir, "..", "golden", `changes.${format}`);
   if (process.env.UPDATE_GOLDEN) await Bun.write(file, same);

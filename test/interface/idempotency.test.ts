@@ -69,7 +69,7 @@ for (const [engine, newDatabase] of engines) {
     }
     const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
 
-    /** Sends the same again, to this process and to the other: both give `first` again and change nothing. */
+    /** Repeats the request, to this process and to the other: both replay `first` and change nothing. */
     async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
       const before = await revision();
       for (const again of [await send(sent, name), await sendToSecond(sent, name)]) {

@@ -20,7 +20,7 @@ import { call, startTestServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
-/** A database connection as another process has it. */
+/** An engine on the same database, as in another process. */
 let elsewhere: Engine;
 
 beforeAll(async () => {

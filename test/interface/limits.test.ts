@@ -1,4 +1,4 @@
-// Token buckets (contract section 9): how many there may be, and what happens at the bound.
+// Token buckets (contract section 9): their maximum number, and what happens at the maximum.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ describe("a token bucket", () => {
     const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1500 }));
     const property = fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
       const buckets = new TokenBuckets<string>(3);
-      // In thousandths of a token, so that all are whole numbers.
+      // In thousandths of a token, so that all values are whole numbers.
       const model = new Map<string, { thousandths: number; at: number }>();
       let now = 0;
       for (const [name, pause] of steps) {

@@ -1,4 +1,4 @@
-// The figures at /metrics that are counted here, and not by a library.
+// The metrics that this program counts, and not a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -68,7 +68,7 @@ for (const kind of engines) {
       await kind.close();
     });
 
-    /** How much each value grew during `work`. */
+    /** Returns the increase of each value during `work`. */
     async function growth(work: () => Promise<unknown>): Promise<(name: string) => number> {
       const before = await metricsOf(server);
       await work();
@@ -81,7 +81,7 @@ for (const kind of engines) {
       await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
       await server.call("GET", `/restapi/brands/${ID}.xml`);
       await server.call("GET", `/restapi/brands/${ID}.xml`);
-      // Not a label each: clients choose these paths.
+      // These paths do not become labels, because clients choose them.
       for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"])
         await server.call("GET", path);
       const values = await metricsOf(server);
@@ -180,7 +180,7 @@ for (const kind of engines) {
         [now - 10, now - 5],
       ] as const) {
         await server.engine.saveBackupTime(made);
-        // Another server asks at once; this one does so some seconds later.
+        // Another server reads the time at once; this server reads it some seconds later.
         const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
         const seen = await waitFor(
           async () => valuesIn(await toMetricsText([await other.sample()])).get(name),

@@ -43,7 +43,7 @@ test("a write that the synchronous standby does not have yet is not confirmed", 
   await standby.signal("SIGSTOP");
   const start = performance.now();
   expect(await shop.create("a")).toBeUndefined();
-  // Three seconds are promised; this machine may be busy.
+  // The contract has three seconds, but this machine may be busy.
   expect(performance.now() - start).toBeLessThan(10_000);
   await standby.signal("SIGCONT");
   await until(async () => (await shop.create("a")) === 1);
@@ -126,7 +126,7 @@ async function openShop(url: string, count: number): Promise<Shop> {
   };
 }
 
-/** The ID of a new brand; undefined if the server does not confirm it. */
+/** Returns the ID of a new brand; undefined if the server does not confirm it. */
 async function create(url: string, key: string, name: string): Promise<number | undefined> {
   try {
     const headers = { "Idempotency-Key": name };

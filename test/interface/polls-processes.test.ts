@@ -1,4 +1,4 @@
-// Requests that wait for a change, with server processes as an operator starts them.
+// Long polls, with server processes as an operator starts them.
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -49,7 +49,7 @@ async function get({ url }: ServerProcess, query: string) {
   return { status: response.status, json: (await response.json()) as any };
 }
 
-/** Waits until every one of `polls` waits, or has ended. */
+/** Waits until each of `polls` waits, or has ended. */
 async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unknown>[]): Promise<void> {
   let ended = 0;
   for (const poll of polls) void poll.then(() => ended++);

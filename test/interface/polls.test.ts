@@ -15,7 +15,7 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 
 setDefaultTimeout(60_000);
 
-/** The bytes of all buffers. */
+/** Returns the bytes of all buffers. */
 function heldBytes(): number {
   Bun.gc(true);
   return process.memoryUsage().arrayBuffers;
@@ -229,7 +229,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     beforeEach(() => start({ CONNECTIONS: "8" }));
     afterEach(stop);
 
-    /** Begins to wait, and returns once that is so. The response becomes null when it is aborted. */
+    /** Starts a poll, and returns when it waits. The response becomes null when the poll is aborted. */
     async function wait(since: string, options: Options, count: number) {
       const poll = get(`since=${since}&wait=50`, options).catch(() => null);
       await waiting(count);
@@ -262,7 +262,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       second.push(get(`since=${since}&wait=50`, { key }));
       expect(await first[1]).toMatchObject(empty(since));
       await waiting(4);
-      // Both have two.
+      // Both keys have two polls.
       second.push(get(`since=${since}&wait=50`, { key }));
       expect(await second[0]).toMatchObject(empty(since));
       await waiting(4);
@@ -301,7 +301,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const poll = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,
       ]);
-      /** Returns the response of the request that made room; undefined if the machine was so busy that another connection did. */
+      /** Returns the response of the poll that made room; undefined if another connection made room, because the machine was busy. */
       const makeRoom = async () => {
         await waiting(0);
         const [longest, last] = [await openClient(server.port), await openClient(server.port)];
@@ -309,7 +309,7 @@ describe.each(engines)("a poll on $name", (kind) => {
         await waiting(1);
         last.send(poll);
         await waiting(2);
-        // Their bodies are awaited, but not for long enough yet to make room themselves.
+        // The server waits for their bodies, but not yet long enough to make room by closing them.
         const busy = await Promise.all(Array.from({ length: 6 }, () => openClient(server.port)));
         const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 9", "Expect: 100-continue"];
         for (const client of busy) client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));

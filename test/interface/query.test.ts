@@ -1,4 +1,4 @@
-// Reading less (contract section 6).
+// Filters, sorting, fields and pages (contract section 6).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startTestServer, type TestServer } from "../support/server.ts";

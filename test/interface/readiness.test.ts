@@ -1,4 +1,4 @@
-// `/readyz` is 503 while no write can be done (contract section 11), and asking it costs the database next to nothing.
+// `/readyz` is 503 while no write can be done (contract section 11), and costs the database almost nothing.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

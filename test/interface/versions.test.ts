@@ -1,4 +1,4 @@
-// Two versions of the program side by side on one database: the newer one declares fields that the older one does not.
+// Two versions of the program at the same time on one database: the newer one declares fields that the older one does not.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

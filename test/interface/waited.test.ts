@@ -20,7 +20,7 @@ afterEach(() => server.stop());
 
 const body = '{"Name":"late"}';
 
-/** Sends a create but for the end of its body, waits until the server has read the rest, does `meanwhile`, and sends the end. */
+/** Sends a create without the end of its body, waits until the server has read that, does `meanwhile`, and sends the end. */
 async function createSlowly(key: string, meanwhile: () => unknown, host = "x"): Promise<number | undefined> {
   const client = await openClient(server.port);
   const lines = [`Host: ${host}`, `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];

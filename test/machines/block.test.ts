@@ -1,4 +1,4 @@
-// How a block of records weighs the field texts that it keeps.
+// How a block of records counts the memory of the field texts that it caches.
 
 import { expect, test } from "bun:test";
 import { brand } from "../../src/resources/brand.ts";
@@ -16,11 +16,11 @@ test("a block weighs as much as the texts that it keeps, and no text that it has
   expect(short).toBeGreaterThan(0);
   block.columns([facetOf("long", "x".repeat(1000))]);
   expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
-  // Kept texts are neither read nor counted again.
+  // Cached texts are neither read nor counted again.
   block.columns([facetOf("long", ""), facetOf("short", "")]);
   expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
   for (const name of ["third", "fourth"]) block.columns([facetOf(name, "")]);
-  // Four fit. A fifth replaces the one that was used least recently, which is the long one.
+  // The cache has space for four texts. A fifth replaces the text that was used least recently, which is the long one.
   block.columns([facetOf("fifth", "")]);
   expect(block.memoryUse()).toBe(plain + 4 * short);
 });

@@ -1,4 +1,4 @@
-// After any changes, kept lists and selections equal new ones.
+// After any changes, cached lists and selections equal new ones.
 
 import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
@@ -247,7 +247,7 @@ test("a page that is kept is counted once, with all its bytes", async () => {
   }
 });
 
-test("a record that is written again and again is counted once", async () => {
+test("a record that is written repeatedly is counted once", async () => {
   const collection = filled(100);
   await listOf(collection, json);
   const before = collection.memoryUse();
@@ -280,7 +280,7 @@ test("changes that could not be applied for lack of memory are in the next list"
   });
   try {
     expect(async () => collection.version()).toThrow("Out of memory");
-    // Enough to replace blocks without a request.
+    // Enough changes to replace blocks without a request.
     for (let id = 1001; id <= 2100; id++) set(collection, id, id, toJson(id, "new"));
   } finally {
     memory.mockRestore();

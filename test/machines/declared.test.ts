@@ -18,7 +18,7 @@ const declare = (element: string, fields: Declaration["fields"]) =>
     access: "written",
     fields,
   });
-// Names with a meaning in regular expressions, or that every object has.
+// Names that are special in regular expressions, or that every object has.
 const thing = declare("Thing", {
   Name: field,
   "a.b*": field,

@@ -20,7 +20,7 @@ afterEach(() => {
 
 const line = (n: number, length: number) => `${String(n).padStart(length - 1, ".")}\n`;
 
-/** Reads `bytes` that were or will be written. */
+/** Reads this number of bytes, which were or will be written. */
 async function read(bytes: number): Promise<string> {
   const buffer = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
@@ -48,7 +48,7 @@ describe("a line writer", () => {
     expect(writer.lostLines).toBe(0);
   });
 
-  test("stops in time when no one reads", async () => {
+  test("stops in time when nobody reads", async () => {
     const writer = new LineWriter(pipe);
     for (let n = 0; n < 17; n++) writer.add(line(n, 4096));
     await writer.stop(50);
@@ -56,7 +56,7 @@ describe("a line writer", () => {
     await read(4096);
   });
 
-  test("writes what comes without a flush, in order", async () => {
+  test("writes lines without a flush, in order", async () => {
     const writer = new LineWriter(pipe);
     for (let n = 0; n < 3; n++) writer.add(line(n, 10));
     expect(await read(30)).toBe([0, 1, 2].map((n) => line(n, 10)).join(""));

@@ -6,7 +6,7 @@ import { orderStatus } from "../../src/resources/order-status.ts";
 import { Collection } from "../../src/store/memory/collection.ts";
 
 const queries = ["sort=Name", "sort=-Name,ID", "filter[Name][contains]=b", "filter[Name][contains]=B&sort=-Name"];
-/** Numbers of consecutive changes. The last 256 are remembered. */
+/** Numbers of consecutive changes. The collection keeps the last 256. */
 const histories = [[1], [255], [256], [257], [600], [200, 56], [200, 57], [1, 256], [257, 1], [100, 100, 100, 1]];
 
 async function idsOf(collection: Collection, query: string): Promise<readonly number[]> {
@@ -14,7 +14,7 @@ async function idsOf(collection: Collection, query: string): Promise<readonly nu
   return collection.selections.select(await collection.version(), filters, sort, () => true);
 }
 
-/** Scattered, so that several changed records come between two others. */
+/** IDs far apart, so that several changed records come between two others. */
 const nameOf = (id: number, round: number) => `${"abc"[(id + round) % 3]}${(id * 7919 + round * 104_729) % 1009}`;
 const bodyOf = (id: number, round: number) => JSON.stringify({ ID: id, Name: nameOf(id, round) });
 
@@ -34,7 +34,7 @@ for (const query of queries) {
     await idsOf(kept, query);
     for (const [round, size] of sizes.entries()) {
       for (let i = 0; i < size; i++) set(1 + i, i % 10 === 9 ? null : bodyOf(1 + i, round + 1));
-      // Each makes a new version.
+      // Each change makes a new version.
       await kept.version();
     }
     const fresh = new Collection(orderStatus);

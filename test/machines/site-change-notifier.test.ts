@@ -12,7 +12,7 @@ setDefaultTimeout(60_000);
 
 const never: Head = { revision: 0, epoch: "" };
 
-/** Waits for a condition. The time limit is that of the test. */
+/** Waits for a condition, until the time limit of the test. */
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await Bun.sleep(2);
 }
@@ -202,7 +202,7 @@ describe("an engine", () => {
     expect(state.sitesRead).toBe(1001);
   });
 
-  test("that fails is asked again until it responds, and nothing is lost", async () => {
+  test("that fails is queried again until it responds, and no change is lost", async () => {
     const { engine, heads, state } = createReporting(false);
     watch = new SiteChangeNotifier(engine);
     let calls = 0;

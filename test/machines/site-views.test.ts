@@ -116,14 +116,14 @@ test("requests that wait for a load while the site is restored do not each load 
   expect(loads).toBe(2);
 });
 
-test("a request that shares what another has begun gets the changes since, too", async () => {
+test("a request that shares the call of another request also gets the changes since", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const respond = ({ args: [, revision, options], resolve }: Question<"readChangesSince">) =>
     resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
   const names: Promise<string>[] = [];
   const first: Question<"readChangesSince">[] = [];
-  // The second waits for the first and then takes over as many changes again, which the third shares.
+  // The second waits for the first and then applies as many changes again. The third shares that.
   for (const head of [1001, 2001, 2301]) {
     names.push(loadFresh(snapshots, 1).then(nameIn));
     if ((await hand.waiting())[0] === "readChangesSince") first.push(await hand.next("readChangesSince"));
@@ -284,7 +284,7 @@ for (const [what, applied, contents, shown] of [
     const snapshots = await loaded(hand, 1);
     const fresh = loadFresh(snapshots, 1);
     await tellHead(hand, 3, contents.head.epoch);
-    // The journal no longer reaches back to revision 1.
+    // The journal no longer has revision 1.
     if (contents.head.epoch === "a") (await hand.next("readChangesSince")).resolve(undefined);
     const load = await hand.next("load");
     for (const revision of applied) snapshots.applyOwnCommit(1, changeTo(revision), "a");
@@ -416,13 +416,13 @@ test("a site that is evicted while a request catches up with it stays evicted", 
   since.resolve([changeTo(2)]);
   expect(nameIn(await slow)).toBe("r2");
   const { bytes } = snapshots.usage;
-  // It stays in memory, as a site does that is larger than the budget.
+  // It stays in memory, as a site that is larger than the budget does.
   const again = await read(1, 2);
   expect(await read(1, 2)).toBe(again);
   expect(snapshots.usage).toMatchObject({ sites: 2, bytes });
 });
 
-test("a site whose changes were taken over counts, also when no request comes for it", async () => {
+test("a site that caught up counts, also when no request arrives for it", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const { bytes, sites } = snapshots.usage;

@@ -168,7 +168,7 @@ test("a change that a restore by another process replaced is not in reads", asyn
   rmSync(folder, { recursive: true });
 });
 
-test("sites above the memory budget are dropped, and loaded again on request", async () => {
+test("sites above the memory budget are evicted, and loaded again on request", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   const keys: string[] = [];
   for (let i = 0; i < 6; i++) {
@@ -192,7 +192,7 @@ test("sites above the memory budget are dropped, and loaded again on request", a
 });
 
 describe("the memory budget", () => {
-  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and one of the metrics. */
+  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and a reader of the metrics. */
   async function serverOf(sites: number, records: number, memory: string) {
     const server = await startTestServer({ settings: { MEMORY: memory } });
     const keys: string[] = [];
@@ -226,7 +226,7 @@ describe("the memory budget", () => {
           const response = await get(i, `/restapi/${path}`, { "Accept-Encoding": coding });
           expect(response.headers.get("X-Total-Count")).toBe("500");
         }
-        // Snapshots are weighed ten times a second, when one is used.
+        // The memory of snapshots is measured ten times a second, when a snapshot is used.
         let bytes = Number.POSITIVE_INFINITY;
         for (let i = 0; bytes >= 1024 * 1024 + largest && i < 200; i++) {
           await Bun.sleep(20);
@@ -258,7 +258,7 @@ describe("the memory budget", () => {
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
     const snapshots = new SiteViews(engine, [brand], 1);
     const loaded = await loadFresh(snapshots, site.ID);
-    // Snapshots are weighed ten times a second.
+    // The memory of snapshots is measured ten times a second.
     await Bun.sleep(110);
     await snapshots.getUpToDate(systemSite);
     expect(await snapshots.getUpToDate(site.ID)).toBe(loaded);

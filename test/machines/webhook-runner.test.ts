@@ -21,7 +21,7 @@ import type { DeliveryResponse } from "../../src/webhooks/send.ts";
 import { waitFor } from "../support/command.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
 
-/** The one clock of the database and of the process, and what waits for it. */
+/** The clock of the database and of the process, and the timers that wait for it. */
 class TestClock implements Clock {
   at = Date.UTC(2030, 0, 1);
   /** Milliseconds of the timers that were set and have not ended, by their callbacks. */
@@ -147,9 +147,9 @@ describe("the scans of all webhooks", () => {
 });
 
 describe("a lease", () => {
-  /** Until when, on the clock of the database, a request of this lease may last, and when the lease ends there. */
+  /** The times on the clock of the database until which a request of this lease may last, and at which the lease ends. */
   const endsOf = ({ usableMs, state }: WebhookLease) => [clock.at + usableMs, state.leaseUntil];
-  /** The engine, with claims that take so long before and after the database carries them out. */
+  /** The engine. Acquiring a lease takes these times before and after the database executes it. */
   const slowEngine = (before: number, after: number): Engine => ({
     ...engine,
     async acquireWebhookLease(...args) {
@@ -193,7 +193,7 @@ test("receivers whose last attempt was slow have half of the deliveries, until t
   const deliver = async (first: number, milliseconds: number) => {
     clock.end();
     await untilSent(first);
-    // Others would come now.
+    // Otherwise, other webhooks would be delivered now.
     await Bun.sleep(20);
     expect(responses).toHaveLength(first);
     clock.at += milliseconds;

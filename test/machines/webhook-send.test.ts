@@ -1,4 +1,4 @@
-// One attempt of a delivery against receivers that do all kinds of things.
+// One delivery attempt, to receivers that behave in many ways.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
@@ -60,7 +60,7 @@ function tlsReceiver(names: readonly string[], options: { addresses?: number[][]
 }
 
 const ok = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
-/** Milliseconds; less only where the test is about the time, since a busy machine may need some. */
+/** In milliseconds. A busy machine may need some time, so only tests about the time set less. */
 const usualTimeout = 20_000;
 
 const deliver = (
@@ -79,7 +79,7 @@ function begun(socket: Socket, text: string): Socket {
   return socket;
 }
 
-/** Writes `text` again and again until the connection is closed. */
+/** Writes `text` repeatedly, until the connection is closed. */
 function endless(socket: Socket, text: string, interval = 1): void {
   const timer = setInterval(() => socket.write(text), interval);
   socket.on("close", () => clearInterval(timer));
@@ -177,7 +177,7 @@ describe("a receiver that", () => {
     while (!seen[0]?.isClosed) await Bun.sleep(1);
   });
 
-  test("reads nothing gets no more than the time for everything", async () => {
+  test("reads nothing gets at most the time for a whole attempt", async () => {
     const server = createServer((socket) => void socket.on("error", () => {}).pause());
     const url = `http://127.0.0.1:${await listen(server)}/`;
     const body = "x".repeat(20_000_000);
@@ -233,7 +233,7 @@ describe("an attempt", () => {
   test("resolves the name once, and does not use a later address", async () => {
     const { port, seen } = await receiver(ok);
     let lookups = 0;
-    // The name leads to this machine at first, and then elsewhere.
+    // The name resolves to this machine first, and then to another.
     const lookup = async () => (lookups++ === 0 ? ["127.0.0.1"] : ["10.0.0.1"]);
     expect((await deliver(`http://localhost:${port}/`, { lookup })).status).toBe(200);
     expect([lookups, seen.length]).toEqual([1, 1]);

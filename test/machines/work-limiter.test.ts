@@ -1,4 +1,4 @@
-// Long work on the records of a site: a limited number runs at a time, in order, shared, and only while a client waits.
+// Long computations on the records of a site: a limited number runs at a time, in order, shared, and only while a client waits.
 
 import { beforeEach, expect, test } from "bun:test";
 import type { Steps } from "../../src/lib/event-loop.ts";
@@ -22,7 +22,7 @@ beforeEach(() => {
   isRunning = true;
 });
 
-/** Work that ends when `isRunning` is false. */
+/** A computation that ends when `isRunning` is false. */
 function* work(name: string): Steps<string> {
   begun.push(name);
   inFlight.add(name);
@@ -57,7 +57,7 @@ async function fill() {
 test("of 500 computations a few run at once, and all are done in the order of their requests", async () => {
   const results = Array.from({ length: 500 }, (_, index) => run(`${index}`));
   await untilBegun(500);
-  // One more, since each work runs briefly to find out whether it is short.
+  // One more, because each computation runs briefly to find out whether it is short.
   expect(mostInFlight).toBe(most + 1);
   expect(inFlight.size).toBe(most);
   begun = [];
@@ -67,7 +67,7 @@ test("of 500 computations a few run at once, and all are done in the order of th
   expect(limiter.waiting).toBe(0);
 });
 
-test("work of the same name is done once, whether it runs or waits", async () => {
+test("a computation with the same name is done once, whether it runs or waits", async () => {
   const { works } = await fill();
   begun = [];
   const results = [run("first 0"), run("second"), run("second"), run("first 0")];
@@ -76,7 +76,7 @@ test("work of the same name is done once, whether it runs or waits", async () =>
   isRunning = false;
   expect(await Promise.all(results)).toEqual(["first 0", "second", "second", "first 0"]);
   await Promise.all(works);
-  // Once to find out whether it is short, and once to do it.
+  // Once to find out whether it is short, and once to its end.
   expect(begun).toEqual(["second", "second"]);
 });
 
@@ -106,7 +106,7 @@ test("waiting work is dropped if all its clients have gone", async () => {
   expect(begun).toEqual(["shared"]);
 });
 
-test("work of clients that have gone does not accumulate while no work ends", async () => {
+test("computations of clients that have left do not accumulate while no computation ends", async () => {
   const { works } = await fill();
   const leaving = () => {
     let asked = 0;
@@ -121,7 +121,7 @@ test("work of clients that have gone does not accumulate while no work ends", as
   await Promise.all(works);
 });
 
-test("failed work lets the next one start", async () => {
+test("after a failed computation, the next one starts", async () => {
   function* failing(): Steps<string> {
     while (isRunning) yield;
     throw new Error("failed");

@@ -1,4 +1,4 @@
-// Operators' commands on PostgreSQL: they succeed, and every one of them ends, whatever the database does.
+// Operators' commands on PostgreSQL: they succeed, and each of them ends, with any failure of the database.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";

@@ -91,12 +91,21 @@ const lossy: typeof durable = {
 };
 
 const others = [
-  ...["heads", "readRecord", "readPage", "readSite", "since", "journal", "keyUses", "dump", "undroppedSites", "check"],
-  ...["webhookStates", "webhookSecrets", "webhookAttempts", "databaseIdentity", "credential", "lastBackup"],
-  ...["isNew", "openForRequests", "watchCommits", "usage", "close"],
+  ...[
+    "readHeads",
+    "readRecord",
+    "readPage",
+    "readSite",
+    "readChangesSince",
+    "readJournalPage",
+    "readLastKeyUses",
+    "dump",
+  ],
+  ...["readSitesToDrop", "findInconsistencies", "webhookStates", "webhookSecrets", "webhookAttempts", "readDatabaseId"],
+  ...["findCredential", "readLastBackupTime", "isNew", "openConnections", "subscribeToCommits", "usage", "close"],
 ];
 
-test("of every call of an engine it is known here whether it changes anything, and whether that may be lost", () => {
+test("each call of an engine is listed here, by whether it changes anything, and whether the change may be lost", () => {
   const all = [...Object.keys(durable), ...Object.keys(lossy), ...others];
   expect(Object.keys(opened[0] as Engine).sort()).toEqual(all.sort());
 });
@@ -111,7 +120,7 @@ for (const { name, how } of cuts) {
   });
 }
 
-test("tables whose commit is cut short are not reported as made", async () => {
+test("tables whose commit is interrupted are not reported as created", async () => {
   url = await server.createDatabase();
   database = /[^/]+$/.exec(url)?.[0] as string;
   await waitForStandby();
@@ -161,7 +170,7 @@ test("data that is stored already is not confirmed before the standby has it: a 
   await waitForStandby();
   const engine = await open(20_000, 10);
   const request = createIntent({ values: { Name: "second" }, idempotency: { keyId: 1, name: "key", digest: "d" } });
-  // From now on, the primary shows what its standby does not have.
+  // From now on, the primary shows data that its standby does not have.
   expect(await cutShort("pg_terminate_backend", () => engine.commit([request]))).toEqual(unknown);
   expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
   const same = createIntent({ operation: "update", id: 2, values: { Name: "second" } });
@@ -179,7 +188,7 @@ test("data that may be lost waits for no standby: uses of keys, expiry of respon
   expect(await server.run("select floor from sites where id = 1", database)).toEqual([{ floor: "1" }]);
 });
 
-test("a write that takes the database too long is not done afterwards", async () => {
+test("a write that exceeds the time limit of the database is not done afterwards", async () => {
   const engine = await open(1500);
   await beforeEachRecord("perform pg_sleep(6); return new;");
   expect((await failureOf(write(engine))).code).toBe("unavailable");
@@ -215,7 +224,7 @@ test("a write to a site that is locked is ended by the database, before this pro
   await unlock();
 });
 
-test("a write to a site that another process just made sees what that one wrote", async () => {
+test("a write to a site that another process has just created sees the writes of that process", async () => {
   const engine = await open(20_000);
   const finish = await inTransaction(
     `insert into sites (id, epoch, revision, counters) values (7, 'epoch', 1, '{"brand":1}');
@@ -230,7 +239,7 @@ test("a write to a site that another process just made sees what that one wrote"
   expect(await engine.findInconsistencies()).toEqual([]);
 });
 
-test("a write that another transaction was in the way of is tried again, five times in all", async () => {
+test("a write that conflicts with another transaction is tried five times in all", async () => {
   const engine = await open(20_000);
   const refuse = (upTo: number) =>
     beforeEachRecord(
@@ -279,7 +288,7 @@ async function beforeEachRecord(text: string): Promise<void> {
   );
 }
 
-/** Runs statements in a transaction that stays open. Returns what commits it. */
+/** Runs statements in a transaction that stays open. Returns a function that commits it. */
 async function inTransaction(text: string): Promise<() => Promise<void>> {
   const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
   await connection.unsafe(`begin; ${text}`);
@@ -289,7 +298,7 @@ async function inTransaction(text: string): Promise<() => Promise<void>> {
   };
 }
 
-/** How many of the program's connections to this database the condition is true of. */
+/** Returns the number of the program's connections to this database for which the condition is true. */
 async function backEnds(condition: string): Promise<number> {
   return (await server.run(`select 1 from pg_stat_activity where ${ours(condition)}`)).length;
 }

@@ -1,4 +1,4 @@
-// A primary that hangs, is replaced by its standby, and comes back without knowing it: what each process makes of that.
+// A primary that hangs, is replaced by its standby, and runs again without being informed: how each process reacts.
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
@@ -37,7 +37,7 @@ async function open(timeout = 1500, url = pair.url): Promise<Engine> {
   return one;
 }
 
-/** Leaves as many idle connections as the pool may have. */
+/** Opens the maximum number of connections of the pool, which are then idle. */
 async function fillPool(one: Engine): Promise<void> {
   await Promise.all(Array.from({ length: poolSize - 1 }, () => readAllRows(one, 1)));
   await one.readHeads([1]);
@@ -108,7 +108,7 @@ test("a primary that was replaced is rejected, although it is the only host", as
   expect(error.message).toContain(`127.0.0.1:${pair.standby.port}: `);
 });
 
-test("whatever a process does on a primary that was replaced and lives on, it leaves it, before anything there times out", async () => {
+test("any call on a primary that was replaced and still runs ends before its timeout, and the process uses the new primary", async () => {
   await pair.primary.run("alter system set synchronous_standby_names = 'nobody'");
   await pair.primary.run("select pg_reload_conf()");
   const [waiting, locked, listening] = [await open(30_000), await open(30_000), await open(30_000)];
@@ -152,7 +152,7 @@ test("a process that is not used asks no other host", async () => {
     return (await asked()).length > 0;
   };
   await until(use);
-  // Two comparisons, of which the first one follows on the use.
+  // Two comparisons, of which the first follows the call.
   await Bun.sleep(1600);
   await pair.standby.run(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`);
   await Bun.sleep(1600);

@@ -71,7 +71,7 @@ async function fillAndAnalyze(url: string, name: string, sites: readonly number[
   for (let from = 0; from < intents.length; from += 500) await engine.commit(intents.slice(from, from + 500));
   for (const site of new Set(sites)) if (site <= 3) await engine.saveWebhook(webhookState({ site }), []);
   await engine.close();
-  // Vacuum notes that an empty table is empty.
+  // Vacuum stores the number of rows of an empty table.
   await server.run("vacuum analyze", name);
 }
 

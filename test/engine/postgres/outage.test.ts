@@ -1,5 +1,5 @@
-// A database that goes away, hangs, fills up or changes its mind: a clear 503 soon, nothing half done, and everything
-// well again by itself.
+// A database that stops, hangs, fills its disk or becomes read-only: a clear 503 soon, nothing half done, and everything
+// works again without help.
 
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 beforeEach(() => healed(shop));
 
-test("a database that was stopped gives 503, and is found again when it is back", async () => {
+test("while a database is stopped, requests get 503; when it runs again, they succeed", async () => {
   await database.halt();
   for (const response of await everyKindOfRequest()) expectUnavailable(response);
   expect((await shop.call("GET", "/readyz")).status).toBe(503);
@@ -55,7 +55,7 @@ test("a database that hangs causes 503 within three seconds, for all waiting req
   await healed(shop);
 });
 
-test("a site that another transaction keeps locked gives 503 to writes alone, and nothing was done", async () => {
+test("while another transaction locks a site, only its writes get 503, and nothing was done", async () => {
   const before = await shop.call("GET", "/restapi/brands.json");
   const sql = postgres(shop.database, { max: 1, onnotice: () => {} });
   const { promise: over, resolve: finish } = Promise.withResolvers<void>();
@@ -170,7 +170,7 @@ function expectUnavailable(response: Timed): void {
   expect(response.text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|password/i);
 }
 
-/** Waits until reads succeed again, as a client that does what `Retry-After` says would. */
+/** Waits until reads succeed again, as a client that follows `Retry-After`. */
 async function healed(server: TestServer): Promise<void> {
   const deadline = performance.now() + 20_000;
   while ((await server.call("GET", "/restapi/brands.json")).status !== 200) {

@@ -19,7 +19,7 @@ afterAll(() => databases.remove());
 /** The address with more time for a statement than a busy machine takes for thousands of rows. */
 const patient = (url: string) => `${url}?statement_timeout=50000`;
 
-/** Writes to as many sites, or of one site, that leave a record, a change and a response each. */
+/** Writes to this number of sites, or to one site. Each stores a record, a change and a response. */
 function writes(siteOf: (at: number) => number): Intent[] {
   return Array.from({ length: 3000 }, (_, at) =>
     createIntent({ site: siteOf(at), at, idempotency: { keyId: 1, name: `${at}`, digest: "" } }),

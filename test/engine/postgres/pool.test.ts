@@ -137,7 +137,7 @@ test("after work that fails, its connection is closed and the next caller gets a
   expect(await next).not.toBe(pid);
 });
 
-test("a connection is closed half an hour after it was opened, when it comes back or when it would be used again", async () => {
+test("a connection is closed half an hour after it was opened, when it is released or would be used again", async () => {
   const pool = makePool(2, 60 * 60_000);
   const first = await pool.use(pidOf);
   expect(await pool.use(pidOf)).toBe(first);
@@ -257,7 +257,7 @@ test("the connections that a server opens before it listens are enough for the f
   await engine.readPage(1, "brand", { limit: 1, offset: 0 });
   const used = await backEnds();
   await engine.close();
-  // Not equal: the connection that migrated may have been ending.
+  // Not equal, because the connection of the migration may have been ending.
   expect(opened).toEqual(expect.arrayContaining(used));
 });
 

@@ -81,7 +81,7 @@ test("a process whose listening connection was ended listens again, and assumes 
   await next;
 });
 
-test("a server that was restarted is listened to again", async () => {
+test("after a restart of the server, the process listens again", async () => {
   const [one, other] = [await open(), await open()];
   const seen = watch(one);
   const first = await listener();
@@ -93,7 +93,7 @@ test("a server that was restarted is listened to again", async () => {
   await next;
 });
 
-test("on a server without LISTEN and NOTIFY, commits work as ever, and neither is tried again and again", async () => {
+test("on a server without LISTEN and NOTIFY, commits work as usual, and neither is tried repeatedly", async () => {
   const [one, other] = [await open(limited()), await open(limited())];
   const seen = watch(one);
   for (let count = 0; count < 5; count++) {

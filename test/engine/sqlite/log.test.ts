@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const logSize = () => statSync(join(folder, "test.db-wal")).size;
 const create = (Name: string) => createIntent({ values: { Name } });
-/** Each is stored twice: as a record and in the journal. */
+/** Each record is stored twice: in its table and in the journal. */
 const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
 
 test("the log of one very large transaction shrinks with the writes after it", async () => {

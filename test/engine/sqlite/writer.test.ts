@@ -32,7 +32,7 @@ test("every connection flushes each commit to disk, in WAL mode", () => {
 test("the log of a killed process is in the database file before anything is added", async () => {
   const engine = await openEngine(`sqlite:${path}`, allResources);
   await engine.commit([createIntent()]);
-  // As after kill -9: nobody has these two open.
+  // As after kill -9: no process has these two files open.
   const [left, alone] = [join(folder, "left.db"), join(folder, "alone.db")];
   for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${left}${suffix}`);
   await engine.close();
@@ -43,7 +43,7 @@ test("the log of a killed process is in the database file before anything is add
   const other = await openEngine(`sqlite:${alone}`, allResources);
   expect([log, await other.readHeads([1])]).toMatchObject([0, [{ revision: 1 }]]);
   await other.close();
-  // Not while another process uses it.
+  // It is not added while another process uses the log.
   await next.commit([createIntent()]);
   const before = statSync(`${left}-wal`).size;
   const second = await openEngine(`sqlite:${left}`, allResources);
