@@ -114,9 +114,9 @@ test("an operator of one site does not learn of others when it is renamed in the
         if (++calls === turn) await setSite({ ...server.engine, readHeads }, "games", { name: "plays" }, Date.now());
         return readHeads(sites);
       };
-      Object.assign(server.engine, { heads: renaming });
+      Object.assign(server.engine, { readHeads: renaming });
       seen.push((await carl.call(method, `/sites/games${path}`, body)).text);
-      Object.assign(server.engine, { heads: readHeads });
+      Object.assign(server.engine, { readHeads });
       await setSite(server.engine, "plays", { name: "games" }, Date.now()).catch(() => {});
     }
   }
