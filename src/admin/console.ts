@@ -2,8 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
-import { brotliCompress, brotliDecompress, constants, gzip } from "node:zlib";
+import { brotliCompress, brotliDecompress, constants } from "node:zlib";
 import { preferredCoding } from "../http/common/content-negotiation.ts";
+import { gzipWhole, StaticFile } from "../http/common/static-file.ts";
 import { once } from "../lib/concurrency.ts";
 import { randomText } from "../lib/text.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -16,7 +17,7 @@ const loadOnce = once(loadScript);
 /** Creates the routes of the console. @param load loads the script; by default the script of this program */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
-    ["/", { GET: async () => toPage(await withMaxWait(load().then(({ digest }) => digest))) }],
+    ["/", { GET: async () => toPage(await withMaxWait(load().then(({ file }) => file.digest()))) }],
     ["/console.js", { GET: async ({ request, query }) => toScriptResponse(request, await load(), query.size > 0) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
@@ -77,13 +78,12 @@ function toPage(digest: string | undefined): AdminContent {
 /** Creates the response with the script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */
 async function toScriptResponse(
   { headers }: WireRequest,
-  script: ConsoleScript,
+  { file }: ConsoleScript,
   isNamed: boolean,
 ): Promise<AdminContent> {
   const coding = preferredCoding(headers.get("accept-encoding"), ["br", "gzip"]);
-  const body = coding === "br" ? await script.brotli() : coding === "gzip" ? await script.gzip() : await script.plain();
   return {
-    body,
+    body: await file.bytes(coding),
     headers: {
       "Content-Type": "text/javascript; charset=utf-8",
       "Cache-Control": isNamed ? "private, max-age=31536000, immutable" : "no-store",
@@ -97,15 +97,9 @@ function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
   return { body: notices, headers: { "Content-Type": "text/plain; charset=utf-8" } };
 }
 
-// The script of the console, in each content coding that a browser may accept.
-
-/** The script of the console. Each function returns its bytes in one content coding. */
+/** The script of the console. */
 export interface ConsoleScript {
-  /** The first 16 hexadecimal digits of a SHA-256 digest. They change with the script. */
-  readonly digest: string;
-  readonly plain: () => Promise<Uint8Array>;
-  readonly gzip: () => Promise<Uint8Array>;
-  readonly brotli: () => Promise<Uint8Array>;
+  readonly file: StaticFile<"br" | "gzip">;
   /** The licences of the packages in the script. */
   readonly notices: string;
 }
@@ -123,38 +117,18 @@ const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 async function buildScript(): Promise<ConsoleScript> {
   const { script, notices } = await buildConsole();
-  const bytes = Buffer.from(script);
-  return createConsoleScript(
-    bytes,
-    async () => bytes,
-    once(() => promisify(brotliCompress)(bytes, quickly)),
-    notices,
-  );
+  const br = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, quickly);
+  return { file: new StaticFile(() => Buffer.from(script), { br, gzip: gzipWhole }), notices };
 }
 
 async function readBundledScript(): Promise<ConsoleScript> {
   const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
   const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
-  const bytes = await Bun.file(file).bytes();
-  return createConsoleScript(
-    bytes,
-    once(() => promisify(brotliDecompress)(bytes)),
-    async () => bytes,
-    notices,
-  );
+  return { file: fromBrotli(await Bun.file(file).bytes()), notices };
 }
 
-function createConsoleScript(
-  bytes: Uint8Array<ArrayBuffer>,
-  plain: ConsoleScript["plain"],
-  brotli: ConsoleScript["brotli"],
-  notices: string,
-): ConsoleScript {
-  return {
-    digest: Bun.SHA256.hash(bytes, "hex").slice(0, 16),
-    plain,
-    gzip: once(async () => promisify(gzip)(await plain(), { level: 9 })),
-    brotli,
-    notices,
-  };
+/** Makes the file of a script that is already compressed. */
+export function fromBrotli(compressed: Uint8Array): ConsoleScript["file"] {
+  const make = () => promisify(brotliDecompress)(compressed);
+  return new StaticFile(make, { br: async () => compressed, gzip: gzipWhole });
 }

@@ -2,13 +2,15 @@
 // that scripts of other origins cannot read them.
 
 import type { Logger } from "pino";
-import { statusOf, unreadableCodes } from "../formats/format.ts";
+import { statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
+import { acceptsHtml } from "../http/common/content-negotiation.ts";
+import { problemHeaders, toProblemError } from "../http/common/error-response.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
-import { RequestError, type RequestHeaders } from "../wire/request-header.ts";
+import type { RequestHeaders } from "../wire/request-header.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 
 /** A response before the header fields that all responses have are added. */
@@ -99,23 +101,16 @@ export class AdminHandler implements Handler {
   }
 
   #toProblem(id: string, error: unknown, asPage = false): WireResponse {
-    const { code, message, fieldErrors, headers, retryAfterSeconds } = this.#toProblemError(id, error);
+    const problemError = toProblemError(error, id, (err) =>
+      this.#log.error({ request: id, err }, "a request of the admin listener failed"),
+    );
+    const { code, message, fieldErrors } = problemError;
     const status = statusOf(code);
-    const more = {
-      ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }),
-      ...headers,
-    };
-    if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), more));
+    const headers = problemHeaders(problemError);
+    if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), headers));
     const problem = { status, detail: message, instance: id, code };
     const body = JSON.stringify(fieldErrors.length > 0 ? { ...problem, errors: fieldErrors } : problem);
-    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...more } });
-  }
-
-  #toProblemError(id: string, error: unknown): ProblemError {
-    if (error instanceof ProblemError) return error;
-    if (error instanceof RequestError) return new ProblemError(unreadableCodes[error.reason], error.message);
-    this.#log.error({ request: id, err: error }, "a request of the admin listener failed");
-    return new ProblemError("internal", `the server's log has the details of the request ${id}`);
+    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...headers } });
   }
 }
 
@@ -222,7 +217,7 @@ interface ShownProblem {
 
 /** Whether the client is a browser that opens a page. Programs, and the console itself, ask for other media types. */
 function isPageWanted({ method, headers }: WireRequest): boolean {
-  return method === "GET" && /(^|,)\s*text\/html\b/.test(headers.get("accept") ?? "");
+  return method === "GET" && acceptsHtml(headers.get("accept"));
 }
 
 function problemAsPage({ status, detail, id }: ShownProblem): AdminContent {

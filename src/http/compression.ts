@@ -1,20 +1,18 @@
 // Compresses responses in the content coding that the client prefers. Each part of a list is compressed once, and cached with the part. So after a
 // write, only the changed part is compressed again.
 
-import { promisify } from "node:util";
-import { constants, deflateRawSync, gzip } from "node:zlib";
+import { constants, deflateRawSync } from "node:zlib";
 import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
+import { gzipWhole } from "./common/static-file.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) in which separately compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
   /** Joins compressed parts to the compressed `list`. */
   join(parts: readonly Uint8Array[], list: EncodedList): Steps<Uint8Array>;
-  /** Compresses bytes that never change: better and slower, on another thread. */
-  compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
 export type ContentCoding = "zstd" | "gzip";
@@ -27,7 +25,6 @@ const codings: Record<ContentCoding, Coding> = {
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
     join: concatenate,
-    compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
   // The parts form one member (RFC 1952). Each part consists of deflate blocks that end at a byte boundary and do not refer to earlier bytes.
   gzip: {
@@ -35,8 +32,13 @@ const codings: Record<ContentCoding, Coding> = {
     *join(parts, list) {
       return yield* concatenate([gzipHeader, ...parts, lastBlock, yield* gzipTrailer(list)]);
     },
-    compressWhole: (bytes) => promisify(gzip)(bytes, { level: 9 }),
   },
+};
+
+/** Compress bytes that never change: better and slower, on another thread. */
+export const wholeEncoders: Readonly<Record<ContentCoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  zstd: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
+  gzip: gzipWhole,
 };
 
 const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
@@ -87,9 +89,4 @@ function* concatenate(parts: readonly Uint8Array[]): Steps<Uint8Array> {
     yield;
   }
   return bytes;
-}
-
-/** Compresses `bytes` on another thread. */
-export function compressWhole(bytes: Uint8Array, name: ContentCoding): Promise<Uint8Array> {
-  return codings[name].compressWhole(bytes);
 }

@@ -1,7 +1,6 @@
 // Serves the pages and documents of `reference/`, which describe the interface. documentation.ts loads this file after the start.
 
 import { statusOf } from "../formats/format.ts";
-import { once } from "../lib/concurrency.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type ProblemError, problemTitles } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
@@ -11,7 +10,8 @@ import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import { ListPart } from "../store/memory/block.ts";
 import { EncodedList } from "../store/memory/collection-version.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { type ContentCoding, chooseCoding, compressList, compressWhole } from "./compression.ts";
+import { StaticFile, shortDigest } from "./common/static-file.ts";
+import { type ContentCoding, chooseCoding, compressList, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
 import type { RequestContext } from "./handler.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
@@ -48,33 +48,21 @@ export function toProblemPage(context: RequestContext, problem: ProblemError): W
   return toResponse(context, statusOf(problem.code), { type: htmlType, body }, headers);
 }
 
-// Content that caches may store: pages, documents and scripts. The server has each file in memory once per content coding. All clients are sent the
-// same bytes, so that many slow clients take no more memory than one.
-
-interface LoadedFile {
-  readonly bytes: Uint8Array;
-  readonly digest: string;
-  /** The compressed bytes by content coding. */
-  readonly inCodings: Map<ContentCoding, () => Promise<Uint8Array>>;
-}
+// Content that caches may store: pages, documents and scripts.
 
 /** Returns a function that responds with `file`, in the coding that the client prefers. */
-function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile) {
-  const load = once(() => whenResolved(make(), toLoadedFile));
+function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile): Respond {
+  const file = new StaticFile(async () => toBytes(await make()), wholeEncoders);
   const headers = {
     "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
     Vary: "Accept-Encoding",
     ...(policy ? { "Content-Security-Policy": policy } : {}),
   };
-  return (context: RequestContext) =>
-    whenResolved(load(), ({ bytes, digest, inCodings }) => {
-      const compress = (coding: ContentCoding) => {
-        const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
-        inCodings.set(coding, get);
-        return get();
-      };
-      return respond(context, { type, bytes, digest, headers, compress: isCompressed ? undefined : compress });
-    });
+  const compress = isCompressed ? undefined : (coding: ContentCoding) => file.bytes(coding);
+  return async (context) => {
+    const [bytes, digest] = await Promise.all([file.bytes(undefined), file.digest()]);
+    return respond(context, { type, bytes, digest, headers, compress });
+  };
 }
 
 /** Responds with a text that was made for this request. @param vary the request header field that the text depends on */
@@ -90,8 +78,10 @@ function serveMade(context: RequestContext, { type, text }: Download, vary: stri
   return respond(context, { type, bytes, digest: shortDigest(bytes), headers, compress });
 }
 
-interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
+interface Content {
   readonly type: string;
+  readonly bytes: Uint8Array;
+  readonly digest: string;
   /** Header fields in addition to `Content-Type`, `ETag` and `Content-Encoding`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the bytes in a content coding; undefined for content that is compressed already. */
@@ -113,11 +103,6 @@ function respond(
   );
 }
 
-function shortDigest(bytes: Uint8Array | string): string {
-  return Bun.SHA256.hash(bytes as Uint8Array<ArrayBuffer>, "hex").slice(0, 16);
-}
-
-function toLoadedFile(content: Uint8Array | string): LoadedFile {
-  const bytes = typeof content === "string" ? Buffer.from(content) : content;
-  return { bytes, digest: shortDigest(bytes), inCodings: new Map() };
+function toBytes(content: Uint8Array | string): Uint8Array {
+  return typeof content === "string" ? Buffer.from(content) : content;
 }

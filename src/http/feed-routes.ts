@@ -162,13 +162,11 @@ const known: ReadonlySet<string> = new Set(names.map(([name]) => name));
 function parseFeedParameters(served: readonly Resource[], query: string): FeedParameters {
   const parameters = new URLSearchParams(query);
   rejectUnknownParameters(served, parameters);
-  const limit = single(parameters, "limit");
-  const waitMs = single(parameters, "wait");
   const wanted = joinValues(parameters, "resource");
   return {
     since: single(parameters, "since") ?? firstCursor,
-    limit: limit === undefined ? defaultFeedLimit : readNumber("limit", limit, 1, maxPageSize),
-    waitMs: waitMs === undefined ? 0 : 1000 * readNumber("wait", waitMs, 0, maxFeedWaitSeconds),
+    limit: readNumber(parameters, "limit", { min: 1, max: maxPageSize, byDefault: defaultFeedLimit }),
+    waitMs: 1000 * readNumber(parameters, "wait", { min: 0, max: maxFeedWaitSeconds, byDefault: 0 }),
     resources: wanted === undefined ? served : readResources(served, wanted),
     isCollapsed: isOne("collapse", single(parameters, "collapse")),
   };

@@ -4,11 +4,9 @@
 // A request that finds its site in memory is answered without a promise. So nothing can change between the check of the key and the record that is
 // sent, and the next request of a pipelined connection is handled in the same step.
 
-import { unreadableCodes } from "../formats/format.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
-import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { HeadQueryResult } from "../store/reads/head-queries.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
@@ -16,6 +14,7 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError, RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
+import { toProblemError } from "./common/error-response.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
 import { RequestId, type RequestLog, requestIdIn, traceIn } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
@@ -226,9 +225,6 @@ export interface RequestContext {
 
 // Errors: the problem that the client gets, and the line in the log.
 
-/** The response to a client that has disconnected. It is only counted in the metrics. */
-const abandoned = new ProblemError("bad-request", "the client went away before its turn");
-
 /**
  * Logs the error of a request, unless the client caused it or can just try again. Returns the problem for the response. The problem does not contain
  * internals such as names of files and hosts.
@@ -238,14 +234,11 @@ export function logAndConvertError(
   { id, request }: RequestContext,
   { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogRateLimiter },
 ): ProblemError {
-  if (error instanceof RequestError) return new ProblemError(unreadableCodes[error.reason], error.message);
-  if (error instanceof AbandonedWorkError) return abandoned;
-  if (!(error instanceof ProblemError)) {
-    log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");
-    return new ProblemError("internal", `the server's log has the details of the request ${id}`);
-  }
-  if (error.code !== "unavailable" || error instanceof RetryableError) return error;
-  logLimit(error.message, (suppressed) => log.error({ request: id, err: error, suppressed }, "the storage failed"));
+  const problem = toProblemError(error, id, (err) =>
+    log.error({ request: id, ...traceIn(request.headers), err }, "a request failed"),
+  );
+  if (problem.code !== "unavailable" || problem instanceof RetryableError) return problem;
+  logLimit(problem.message, (suppressed) => log.error({ request: id, err: problem, suppressed }, "the storage failed"));
   const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: error.retryAfterSeconds ?? 1 });
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: problem.retryAfterSeconds ?? 1 });
 }

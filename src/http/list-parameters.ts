@@ -8,7 +8,7 @@ import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../model/limits.
 import { type StorefrontRecord, toId, type Values } from "../model/record.ts";
 import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
 import type { Order, RecordFilter } from "../store/memory/order.ts";
-import { joinValues, readNumber, single } from "./common/parameters.ts";
+import { joinValues, readNumber } from "./common/parameters.ts";
 
 /** The parsed parameters of a list. */
 export interface ListParameters {
@@ -55,16 +55,16 @@ function readParameters(resource: Resource, query: string): ListParameters | und
   const parameters = new URLSearchParams(query);
   rejectMistakenParameters(resource, unknownIn(parameters), true);
   if (![...parameters.keys()].some(isKnown)) return undefined;
-  const limit = single(parameters, "limit");
-  const offset = single(parameters, "offset");
+  const limit = readNumber(parameters, "limit", { min: 1, max: maxPageSize, byDefault: undefined });
+  const offset = readNumber(parameters, "offset", { min: 0, byDefault: 0 });
   const sort = joinValues(parameters, "sort");
   const fields = joinValues(parameters, "fields");
   const filters = readFilters(resource, parameters);
   parameters.delete("limit");
   parameters.delete("offset");
   return {
-    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, maxPageSize),
-    offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
+    limit,
+    offset,
     sort: sort === undefined ? [] : readSort(resource, sort),
     filters,
     fields: fields === undefined ? undefined : readFields(resource, fields),

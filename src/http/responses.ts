@@ -14,6 +14,7 @@ import {
   toHeaderLines,
   type WireResponse,
 } from "../wire/response.ts";
+import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
 import type { RequestContext } from "./handler.ts";
 
@@ -103,11 +104,8 @@ function responseHeaderStart(type: string | undefined): string {
 /** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
 export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
   const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
-  const headers: Record<string, string> = { ...problemError.headers };
-  if (problemError.retryAfterSeconds !== undefined)
-    headers["Retry-After"] = String(Math.ceil(problemError.retryAfterSeconds));
   const content = { type: format.problemType, body: format.problem(toProblem(context, problemError)) };
-  return toResponse(context, statusOf(problemError.code), content, headers);
+  return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
 function toProblem(context: RequestContext, { code, message, fieldErrors }: ProblemError) {

@@ -96,6 +96,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       ["?resource=nothing", 404],
       ["?limit=0", 400],
       ["?limit=201", 400],
+      ["?limit=1&limit=2", 400],
       ["?before=x", 400],
       ["?id=x", 400],
     ] as const)

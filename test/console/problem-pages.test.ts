@@ -28,7 +28,7 @@ test.each([
 });
 
 test("a program gets a problem document", async () => {
-  for (const accept of ["*/*", "application/json", "text/plain"]) {
+  for (const accept of ["*/*", "application/json", "text/plain", "text/html;q=0, */*"]) {
     const response = await get("/brands", { Accept: accept });
     expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
   }

@@ -2,9 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-import { type ConsoleScript, loadScript } from "../../src/admin/console.ts";
+import { fromBrotli, loadScript } from "../../src/admin/console.ts";
 import { once } from "../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "./made-once.ts";
 
@@ -18,25 +16,13 @@ export const sharedScript: typeof loadScript = once(async () => {
   const whole = join(folder, "console");
   if (!existsSync(whole)) await makeIn(whole);
   const read = (name: string) => Bun.file(join(whole, name));
-  const plain = once(() => read("plain").bytes());
-  return {
-    digest: await read("digest").text(),
-    plain,
-    gzip: once(async () => promisify(gzip)(await plain())),
-    brotli: once(() => read("brotli").bytes()),
-    notices: await read("notices").text(),
-  };
+  return { file: fromBrotli(await read("brotli").bytes()), notices: await read("notices").text() };
 });
 
 async function makeIn(whole: string): Promise<void> {
-  const script: ConsoleScript = await loadScript();
+  const { file, notices } = await loadScript();
   const part = newPart(whole);
-  const contents = {
-    digest: script.digest,
-    plain: await script.plain(),
-    brotli: await script.brotli(),
-    notices: script.notices,
-  };
+  const contents = { brotli: await file.bytes("br"), notices };
   for (const [name, content] of Object.entries(contents)) await Bun.write(join(part, name), content);
   putInPlace(part, whole);
 }

@@ -1,6 +1,6 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
-import { readWholeNumber } from "../../http/common/parameters.ts";
+import { readNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
@@ -29,12 +29,11 @@ export function historyActions(imports: Imports): readonly Action[] {
 async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   const { query, engine } = call;
   const site = await call.site();
-  const numberIn = (name: string) =>
-    query.has(name) ? readWholeNumber(query, name, { min: 1, max: Number.MAX_SAFE_INTEGER, byDefault: 1 }) : undefined;
+  const numberIn = (name: string) => readNumber(query, name, { min: 1, byDefault: undefined });
   const path = query.get("resource");
   const page = await readHistory(engine, site.ID, {
     before: numberIn("before"),
-    limit: readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
+    limit: readNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
     resource: path === null ? undefined : resourceNamed(path).name,
     id: numberIn("id"),
     actor: query.get("actor") ?? undefined,

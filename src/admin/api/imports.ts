@@ -4,7 +4,7 @@
 import { isDelimiter } from "../../formats/csv.ts";
 import { readMapping } from "../../formats/csv-mapping.ts";
 import { isEncoding } from "../../formats/text-encoding.ts";
-import { readWholeNumber } from "../../http/common/parameters.ts";
+import { readNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { exportRecords } from "../../operator/import/export-records.ts";
@@ -124,8 +124,8 @@ function stop(_: ActionContext, found: OpenImport): ImportInfo {
 async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<ImportRowsResponse> {
   const kind = query.get("kind") as RowKind;
   if (!rowKinds.includes(kind)) throw new ProblemError("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
-  const offset = readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
-  return job.page(kind, offset, readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
+  const offset = readNumber(query, "offset", { min: 0, byDefault: 0 });
+  return job.page(kind, offset, readNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
 
 /** Maximum bytes of a file in a response. */

@@ -15,26 +15,19 @@ export function joinValues(parameters: URLSearchParams, name: string): string[] 
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
 
-/** Parses a parameter's value. @throws ProblemError `bad-request` unless `value` is a whole number from `min` to `max`, in digits alone */
-export function readNumber(name: string, value: string, min: number, max: number): number {
-  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min}`;
-  throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
-}
-
 /**
  * Returns the number in a parameter; `byDefault` if it is absent.
- * @throws ProblemError `bad-request` unless the value is a whole number from `min` to `max`, in digits alone
+ * @throws ProblemError `bad-request` if it appears more than once, or is not a whole number from `min` to `max`, in digits alone
  */
-export function readWholeNumber(
-  query: URLSearchParams,
+export function readNumber<Default extends number | undefined>(
+  parameters: URLSearchParams,
   name: string,
-  { min, max, byDefault }: { readonly min: number; readonly max: number; readonly byDefault: number },
-): number {
-  const text = query.get(name);
-  if (text === null) return byDefault;
-  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
-  throw new ProblemError("bad-request", `\`${name}\` must be a whole number from ${min} to ${max}`);
+  { min, max, byDefault }: { readonly min: number; readonly max?: number; readonly byDefault: Default },
+): number | Default {
+  const value = single(parameters, name);
+  if (value === undefined) return byDefault;
+  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= min && number <= (max ?? Number.MAX_SAFE_INTEGER)) return number;
+  const range = max === undefined ? `from ${min}` : `from ${min} to ${max}`;
+  throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
