@@ -8,17 +8,16 @@ import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
-let sites = 0;
+const unused = Array.from({ length: 150 }, (_, n) => `site-${n}`);
 beforeAll(async () => {
   shop = openWorkshop();
+  await shop.must(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
 });
 afterAll(() => shop.close());
 
 /** A separate site for a test. */
-async function newSite(): Promise<string> {
-  const name = `site-${++sites}`;
-  await shop.data.addSite(name);
-  return name;
+function newSite(): string {
+  return unused.pop() as string;
 }
 
 const load = (site: string, content: string | Uint8Array, ...more: string[]) =>
@@ -53,7 +52,7 @@ describe("what was exported is imported without a difference", () => {
   for (const { path: resource, fields } of publicResources(allResources)) {
     test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
       const { data } = shop;
-      const [from, to] = [await newSite(), await newSite()];
+      const [from, to] = [newSite(), newSite()];
       const json = JSON.stringify(awkward.map((value) => valuesOf(fields, value)));
       await data.load(from, resource, json, { format: "json" });
       const file = await data.file(from, resource, format);
@@ -67,7 +66,7 @@ describe("what was exported is imported without a difference", () => {
   }
 
   test.each(["csv", "json", "xml"])("by the commands, in a file whose name ends with .%s", async (format) => {
-    const [from, to] = [await newSite(), await newSite()];
+    const [from, to] = [newSite(), newSite()];
     await shop.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
     const file = shop.file(`${from}.${format}`);
     await shop.must(["export", "--site", from, "brands", file]);
@@ -82,7 +81,7 @@ describe("a row with a fault", () => {
   const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nToo few\nLast,NO\n";
 
   test("is reported with its number and field, and does not stop the others", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { code, stdout, stderr } = await load(site, csv);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ rows: 6, created: 2, rejected: 4 });
@@ -94,7 +93,7 @@ describe("a row with a fault", () => {
   });
 
   test("stores nothing with --atomic", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { code, stderr } = await load(site, csv, "--atomic");
     expect(code).toBe(1);
     expect(stderr).toContain("nothing was stored");
@@ -104,7 +103,7 @@ describe("a row with a fault", () => {
   });
 
   test("in a list may be anything but a record", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { stdout } = await load(
       site,
       '[null, 5, "x", [], {"Name": 7}, {"ID": "1", "Name": "A"}, {"Name": "Good"}]',
@@ -133,7 +132,7 @@ describe("a file of another program", () => {
     ["UTF-8 with a mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
   test.each(files)("with %s comes in as it is shown there", async (_, content, more, rows) => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.load(site, "brands", content, more);
     expect(await names(site)).toEqual(rows);
   });
@@ -144,7 +143,7 @@ describe("a file of another program", () => {
     ["an encoding", toWindows1252(western), ["--encoding", "windows-1252"], expected.slice(0, 1)],
   ];
   test.each(options)("with %s that an option names comes in as it is shown there", async (_, content, more, rows) => {
-    const site = await newSite();
+    const site = newSite();
     await load(site, content, ...more);
     expect(await names(site)).toEqual(rows);
   });
@@ -171,7 +170,7 @@ function toWindows1252(text: string): Buffer {
 
 describe("a row with an ID", () => {
   test("updates that record, makes it under that ID, or is refused when it was deleted", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
     const key = await shop.data.addKey(site);
     await shop.must(["site", "set", site, "--default"]);
@@ -195,7 +194,7 @@ describe("a row with an ID", () => {
 
 describe("--match", () => {
   test("updates the record with the same value, and a second row of that value too", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
     const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
     const dry = await load(site, rows, "--match", "Name", "--dry-run");
@@ -206,7 +205,7 @@ describe("--match", () => {
   });
 
   test("refuses a row that matches several records, or that has nothing to match by", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
     expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
@@ -220,7 +219,7 @@ describe("--match", () => {
   });
 
   test("keeps the rows of --atomic in a temporary file, of which nothing is left; without one, nothing is stored", async () => {
-    const site = await newSite();
+    const site = newSite();
     const folder = shop.file("temporary");
     const run = (TMPDIR: string) =>
       shop.run(["import", "--site", site, "brands", "-", "--atomic"], {
@@ -237,7 +236,7 @@ describe("--match", () => {
   });
 
   test("makes no two records of one value with --atomic either", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { stderr } = await load(site, "Name\nNew\nNew\n", "--match", "Name", "--atomic");
     expect(stderr).toContain("row 3: Name: an earlier row has the same value");
     expect(await names(site)).toEqual([]);
@@ -246,7 +245,7 @@ describe("--match", () => {
 
 describe("a file", () => {
   test("is read the same wherever its text is cut", async () => {
-    const site = await newSite();
+    const site = newSite();
     const started = shop.start(["import", "--site", site, "brands", "-"]);
     const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
     for (const piece of pieces) {
@@ -259,7 +258,7 @@ describe("a file", () => {
   });
 
   test("that is only rehearsed changes nothing", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { code, stdout } = await shop.run(["import", "--site", site, "brands", "-", "--dry-run"], {
       stdin: "Name\nA\n",
     });
@@ -275,11 +274,11 @@ describe("a file", () => {
     ["of XML with an empty list", "<Results/>", "xml"],
   ];
   test.each(good)("%s is fine and brings nothing", async (_, text, format) => {
-    expect(await shop.data.load(await newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
+    expect(await shop.data.load(newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
   });
 
   test("of JSON or XML may be one record", async () => {
-    const site = await newSite();
+    const site = newSite();
     await load(site, '{"Name":"A"}', "--format", "json");
     await load(site, "<Brand><Name>B</Name></Brand>", "--format", "xml");
     await load(
@@ -321,7 +320,7 @@ describe("a file", () => {
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];
   test.each(bad)("%s is refused in one line", async (_, content, format, line) => {
-    const site = await newSite();
+    const site = newSite();
     const refused = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
     expect(refused).toBeInstanceOf(ProblemError);
     expect(`${refused.message}\n`).toMatch(line);
@@ -333,12 +332,12 @@ describe("a file", () => {
   });
 
   test("that cannot be read is refused by the command in one line", async () => {
-    const { code, stdout, stderr } = await load(await newSite(), "Nmae\nA\n");
+    const { code, stdout, stderr } = await load(newSite(), "Nmae\nA\n");
     expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^storefront: .*did you mean Name\?\n$/)]);
   });
 
   test("whose quote never closes brings the rows before it", async () => {
-    const site = await newSite();
+    const site = newSite();
     const { stderr } = await load(site, 'Name\nA\n"B\nC\nD\n');
     expect(stderr).toContain("row 3: a quoted cell of this row is never closed");
     expect(await names(site)).toEqual(["1 A"]);
@@ -352,7 +351,7 @@ describe("a file", () => {
   });
 
   test("that breaks in the middle reports how much was stored before", async () => {
-    const site = await newSite();
+    const site = newSite();
     const rows = Array.from({ length: 30_000 }, (_, n) => `Brand ${n}`).join("\n");
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
     const { code, stderr } = await load(site, bytes);
@@ -361,7 +360,7 @@ describe("a file", () => {
   });
 
   test("that is not there, or is a folder, is refused", async () => {
-    const site = await newSite();
+    const site = newSite();
     expect((await shop.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/there is no file/);
     for (const command of ["import", "export"]) {
       const nameless = await shop.run([command, "--site", site, "brands", ""]);
@@ -380,7 +379,7 @@ describe("a file", () => {
 });
 
 test("20,000 rows come in while a server serves, and its next read sees them", async () => {
-  const site = await newSite();
+  const site = newSite();
   await shop.must(["site", "set", site, "--default"]);
   const key = await shop.data.addKey(site);
   const server = await shop.serve();
@@ -399,7 +398,7 @@ test("20,000 rows come in while a server serves, and its next read sees them", a
 
 describe("export", () => {
   test("leaves what was there before when it cannot be written, and no half of a file", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.addBrands(site, "A");
     const { code, stderr } = await shop.run(["export", "--site", site, "brands", shop.file("no-folder/x.csv")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
@@ -410,7 +409,7 @@ describe("export", () => {
   });
 
   test("writes through a link and to a device, and replaces neither", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.addBrands(site, "A");
     writeFileSync(shop.file("real.csv"), "before");
     symlinkSync(shop.file("real.csv"), shop.file("link.csv"));
@@ -425,7 +424,7 @@ describe("export", () => {
   });
 
   test("to a reader that stops early ends without a complaint", async () => {
-    const site = await newSite();
+    const site = newSite();
     await shop.data.addBrands(site, ...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
     const { code, stdout, stderr } = await shop.run(["export", "--site", site, "brands"], {
       wrap: (command) => `(${command}) | head -n 2`,
