@@ -60,7 +60,7 @@ test("a dump whose connection is lost is an error, and never a short dump", asyn
 test("backup, and restore over existing data, succeed, also a second time", async () => {
   await workshop.must(["site", "add", "shop", "--default"], onDatabase());
   // Enough that the file is written more slowly than the database sends the rows.
-  for (let n = 0; n < 25; n++)
+  for (let n = 0; n < 10; n++)
     await engine.commit(Array.from({ length: 500 }, (_, i) => create(`${n * 500 + i}`.repeat(40))));
   for (let i = 0; i < 2; i++) {
     await workshop.must(["backup", `${i}.backup`], onDatabase());
