@@ -1,6 +1,6 @@
 // The admin listener of a running server (contract section 13).
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { childrenOf } from "../support/children.ts";
 import { openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
@@ -30,17 +30,24 @@ async function sendRequests({ url }: Served, count: number): Promise<void> {
 }
 
 describe("the admin listener", () => {
+  const shared = openWorkshop();
+  let server: Served;
+  let adminUrl = "";
+  beforeAll(async () => {
+    server = await shared.serve([...anyPort, "--admin-host", "ops.example,metrics.ops.example"]);
+    adminUrl = server.adminUrl ?? "";
+  });
+  afterAll(() => shared.close());
+
   test("shows the metrics, and the public port does not", async () => {
-    const server = await shop.serve(anyPort);
     await sendRequests(server, 3);
-    const response = await fetch(`${server.adminUrl}/metrics`);
+    const response = await fetch(`${adminUrl}/metrics`);
     expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(requestsIn(await response.text())).toBe(3);
     expect((await fetch(`${server.url}/metrics`)).ok).toBe(false);
   });
 
   test("has no header that lets a page of another origin read it", async () => {
-    const { adminUrl } = await shop.serve(anyPort);
     for (const path of ["/metrics", "/nothing"]) {
       for (const method of ["GET", "OPTIONS"]) {
         const { headers } = await fetch(adminUrl + path, { method, headers: { Origin: "https://evil.example" } });
@@ -70,7 +77,6 @@ describe("the admin listener", () => {
     ["", 421],
   ];
   test("responds only to hosts that no page on the web can have (DNS rebinding)", async () => {
-    const { adminUrl = "" } = await shop.serve([...anyPort, "--admin-host", "ops.example,metrics.ops.example"]);
     const statuses = hosts.map(async ([host]) => {
       const client = await openClient(Number(new URL(adminUrl).port));
       client.send(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -82,7 +88,6 @@ describe("the admin listener", () => {
   });
 
   test("does not respond to a host in the request target", async () => {
-    const { adminUrl = "" } = await shop.serve(anyPort);
     const client = await openClient(Number(new URL(adminUrl).port));
     client.send(toRequest("GET http://evil.example/metrics HTTP/1.1", []).replace(/Host: \S+/, "Host: localhost"));
     expect((await client.responses(1))[0]?.status).toBe(404);
@@ -90,7 +95,6 @@ describe("the admin listener", () => {
   });
 
   test("refuses other paths and methods with a problem document", async () => {
-    const { adminUrl } = await shop.serve(anyPort);
     const unknown = await fetch(`${adminUrl}/restapi/brands.json`);
     expect([unknown.status, unknown.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
     expect(await unknown.json()).toMatchObject({ status: 404, instance: unknown.headers.get("X-Request-Id") });
