@@ -20,7 +20,6 @@ const nameExceptions: Readonly<Record<string, string>> = {
   foldCase: "Unicode's term",
   dropPortion: "a message to the writer thread",
   noteBackup: "a message to the writer thread",
-  noteCounts: "goes with the tolerance of older programs",
   noteKeyUse: "a message to the writer thread",
   noteUse: "a statement of the writer thread",
 };

@@ -137,7 +137,7 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   for (const { resource, id, changed } of left) {
     const why = changed
       ? `${changed.actor} changed it at revision ${changed.revision}`
-      : "the journal no longer has its earlier contents";
+      : "it was changed later, and the journal no longer has that change";
     printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
   }
   if (leftCount > left.length) printMessage(`left alone: ${leftCount - left.length} more`);

@@ -401,7 +401,7 @@ export const texts = {
     undo_nothing: "There is nothing to undo: the records are as they were, or others have changed them later.",
     undo_left: "%{smart_count} record stays as it is |||| %{smart_count} records stay as they are",
     left_changed: "%{resource} %{id}: changed later by %{actor}",
-    left_unknown: "%{resource} %{id}: the history does not have its earlier contents",
+    left_unknown: "%{resource} %{id}: changed later",
     undone: "%{smart_count} record is as before |||| %{smart_count} records are as before",
     restore: "Restore this state",
     restored: "Restored",

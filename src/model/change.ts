@@ -17,7 +17,7 @@ export interface RecordChange {
 
 /** One numbered change to one record, as clients see it in the feed. */
 export interface Change extends RecordChange {
-  /** Milliseconds since 1970 (UTC). Not before the time of the previous entry, except in entries of older program versions. */
+  /** Milliseconds since 1970 (UTC). Not before the time of the previous entry, except in entries of programs older than commit 271c903. */
   readonly at: number;
   /** The prefix of an API key, `operator`, `operator:<name>`, `console:<name>` or `webhook`. */
   readonly actor: string;
@@ -28,8 +28,8 @@ export interface JournalEntry extends Change {
   /** The ID that all changes of one command or one console action share; null for the request of a client. */
   readonly run: string | null;
   /**
-   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries of older
-   * program versions.
+   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries of
+   * programs older than commit 271c903.
    */
   readonly before: string | null;
 }

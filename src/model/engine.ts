@@ -46,8 +46,7 @@ export interface SinceOptions {
 /** The head and the record counts of a site at the moment of a read. */
 interface SiteReadResult {
   readonly head: Head;
-  /** Undefined if the database does not know the counts. */
-  readonly counts: RecordCounts | undefined;
+  readonly counts: RecordCounts;
 }
 
 /** The rows of a site in chunks, grouped by resource and in ID order. Use each chunk before you request the next one. */
@@ -111,12 +110,6 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
    * @param requiredHead as for `readRecord`
    */
   readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, requiredHead?: Head): MaybePromise<T>;
-
-  /**
-   * Saves the record counts of a site, if it is still at `head`. Called after a read of a whole site whose counts were unknown. Not part of the
-   * journal.
-   */
-  noteCounts(site: number, head: Head, counts: RecordCounts): Promise<void>;
 
   /**
    * Returns the changes after `revision`, in order; undefined if some were pruned.

@@ -71,9 +71,8 @@ export async function restoreRecord(
   return outcome as Outcome;
 }
 
-/** Entries of one record: the last two up to a revision, and the next one after it. */
+/** Entries of one record: the last one up to a revision, and the next one after it. */
 interface RecordEntries {
-  readonly previous: JournalEntry | undefined;
   readonly last: JournalEntry | undefined;
   readonly next: JournalEntry | undefined;
 }
@@ -84,21 +83,31 @@ async function findEntries(
   id: number,
   revision = Number.POSITIVE_INFINITY,
 ): Promise<RecordEntries> {
-  let previous: JournalEntry | undefined;
   let last: JournalEntry | undefined;
   for await (const entry of entries) {
     if (entry.resource !== resource.name || entry.id !== id) continue;
-    if (entry.revision > revision) return { previous, last, next: entry };
-    [previous, last] = [last, entry];
+    if (entry.revision > revision) return { last, next: entry };
+    last = entry;
   }
-  return { previous, last, next: undefined };
+  return { last, next: undefined };
 }
 
 /** Returns the record before its last change; undefined if the journal does not contain it. */
-function stateBefore({ previous, last }: RecordEntries, name: string): string | undefined {
+function stateBefore({ last }: RecordEntries, name: string): string | undefined {
   if (last?.operation === "create")
     throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
-  return last?.operation === "delete" ? last.body : (last?.before ?? previous?.body);
+  return last && requireBefore(last);
+}
+
+/**
+ * Returns the record before the update or delete of an entry.
+ * @throws ProblemError `not-found` if the entry lacks it, because a program older than commit 271c903 wrote the entry
+ */
+export function requireBefore({ revision, operation, body, before }: JournalEntry): string {
+  if (operation === "delete") return body;
+  if (before !== null) return before;
+  const detail = `entry ${revision} of the journal lacks the record before the change, because a program from before the first release wrote it; restore-record with --revision restores an earlier state`;
+  throw new ProblemError("not-found", detail);
 }
 
 /** Returns the record at a revision; undefined if the journal does not contain it. */
@@ -109,7 +118,7 @@ function stateAt({ last, next }: RecordEntries, name: string, revision: number):
       `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
     );
   if (last) return last.body;
-  return next?.operation === "delete" ? next.body : (next?.before ?? undefined);
+  return next && next.operation !== "create" ? requireBefore(next) : undefined;
 }
 
 function notInJournal(name: string, floor: number, revision: number | undefined): ProblemError {

@@ -4,6 +4,7 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
+import { requireBefore } from "./history.ts";
 import { withFileErrors } from "./output.ts";
 
 /** The changes to undo. */
@@ -20,8 +21,8 @@ export interface UndoRange {
 export interface RecordToRevert {
   readonly resource: string;
   readonly id: number;
-  /** The record before its first change in the range, as JSON; null if it did not exist; undefined if the journal does not contain it. */
-  readonly before: string | null | undefined;
+  /** The record before its first change in the range, as JSON; null if it did not exist. */
+  readonly before: string | null;
   /** Whether the record is in this state now. */
   readonly isSame: boolean;
   /** The revision of its last change. */
@@ -50,12 +51,7 @@ export class RecordsToRevert {
     return this.#size;
   }
 
-  /** The highest revision at which a record with an unknown earlier state was first changed; undefined if all earlier states are known. */
-  get lastUnknown(): number | undefined {
-    return withScratchErrors(() => this.#statements.lastUnknown.get()?.first ?? undefined);
-  }
-
-  /** Adds a journal entry after `since` of the range. */
+  /** Adds a journal entry after `since` of the range. @throws ProblemError `not-found` if it must be undone, and lacks the record before it */
   add(entry: JournalEntry): void {
     const { resource, id, revision, operation, body, actor, run } = entry;
     const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);
@@ -66,26 +62,10 @@ export class RecordsToRevert {
         const other = isInRange ? [known.other_revision, known.other_actor] : [revision, actor];
         this.#statements.update.run(now, revision, ...(other as [number | null, string | null]), known.n);
       } else if (isInRange) {
-        const before = stateBefore(entry);
-        this.#statements.insert.run(
-          resource,
-          id,
-          revision,
-          revision,
-          before === undefined ? 0 : 1,
-          before ?? null,
-          now,
-        );
+        this.#statements.insert.run(resource, id, revision, stateBefore(entry), now);
         this.#size++;
       }
     });
-  }
-
-  /** Adds an entry from before a record's first change in the range. It contains the earlier state if that first change does not. */
-  addEarlier({ resource, id, revision, operation, body }: JournalEntry): void {
-    withScratchErrors(() =>
-      this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision),
-    );
   }
 
   /** Returns the records in the order of their first changes. */
@@ -108,7 +88,6 @@ interface Row {
   readonly resource: string;
   readonly id: number;
   readonly last: number;
-  readonly is_known: number;
   readonly before: string | null;
   readonly is_same: number;
   readonly other_revision: number | null;
@@ -116,8 +95,8 @@ interface Row {
 }
 
 const tables = `create table scratch.records (
-  n integer primary key, resource text not null, id integer not null, first integer not null, last integer not null,
-  is_known integer not null, before text, now text, other_revision integer, other_actor text
+  n integer primary key, resource text not null, id integer not null, last integer not null,
+  before text, now text, other_revision integer, other_actor text
 ) strict;
 create unique index scratch.by_id on records (resource, id)`;
 
@@ -126,36 +105,28 @@ function statements(database: Database) {
     find: database.query<Pick<Row, "n" | "other_revision" | "other_actor">, [string, number]>(
       "select n, other_revision, other_actor from scratch.records where resource = ? and id = ?",
     ),
-    insert: database.query<never, [string, number, number, number, number, string | null, string | null]>(
-      "insert into scratch.records (resource, id, first, last, is_known, before, now) values (?, ?, ?, ?, ?, ?, ?)",
+    insert: database.query<never, [string, number, number, string | null, string | null]>(
+      "insert into scratch.records (resource, id, last, before, now) values (?, ?, ?, ?, ?)",
     ),
     update: database.query<never, [string | null, number, number | null, string | null, number]>(
       "update scratch.records set now = ?, last = ?, other_revision = ?, other_actor = ? where n = ?",
     ),
-    lastUnknown: database.query<{ first: number | null }, []>(
-      "select max(first) as first from scratch.records where is_known = 0",
-    ),
-    // Called in the order of the entries, so that the last entry before the first change decides.
-    setBefore: database.query<never, [string | null, string, number, number]>(
-      "update scratch.records set is_known = 2, before = ? where resource = ? and id = ? and is_known <> 1 and first > ?",
-    ),
     page: database.query<Row, [number, number]>(
-      `select n, resource, id, last, is_known, before, before is now as is_same, other_revision, other_actor
+      `select n, resource, id, last, before, before is now as is_same, other_revision, other_actor
 from scratch.records where n > ? order by n limit ?`,
     ),
   };
 }
 
 function toRecord(row: Row): RecordToRevert {
-  const { resource, id, last, other_revision: revision, other_actor: actor } = row;
-  const before = row.is_known ? row.before : undefined;
+  const { resource, id, last, before, is_same, other_revision: revision, other_actor: actor } = row;
   const other = revision === null || actor === null ? undefined : { revision, actor };
-  return { resource, id, before, isSame: before !== undefined && row.is_same === 1, last, other };
+  return { resource, id, before, isSame: is_same === 1, last, other };
 }
 
-function stateBefore({ operation, body, before }: JournalEntry): string | null | undefined {
-  if (operation === "create") return null;
-  return operation === "delete" ? body : (before ?? undefined);
+/** Returns the record before the change of an entry; null if it did not exist. @throws ProblemError `not-found` as `requireBefore` */
+function stateBefore(entry: JournalEntry): string | null {
+  return entry.operation === "create" ? null : requireBefore(entry);
 }
 
 function withScratchErrors<T>(access: () => T): T {

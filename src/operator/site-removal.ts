@@ -7,7 +7,7 @@ import { ProblemError } from "../model/errors.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { commitSystemChanges, toDeleteIntent } from "../system/system-changes.ts";
+import { toDeleteIntent } from "../system/system-changes.ts";
 import type { KeyRecord, SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
 import { listSites, requireSite, updateSites } from "./sites.ts";
 
@@ -35,15 +35,13 @@ export async function completeRemovals(engine: Engine, now: number): Promise<rea
     const isRemoved = await removeAbandoned(engine, ID, now);
     if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
   }
-  for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site, now));
+  for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site));
   return done;
 }
 
 /** Completes a removal. Returns a sentence even if it fails, because a command that only reads must work on a full disk. */
-async function finishRemoval(engine: Engine, site: number, now: number): Promise<string> {
+async function finishRemoval(engine: Engine, site: number): Promise<string> {
   try {
-    // Webhooks remain if the site was removed by an older program version that does not know webhooks.
-    await commitSystemChanges(engine, (system) => toDeleteOwnedRecords(system, site, now));
     await engine.dropSite(site);
     return `finished the interrupted removal of site ${site}`;
   } catch (error) {

@@ -1,16 +1,14 @@
 // Creates, changes, finds and summarizes sites.
 
-import { whenResolved } from "../lib/maybe-promise.ts";
 import { findNearest } from "../lib/text.ts";
 import type { Intent } from "../model/change.ts";
-import type { Engine, RecordCounts, SiteContents } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { readHostname } from "../model/hostname.ts";
 import { toDeclaredJson, type Values } from "../model/record.ts";
 import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { countsAfterChange } from "../store/database/site-state.ts";
 import {
   commitSystemChanges,
   readSystemRecords,
@@ -179,13 +177,12 @@ interface SiteSummary {
   readonly changed: Date | undefined;
 }
 
-/** Reads the overview of a site. If the number of records is not stored, it reads and counts all records. @throws ProblemError `not-found` */
+/** Reads the overview of a site. @throws ProblemError `not-found` */
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
   const site = await findSite(engine, name);
   const keys = await listKeys(engine, site);
-  const { revision, counts } = await engine.readSite(site.ID, ({ head, counts, rowChunks }) =>
-    whenResolved(counts ?? countRecords(rowChunks), (known) => ({ revision: head.revision, counts: known })),
-  );
+  const { head, counts } = await engine.readSite(site.ID, (contents) => contents);
+  const { revision } = head;
   const [last] = (revision > 0 && (await engine.readChangesSince(site.ID, revision - 1, { limit: 1 }))) || [];
   return {
     site,
@@ -198,12 +195,4 @@ export async function summarizeSite(engine: Engine, name: string, now: number): 
     revision,
     changed: last && new Date(last.at),
   };
-}
-
-async function countRecords(rowChunks: SiteContents["rowChunks"]): Promise<RecordCounts> {
-  let counts: RecordCounts = {};
-  for await (const rows of rowChunks)
-    for (const { resource, revision, body } of rows)
-      if (body !== null) counts = countsAfterChange(counts, { resource, revision, difference: 1 }) as RecordCounts;
-  return counts;
 }

@@ -24,7 +24,7 @@ export interface UndoOptions {
 interface SkippedRecord {
   readonly resource: string;
   readonly id: number;
-  /** The later change by someone else, which would be lost; undefined if it or the earlier state of the record was pruned. */
+  /** The later change by someone else, which would be lost; undefined if it was pruned. */
   readonly changed: { readonly revision: number; readonly actor: string } | undefined;
 }
 
@@ -64,7 +64,8 @@ const pageSize = 1000;
 /**
  * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in chunks of 5,000. A
  * record that others change during the undo counts as changed later.
- * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site was restored or removed
+ * @throws ProblemError `not-found` if the range has no changes, some were pruned, or the journal lacks the record before one of them; `conflict` if
+ *   the site was restored or removed
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.readHeads([site])) as [Head];
@@ -79,7 +80,7 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
 
 /**
  * Collects the records that the changes in `range` changed.
- * @throws ProblemError `not-found` if the range has no changes or some were pruned, `conflict` if the site has another epoch
+ * @throws ProblemError `not-found` as `undo`, `conflict` if the site has another epoch
  */
 async function findRecordsToRevert(
   engine: Engine,
@@ -94,13 +95,6 @@ async function findRecordsToRevert(
     records.add(entry);
   }
   if (records.size === 0) throw nothingToUndo(range);
-  // Journal entries of older program versions do not contain the record before the change. Earlier entries of the record do.
-  const end = records.lastUnknown;
-  if (end === undefined) return;
-  for await (const entry of readEntries(engine, site, undefined, epoch)) {
-    if (entry.revision >= end || signal?.aborted) return;
-    records.addEarlier(entry);
-  }
 }
 
 /** One undo, transaction by transaction. */
@@ -155,7 +149,6 @@ class Undo {
   #toIntent({ resource, id, before, isSame, last, other }: RecordToRevert): Intent | undefined {
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
-    else if (before === undefined) this.#leave([{ resource, id, changed: undefined }]);
     else if (other && !force) this.#leave([{ resource, id, changed: other }]);
     else {
       const { epoch } = this.#head;

@@ -9,7 +9,7 @@ import { findCursorRevision, parseCursor } from "../store/database/cursor.ts";
 import { readSystemRecords } from "../system/system-changes.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
 
-/** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted, or an older program version restored or copied it. */
+/** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
 
 /** A webhook as `webhook list` shows it, without its secrets. */
@@ -45,13 +45,6 @@ export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
   return { ID, Site, URL: url, Resources, Created, Paused, Reason };
 }
 
-/** Returns the webhooks whose sites exist. An older program version does not delete the webhooks of a site that it removes. */
-export function webhooksIn(system: SystemRecords): WebhookRecord[] {
-  const webhooks = system.webhooks;
-  const sites = sitesOf(webhooks, system);
-  return webhooks.filter(({ Site }) => sites.has(Number(Site)));
-}
-
 /** Returns only the sites that have one of `webhooks`, by ID. */
 function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): ReadonlyMap<number, SiteRecord> {
   const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
@@ -61,7 +54,7 @@ function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): Rea
 
 /** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
 export function requireWebhook(system: SystemRecords, id: number): WebhookRecord {
-  const found = webhooksIn(system).find(({ ID }) => ID === id);
+  const found = system.webhooks.find(({ ID }) => ID === id);
   if (!found) throw unknownWebhook(id);
   return found;
 }
@@ -79,7 +72,7 @@ async function toListed(
   system: SystemRecords,
   isWanted: (record: WebhookRecord) => boolean,
 ): Promise<ListedWebhook[]> {
-  const records = webhooksIn(system).filter(isWanted);
+  const records = system.webhooks.filter(isWanted);
   if (records.length === 0) return [];
   const home = await engine.readDatabaseId();
   const states = new Map(

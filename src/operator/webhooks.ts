@@ -37,7 +37,6 @@ import {
   resolveDeliveryStart,
   type WebhookPosition,
   webhookKeyOf,
-  webhooksIn,
 } from "./webhook-list.ts";
 
 /** Milliseconds for which deliveries are signed with the previous secret, too. */
@@ -132,17 +131,14 @@ export async function testWebhook(
 }
 
 /**
- * Removes a webhook with its secrets and attempts, and returns its record. The record is missing if an older program version restored the database
- * without it; then only the ID is returned.
+ * Removes a webhook with its secrets and attempts, and returns its record.
  * @throws ProblemError `not-found`
  */
-export async function removeWebhook(engine: Engine, id: number, now: number): Promise<Partial<WebhookRecord>> {
-  const record = webhooksIn(await readSystemRecords(engine)).find(({ ID }) => ID === id);
-  const left = record ? [] : (await engine.webhookStates()).filter(({ webhook }) => webhook === id);
-  for (const key of record ? [webhookKeyOf(record)] : left) await engine.removeWebhook(key);
-  if (left.length > 0) return { ID: id };
+export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
+  const record = requireWebhook(await readSystemRecords(engine), id);
+  await engine.removeWebhook(webhookKeyOf(record));
   await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
-  return record as WebhookRecord;
+  return record;
 }
 
 async function changeRecord(
@@ -240,7 +236,7 @@ function requireRoom(system: SystemRecords, site: SiteRecord): void {
   if (!system.sites.some(({ ID }) => ID === site.ID))
     throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
   requireWebhookRoom(system, 1);
-  if (webhooksIn(system).filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
+  if (system.webhooks.filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
     throw new ProblemError(
       "conflict",
       `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
@@ -249,7 +245,7 @@ function requireRoom(system: SystemRecords, site: SiteRecord): void {
 
 /** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
 export function requireWebhookRoom(system: SystemRecords, added: number): void {
-  if (webhooksIn(system).length + added <= maxOfDatabase) return;
+  if (system.webhooks.length + added <= maxOfDatabase) return;
   throw new ProblemError("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
 }
 

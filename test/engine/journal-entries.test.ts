@@ -1,7 +1,9 @@
-// The columns of a journal entry besides the change, and the columns of a site's row about its journal.
+// The columns of a journal entry besides the change, and the columns of a site's row about its journal and its records.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent, versionAfter } from "../support/intents.ts";
 
@@ -78,5 +80,50 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     ]);
     expect((await entries()).map(({ at }) => at)).toEqual([50, 50, 50, 60, 60]);
     expect(await siteRow()).toMatchObject({ floor: 0, last_at: 60 });
+  });
+});
+
+describe.each(engines)("the row of a site on $name", (kind) => {
+  let engine: Engine;
+  let url: string;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    url = await kind.newDatabase();
+    engine = await openEngine(url, allResources);
+  });
+  afterEach(() => engine.close());
+  afterAll(() => kind.close());
+  const live = async () => {
+    const rows = await Array.fromAsync(engine.dump());
+    return JSON.parse(String(rows.find(({ table, row }) => table === "sites" && row.id === 1)?.row.live));
+  };
+
+  test("counts records as they come, change, go and come back", async () => {
+    const deletion = createIntent({ operation: "delete", id: 1, values: {} });
+    const update = createIntent({ operation: "update", id: 2, values: { Name: "B" } });
+    const [made] = await engine.commit([createIntent()]);
+    await engine.commit([createIntent(), deletion, createIntent({ resource: "location" }), update, deletion]);
+    expect(await live()).toEqual({ brand: { count: 1, revision: 5 }, location: { count: 1, revision: 4 } });
+    const valuesJson = made?.kind === "done" ? made.body : "";
+    await engine.commit([{ ...deletion, operation: "restore", valuesJson }]);
+    expect((await live()).brand).toEqual({ count: 2, revision: 6 });
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("has a wrong count, and `check` finds it", async () => {
+    await engine.commit([createIntent()]);
+    await kind.select(url, `update sites set live = '{"brand":{"count":7,"revision":1}}' where id = 1`);
+    expect(await engine.findInconsistencies()).toEqual(["site 1: 7 records of brand are counted, and there are 1"]);
+  });
+
+  test("was written by a program that does not count, and nothing more is written until the next start", async () => {
+    await engine.commit([createIntent()]);
+    await kind.select(url, "update sites set live_revision = 0 where id = 1");
+    const rejected = { code: "unavailable", message: expect.stringContaining("restart this one") };
+    expect(await engine.commit([createIntent()]).catch((error) => error)).toMatchObject(rejected);
+    const another = await openEngine(url, allResources);
+    expect(await another.findInconsistencies()).toEqual([]);
+    expect(await engine.commit([createIntent()])).toMatchObject([{ kind: "done" }]);
+    await another.close();
   });
 });

@@ -18,9 +18,9 @@ import { createIntent } from "../support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
 
 const latest: Addition[] = [
-  { file: "002-added-columns.sql", table: "sites", column: "live_revision", sql: "this must not run again" },
-  { file: "003-shade.sql", table: "records", column: "shade", sql: "alter table records add column shade text" },
-  { file: "004-shape.sql", table: "records", column: "shape", sql: "alter table records add column shape text" },
+  { table: "webhook_state", column: "gone_at", sql: "this must not run again" },
+  { table: "records", column: "shade", sql: "alter table records add column shade text" },
+  { table: "records", column: "shape", sql: "alter table records add column shape text" },
 ];
 
 let folder: string;

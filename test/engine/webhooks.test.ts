@@ -214,19 +214,23 @@ for (const kind of engineKinds) {
       }
     });
 
-    test("tables that a restore by an older program has replaced are saved, although they have no webhooks", async () => {
+    test("tables that a restore by an earlier version has replaced are saved, although they lack later columns and tables", async () => {
       const address = await kind.newDatabase();
       const one = await open(address);
       await one.commit([createIntent()]);
-      for (const table of ["sites", "records", "journal", "idempotency", "key_uses"] as const)
-        await kind.run(address, createLike(table, `storefront_replaced_a1_${table}`));
+      await one.saveWebhook(webhookState(), [webhookSecret()]);
+      const left = (table: TableName) => `storefront_replaced_a1_${table}`;
+      for (const table of ["sites", "records", "journal", "webhook_state"] as const)
+        await kind.run(address, createLike(table, left(table)));
+      for (const column of ["resumes", "since", "gone_at"])
+        await kind.run(address, `alter table ${left("webhook_state")} drop column ${column}`);
       const saved: string[][] = [];
       await one.replaceAllData(toAsync([]), async (rows) => {
         saved.push((await Array.fromAsync(rows)).map(({ table }) => table));
       });
       expect(saved).toEqual([
-        ["sites", "records", "journal"],
-        ["sites", "records", "journal"],
+        ["sites", "records", "journal", "webhook_state"],
+        ["sites", "records", "journal", "webhook_state", "webhook_secrets"],
       ]);
       expect(await kind.tablesBeside(address)).toEqual([]);
     });

@@ -1,26 +1,12 @@
-;
-
 alter table credentials rename to storefront_replaced_<run>_credentials;
 
 alter table idempotency rename to storefront_replaced_<run>_idempotency;
-
-alter table journal add column before text;
-
-alter table journal add column run text;
 
 alter table journal rename to storefront_replaced_<run>_journal;
 
 alter table key_uses rename to storefront_replaced_<run>_key_uses;
 
 alter table records rename to storefront_replaced_<run>_records;
-
-alter table sites add column floor bigint;
-
-alter table sites add column last_at bigint;
-
-alter table sites add column live text;
-
-alter table sites add column live_revision bigint;
 
 alter table sites rename to storefront_replaced_<run>_sites;
 
@@ -47,6 +33,8 @@ alter table webhook_attempts rename to storefront_replaced_<run>_webhook_attempt
 alter table webhook_secrets rename to storefront_replaced_<run>_webhook_secrets;
 
 alter table webhook_state add column gone_at bigint;
+
+alter table webhook_state add column resumes bigint;
 
 alter table webhook_state add column since text;
 
@@ -98,13 +86,13 @@ create table idempotency ( site_id bigint not null, key_id bigint not null, name
 
 create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
 
-create table journal ( site_id bigint not null, revision bigint not null, at bigint not null, actor text not null, resource text not null, id bigint not null, operation text not null, body text not null, primary key (site_id, revision) );
+create table journal ( site_id bigint not null, revision bigint not null, at bigint not null, actor text not null, resource text not null, id bigint not null, operation text not null, body text not null, run text, before text, primary key (site_id, revision) );
 
 create table key_uses ( key_id bigint primary key, at bigint not null );
 
 create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
 
-create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
+create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null, floor bigint, last_at bigint, live text, live_revision bigint );
 
 create table storefront_unused_<run>_credentials (like credentials including all);
 
@@ -238,17 +226,13 @@ insert into webhook_secrets (site_id, webhook_id, created_at, secret, until) sel
 
 insert into webhook_state (site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at) select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, home text, cursor text, epoch text, first_revision bigint, last_revision bigint, rewinds bigint, failures bigint, failing_since bigint, next_at bigint, is_gone bigint, holder text, lease_until bigint, resumes bigint, since text, gone_at bigint) on conflict (site_id, webhook_id) do update set home = excluded.home, cursor = excluded.cursor, epoch = excluded.epoch, first_revision = excluded.first_revision, last_revision = excluded.last_revision, rewinds = excluded.rewinds, failures = excluded.failures, failing_since = excluded.failing_since, next_at = excluded.next_at, is_gone = excluded.is_gone, holder = excluded.holder, lease_until = excluded.lease_until, resumes = excluded.resumes, since = excluded.since, gone_at = excluded.gone_at;
 
-null for never.;
-
-null where an older program delivered it, or none was.;
-
-null where an older program found it. alter table webhook_state add column resumes bigint;
-
 rollback;
 
 select (extract(epoch from clock_timestamp()) * <number>)::bigint as now;
 
 select <number> from records where site_id = <number> and resource = 'site' and id = <number> and body is null;
+
+select <number> from sites where floor is null or last_at is null or live is null or live_revision is distinct from revision limit <number>;
 
 select at, status, milliseconds, fault from webhook_attempts where site_id = <number> and webhook_id = <number> order by number desc;
 
@@ -290,9 +274,9 @@ select pg_notify('storefront_commits', '<changed>');
 
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 
-select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision = (select revision from sites where id = <number>);
+select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision = (select revision from sites where id = <number>);
 
-select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
+select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
 
 select secret, created_at, until from webhook_secrets where site_id = <number> and webhook_id = <number> order by created_at desc;
 
@@ -312,7 +296,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "<number>-credentials.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_state') and attname = 'gone_at' ) as "<number>-webhook-columns.sql" from storefront_schema where id = <number>;
+select version, views, current_database() as name, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "sites.live_revision", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "webhook_attempts.fault", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "credentials.expires_at", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_state') and attname = 'gone_at' ) as "webhook_state.gone_at" from storefront_schema where id = <number>;
 
 set local enable_seqscan = off;
 
@@ -328,10 +312,14 @@ set local statement_timeout = 2000;
 
 set local synchronous_commit = off;
 
+update journal set operation = 'update' where operation = 'restore' and site_id in (select id from sites where floor is null and id = <number>);
+
+update sites as sites set floor = coalesce(floor, (select min(journal.revision) from journal as journal where journal.site_id = sites.id) - <number>, revision), last_at = coalesce((select at from journal as journal where journal.site_id = sites.id and journal.revision = sites.revision), last_at, <number>), live = (select coalesce(json_object_agg(resource, json_build_object('count', count, 'revision', revision)), '{}')::text from (select resource, count(body) as count, max(revision) as revision from records where site_id = sites.id group by resource) as counted), live_revision = revision where (floor is null or last_at is null or live is null or live_revision is distinct from revision) and id = <number>;
+
 update sites set epoch = $2 where sites.id = $1;
 
-update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);
-
-update sites set live = $1, live_revision = $4, last_at = coalesce((select at from journal where site_id = sites.id and journal.revision = sites.revision), last_at) where sites.id = $2 and epoch = $3 and revision = $4;
-
 update storefront_schema set version = <number>, views = $1 where id = <number>;
+
+update storefront_unused_<run>_journal set operation = 'update' where operation = 'restore' and site_id in (select id from storefront_unused_<run>_sites where floor is null);
+
+update storefront_unused_<run>_sites as sites set floor = coalesce(floor, (select min(journal.revision) from storefront_unused_<run>_journal as journal where journal.site_id = sites.id) - <number>, revision), last_at = coalesce((select at from storefront_unused_<run>_journal as journal where journal.site_id = sites.id and journal.revision = sites.revision), last_at, <number>), live = (select coalesce(json_object_agg(resource, json_build_object('count', count, 'revision', revision)), '{}')::text from (select resource, count(body) as count, max(revision) as revision from storefront_unused_<run>_records where site_id = sites.id group by resource) as counted), live_revision = revision where (floor is null or last_at is null or live is null or live_revision is distinct from revision);

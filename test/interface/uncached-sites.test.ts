@@ -141,23 +141,6 @@ for (const kind of engines) {
       expect(await scarce.sitesInMemory()).toBe(1);
     });
 
-    test("where the number of records is not known, a page counts them, and the next process knows it", async () => {
-      await fill(600);
-      await kind.select(writer.database, "update sites set live = null where id > 0");
-      const first = await startReader();
-      expect((await first.get("brands.json?limit=1")).headers.get("x-total-count")).toBe("480");
-      expect(await first.sitesInMemory()).toBe(2);
-      // It is stored while no request waits for it.
-      await waitFor(async () => {
-        const [row] = await kind.select(writer.database, "select live from sites where id > 0");
-        return (row as { live: unknown } | undefined)?.live;
-      }, "the number of records");
-      const second = await startReader();
-      expect((await second.get("brands.json?limit=1")).headers.get("x-total-count")).toBe("480");
-      expect(await second.sitesInMemory()).toBe(1);
-      expect(await writer.engine.findInconsistencies()).toEqual([]);
-    });
-
     test("of many sites that are read at once, some wait for the others", async () => {
       await fill(400);
       let [running, most] = [0, 0];

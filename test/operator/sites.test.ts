@@ -13,12 +13,6 @@ import { withActor } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
-/** Reads sites as older programs stored them: without the number of their records. */
-function withoutCounts(engine: Engine): Engine["readSite"] {
-  return (site, use, requiredHead) =>
-    engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), requiredHead);
-}
-
 describe.each(engines)("sites on $name", (kind) => {
   let engine: Engine;
   let database: string;
@@ -133,8 +127,6 @@ describe.each(engines)("sites on $name", (kind) => {
       changed: new Date(4),
     };
     expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
-    const uncounted = { ...engine, readSite: withoutCounts(engine) };
-    expect(await summarizeSite(uncounted, "a", 10)).toMatchObject(expected);
   });
 
   test("are parsed again only after a change, for each actor", async () => {

@@ -185,7 +185,7 @@ export class DryRunEngine implements CommitEngine {
 }
 
 function toState(head: Head, lastIds: SiteState["lastIds"]): SiteState {
-  return head.revision === 0 ? newSiteState() : { ...newSiteState(), ...head, lastIds, counts: undefined };
+  return head.revision === 0 ? newSiteState() : { ...newSiteState(), ...head, lastIds };
 }
 
 /** The copy of a site's records. The outcomes of the dry run are applied to it. */

@@ -5,7 +5,6 @@ import type { KeyChange, StoredSystem, StoredSystemRecord } from "../../model/am
 import type { Outcome } from "../../model/change.ts";
 import type { DumpedRow } from "../../model/engine.ts";
 import { keyResourceName, systemSite } from "../../model/limits.ts";
-import { operationColumn } from "./site-state.ts";
 import type { TableName } from "./tables.ts";
 import { fromSecretRows } from "./webhook-state.ts";
 
@@ -26,7 +25,7 @@ from ${nameOf("records")} as stored left join ${nameOf("journal")} as deleted on
 
 /** Returns a statement that reads the changes of keys after a revision of the system site. */
 export function selectKeyChanges(nameOf: NameOf, after: number): string {
-  return `select revision, id, ${operationColumn}, run, at from ${nameOf("journal")}
+  return `select revision, id, operation, run, at from ${nameOf("journal")}
 where site_id = ${systemSite} and revision > ${after} and resource = '${keyResourceName}' order by revision`;
 }
 

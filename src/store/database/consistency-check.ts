@@ -7,7 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/limits.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { findCursorRevision } from "./cursor.ts";
-import { isImportingEpoch, isLiveEpoch, parseCounts } from "./site-state.ts";
+import { isImportingEpoch, isLiveEpoch } from "./site-state.ts";
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
@@ -90,19 +90,21 @@ export class ConsistencyChecker {
     }
   }
 
-  #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
+  #addSite({ id, epoch, revision, live, live_revision, floor, ...row }: Cells): void {
     const counters = parse(row.counters);
     if (!counters) this.#addInconsistency(`site ${id} is damaged: its counters are not valid JSON`);
-    const isDamaged = live !== null && !parse(live);
-    if (isDamaged) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
+    // Rows in files may be incomplete, see `completeSites`.
+    const isCounted = live !== null && live_revision === revision;
+    const counts = isCounted ? parse(live) : undefined;
+    if (isCounted && !counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isFilling: isImportingEpoch(epoch),
       isRemoved: !isLiveEpoch(epoch),
       revision,
       counters: counters ?? {},
-      counts: isDamaged ? undefined : parseCounts({ revision, live, live_revision }),
+      counts,
       found: {},
-      floor: floor ?? undefined,
+      floor: floor ?? 0,
       lastEntryRevision: floor ?? 0,
       rowsLeft: 0,
     });
@@ -140,8 +142,6 @@ export class ConsistencyChecker {
     const site = this.#sites.get(site_id);
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
-    // Older program versions do not store `floor`: it follows from the first entry.
-    if (site.floor === undefined) site.floor = site.lastEntryRevision = revision - 1;
     if (revision <= site.floor)
       return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
     if (revision !== site.lastEntryRevision + 1)
@@ -165,8 +165,8 @@ interface CheckedSite {
   readonly counts: RecordCounts | undefined;
   /** The counts of the rows of records so far. */
   readonly found: Record<string, RecordCount>;
-  /** The revision before the first entry of the journal; undefined if it is not stored, and no entry was added yet. */
-  floor: number | undefined;
+  /** The revision before the first entry of the journal. */
+  readonly floor: number;
   /** The revision of the last journal entry so far. */
   lastEntryRevision: number;
   /** The number of rows of a removed site so far. */
@@ -258,9 +258,8 @@ class WebhookChecker {
 }
 
 function describeRowError({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
-  if (site === undefined) return "has no record: an older program restored the database; remove it";
-  if (stateSite === undefined)
-    return "is incomplete: `webhook add` is under way or was interrupted, or an older program restored it; remove it";
+  if (site === undefined) return "has no record";
+  if (stateSite === undefined) return "is incomplete: `webhook add` is under way or was interrupted; then remove it";
   if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
   if (!hasCursor) return "has a damaged cursor";
   return present === 1 && areSecretsFit ? undefined : "has damaged secrets";

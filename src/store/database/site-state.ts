@@ -4,9 +4,8 @@
 // - `revision`: the revision of the last journal entry. `counters`: the last ID of each resource.
 // - `floor`: the revision before the first entry that the journal still has.
 // - `last_at`: the time of the last entry. Times never decrease from entry to entry.
-// - `live`: the number of records by resource.
-//
-// Older program versions do not write `floor`, `last_at` and `live`. So `last_at` and `live` are valid only if `live_revision` equals `revision`.
+// - `live`: the number of records by resource. `live_revision`: the revision for which `live` is valid. Every program since commit 271c903 stores
+//   both with each change, so `live_revision` equals `revision`.
 
 import { createYielder } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -15,23 +14,13 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { siteResourceName, systemSite } from "../../model/limits.ts";
-import { primaryKeyOf, tableNames } from "./tables.ts";
-
-/** The column `operation` of an entry, for every engine. Older program versions wrote `restore` for the update or create that restored a record. */
-export const operationColumn = "case operation when 'restore' then 'update' else operation end as operation";
+import { primaryKeyOf, type TableName, tableNames } from "./tables.ts";
 
 /** The columns of a change that `Engine.readChangesSince` returns. */
-export const changeColumns = `revision, at, actor, resource, id, ${operationColumn}, body`;
+export const changeColumns = "revision, at, actor, resource, id, operation, body";
 
 /** The columns of an entry that `Engine.readJournalPage` returns. */
 export const entryColumns = `${changeColumns}, run, before`;
-
-/**
- * The column `floor` of a site, for every engine. If an older program version has not stored it, it follows from the first entry of the journal,
- * because every version deletes entries only from the beginning.
- */
-export const floorColumn =
-  "coalesce(floor, (select min(revision) from journal where site_id = sites.id) - 1, revision) as floor";
 
 /**
  * Returns the last revision that pruning through `through` may delete. The last entry of a journal stays, because the cursor of a reader that has
@@ -40,29 +29,6 @@ export const floorColumn =
  */
 export function lastPrunable(through: number, revision: number): number {
   return Math.min(through, revision - 1);
-}
-
-/** The columns of a site's row for the time of its last entry. */
-export interface StoredTime {
-  readonly revision: number;
-  readonly last_at: number | null;
-  readonly live_revision: number | null;
-}
-
-/**
- * Returns the latest time of an entry, in milliseconds since 1970. Returns undefined if an older program version wrote the last entry: then the
- * time of that entry counts.
- */
-export function lastAt({ revision, last_at, live_revision }: StoredTime): number | undefined {
-  return live_revision === revision ? (last_at ?? undefined) : undefined;
-}
-
-/** Returns a statement for every engine that stores the counts of a site at a revision, and with them the time of its last entry. */
-export function putCounts(parameters: Readonly<Record<"live" | "site" | "epoch" | "revision", string>>): string {
-  const { live, site, epoch, revision } = parameters;
-  const lastEntry = `select at from journal where site_id = sites.id and journal.revision = sites.revision`;
-  return `update sites set live = ${live}, live_revision = ${revision}, last_at = coalesce((${lastEntry}), last_at)
-where sites.id = ${site} and epoch = ${epoch} and revision = ${revision}`;
 }
 
 // The number of records of a site, by resource. The counts are stored in the site's row, so that a page has the total without counting.
@@ -75,31 +41,62 @@ export interface StoredCounts {
   readonly live_revision: number | null;
 }
 
-/** Returns the counts of a site's records; undefined if they are unknown. */
-export function parseCounts({ revision, live, live_revision }: StoredCounts): RecordCounts | undefined {
+/** Returns the counts of a site's records. @throws ProblemError `unavailable` if a program older than commit 271c903 has written the site */
+export function parseCounts({ revision, live, live_revision }: StoredCounts): RecordCounts {
   if (revision === 0) return {};
-  return live !== null && live_revision === revision ? JSON.parse(live) : undefined;
-}
-
-/** Returns the columns of a site's row for the counts at `revision`. @param counts undefined if they are unknown */
-export function toCountColumns(revision: number, counts: RecordCounts | undefined): Omit<StoredCounts, "revision"> {
-  return { live: counts ? JSON.stringify(counts) : null, live_revision: revision };
+  if (live !== null && live_revision === revision) return JSON.parse(live);
+  const detail = "a program older than commit 271c903 has written this site: stop that program, then restart this one";
+  throw new ProblemError("unavailable", detail);
 }
 
 /**
  * Returns the counts after one more change.
- * @param counts undefined if they are unknown; then the result is undefined, too
  * @param change `difference` is 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
  */
 export function countsAfterChange(
-  counts: RecordCounts | undefined,
+  counts: RecordCounts,
   {
     resource,
     revision,
     difference,
   }: { readonly resource: string; readonly revision: number; readonly difference: number },
-): RecordCounts | undefined {
-  return counts && { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
+): RecordCounts {
+  return { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
+}
+
+// Rows that programs older than commit 271c903 have written. That commit opens their databases and restores their backups, and leaves such rows as they
+// are. So each start, restore and import completes them, and nothing else need know them.
+
+/** A condition for every engine: a program older than commit 271c903 has written this row of `sites`. */
+export const incompleteSites =
+  "floor is null or last_at is null or live is null or live_revision is distinct from revision";
+
+export interface CompletedSites {
+  /** The ID of the only site to complete; by default, all sites. */
+  readonly site?: number;
+  /** Returns the name of a table in the database; by default, the name of the table itself. */
+  readonly nameOf?: (table: TableName) => string;
+}
+
+/**
+ * Returns the statements that complete such rows, in a transaction that has locked them. The journals of these sites then call the update or create
+ * that restored a record `update`, as all others do.
+ * @param live the expression of the engine for the counts as JSON text, of rows with the columns `resource`, `count` and `revision`
+ */
+export function completeSites(live: string, { site, nameOf = (table) => table }: CompletedSites = {}): string[] {
+  const isChosen = site === undefined ? "" : ` and id = ${site}`;
+  const entries = `from ${nameOf("journal")} as journal where journal.site_id = sites.id`;
+  const counted = `select resource, count(body) as count, max(revision) as revision from ${nameOf("records")} where site_id = sites.id group by resource`;
+  return [
+    `update ${nameOf("journal")} set operation = 'update'
+where operation = 'restore' and site_id in (select id from ${nameOf("sites")} where floor is null${isChosen})`,
+    `update ${nameOf("sites")} as sites set
+  floor = coalesce(floor, (select min(journal.revision) ${entries}) - 1, revision),
+  last_at = coalesce((select at ${entries} and journal.revision = sites.revision), last_at, 0),
+  live = (select ${live} from (${counted}) as counted),
+  live_revision = revision
+where (${incompleteSites})${isChosen}`,
+  ];
 }
 
 // A removed site keeps its row, with the epoch of removed sites. So its ID is not used again, and a write in flight does not create the site again.
@@ -225,16 +222,34 @@ async function gather(rowChunks: SiteContents["rowChunks"]): Promise<RecordRow[]
   return rows;
 }
 
-/** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records if they are known. */
+/** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records. */
 export interface SiteState {
   epoch: string;
   revision: number;
   lastIds: Record<string, number>;
-  counts: RecordCounts | undefined;
-  /** The revision before the first entry of the journal; null if an older program version has not stored it. */
-  readonly floor: number | null;
+  counts: RecordCounts;
+  /** The revision before the first entry of the journal. */
+  readonly floor: number;
   /** The latest time of an entry, in milliseconds since 1970. */
   last_at: number;
+}
+
+/** A row of `sites`. */
+export interface StoredSite extends StoredCounts, Pick<SiteState, "epoch" | "floor" | "last_at"> {
+  readonly id: number;
+  /** JSON text of the last ID of each resource. */
+  readonly counters: string;
+}
+
+/** @throws ProblemError as `parseCounts` */
+export function toSiteState(row: StoredSite): SiteState {
+  const { epoch, revision, counters, floor, last_at } = row;
+  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
+}
+
+export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState) {
+  const { revision: live_revision } = state;
+  return { id, ...state, counters: JSON.stringify(lastIds), live: JSON.stringify(counts), live_revision };
 }
 
 /**

@@ -42,7 +42,7 @@ export function tableSetsIn(names: readonly string[], kind: TableSetKind): Table
   return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
-/** Returns the tables that a set has. A set of an older program version lacks later tables. @param names of all tables of the database */
+/** Returns the tables that a set has. A set of an earlier program version lacks the tables of later additions. @param names of all tables */
 export function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
   return tableNames.filter((table) => names.includes(tableNameIn(set, table)));
 }

@@ -1,7 +1,7 @@
 // The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file.
 //
 //   sites             per site: epoch, revision, the last ID of each resource (`counters`), the revision before the first journal entry (`floor`), the
-//                     time of the last entry (`last_at`) and the records per resource (`live`), both as of `live_revision`. Site 0 is the system site
+//                     time of the last entry (`last_at`) and the records per resource (`live`). Site 0 is the system site
 //   records           the revision of the last change, and the record as JSON. A deleted record keeps its row without a body, so no ID is used twice
 //   journal           time, actor, operation and record after the change; for an update also the record before it, for a command its run
 //   idempotency       the responses to writes with an `Idempotency-Key`, for 24 hours
@@ -18,8 +18,8 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /**
- * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. A later program version has introduced each `added` column: the column
- * may be null, and the dumps of earlier versions lack it.
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. An addition (see `lastAdded`) has introduced each `added` column: the column
+ * may be null, and the dumps of earlier program versions lack it.
  */
 type ColumnType = "integer" | "text" | "added integer" | "added text";
 
@@ -34,7 +34,7 @@ interface Table {
 
 /**
  * The tables, the same in every engine and in every dump. The engines derive their statements from this declaration, so a new column is one line
- * here and one migration per engine.
+ * here and one addition per engine.
  */
 export const tables = {
   sites: {
@@ -44,10 +44,10 @@ export const tables = {
       epoch: "text",
       revision: "integer",
       counters: "text",
-      floor: "added integer",
-      last_at: "added integer",
-      live: "added text",
-      live_revision: "added integer",
+      floor: "integer",
+      last_at: "integer",
+      live: "text",
+      live_revision: "integer",
     },
   },
   records: {
@@ -71,8 +71,8 @@ export const tables = {
       id: "integer",
       operation: "text",
       body: "text",
-      run: "added text",
-      before: "added text",
+      run: "text",
+      before: "text",
     },
   },
   idempotency: {
@@ -162,6 +162,14 @@ export function columnsOf(table: TableName, except: readonly string[] = []): str
   return Object.keys(tables[table].columns).filter((column) => !except.includes(column));
 }
 
+/**
+ * Returns the columns to select for a dump.
+ * @param from the name of the table, or of one in a table set. If an earlier program version made the set, it lacks the columns of later additions
+ */
+export function dumpedColumns(table: TableName, from: string): string {
+  return from === table ? columnsOf(table).join(", ") : "*";
+}
+
 /** Returns the columns of the primary key of a table. */
 export function primaryKeyOf(table: TableName): readonly string[] {
   return tables[table].key;
@@ -228,35 +236,41 @@ function snakeCase(path: string): string {
     .toLowerCase();
 }
 
-// The migrations that only add columns and tables, shared by the engines.
+// The schema of a database: the base (`tables.sql` of each engine), and the additions since.
 
 interface LastAdded {
   readonly table: TableName;
   readonly column: string;
 }
 
-/** A migration that only adds columns and tables. A database needs it if `table` lacks `column`, the last column that the migration adds. */
+/** The base is the tables of commit 271c903. An older database lacks one of these columns, the last columns of each migration before that commit. */
+export const lastOfBase: readonly LastAdded[] = [
+  { table: "sites", column: "live_revision" },
+  { table: "webhook_attempts", column: "fault" },
+  { table: "credentials", column: "expires_at" },
+];
+
+/**
+ * A migration that only adds columns and tables, so that programs that do not know them can use the database too. A database needs it if `table`
+ * lacks `column`, the last column that the migration adds.
+ */
 export interface Addition extends LastAdded {
-  readonly file: string;
   readonly sql: string;
 }
 
 /**
- * The files of these migrations in order, each with the last column that it adds. Older program versions do not write the added columns. On SQLite,
- * an older version even sets added columns to null in each row of `sites` that it writes. So trust a value in `sites` only if the row says for which
- * revision the value is valid. Older versions do not touch the added tables: after their restores and removals, the rows in these tables stay.
+ * The files of the additions in order, each with the last column that it adds. Older program versions do not write the added columns: on SQLite, they
+ * set added columns to null in each row of `sites` that they write. So trust an added value in `sites` only if the row says for which revision the
+ * value is valid. Older versions do not touch added tables: after their restores and removals, the rows in these tables stay.
  */
 const lastAdded = {
-  "002-added-columns.sql": { table: "sites", column: "live_revision" },
-  "003-webhooks.sql": { table: "webhook_attempts", column: "fault" },
-  "004-credentials.sql": { table: "credentials", column: "expires_at" },
-  "005-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
+  "001-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
 } as const satisfies Record<string, LastAdded>;
 
-/** Returns the migrations of an engine, in order. @param sqls the text of each file for this engine */
+/** Returns the additions of an engine, in order. @param sqls the text of each file for this engine */
 export function additionsOf(sqls: Readonly<Record<keyof typeof lastAdded, string>>): readonly Addition[] {
   const files = Object.keys(lastAdded) as (keyof typeof lastAdded)[];
-  return files.map((file) => ({ ...lastAdded[file], file, sql: sqls[file] }));
+  return files.map((file) => ({ ...lastAdded[file], sql: sqls[file] }));
 }
 
 /** Returns the error for a database with schema version `found`, if `known` is the latest schema version that this program knows. */
@@ -264,5 +278,13 @@ export function schemaTooNewError(found: number, known: number): ProblemError {
   return new ProblemError(
     "unavailable",
     `the database was made by a newer program (schema ${found}, this one knows ${known}): upgrade this program`,
+  );
+}
+
+/** Returns the error for a database that is older than the base. @param name of the database, for the message @param missing a column of the base */
+export function schemaTooOldError(name: string, { table, column }: LastAdded): ProblemError {
+  return new ProblemError(
+    "unavailable",
+    `the database at ${name} was made by a version of Storefront before its first release (${table}.${column} is missing): open it once with commit 271c903, then start this version`,
   );
 }

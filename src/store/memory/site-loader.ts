@@ -1,6 +1,6 @@
 import { type Steps, slices } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
-import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block } from "./block.ts";
@@ -8,19 +8,16 @@ import { maxBlockRecords } from "./block-list.ts";
 import { Collection } from "./collection.ts";
 import { type MemoryRecord, Snapshot } from "./snapshot.ts";
 
-/** Builds the snapshot of a site from the rows in the database, in slices. Returns it with the number of records of each resource. */
+/** Builds the snapshot of a site from the rows in the database, in slices. */
 export function buildSnapshot(
   site: number,
   { head, last, rowChunks }: SiteContents,
   resources: readonly Resource[],
-): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
+): MaybePromise<Snapshot> {
   const loader = new SiteLoader(resources);
   const taken =
     Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : slices.run(addAllRows(loader, rowChunks));
-  return whenResolved(taken, () => ({
-    snapshot: new Snapshot(site, head, resources, loader.collections(), last),
-    counts: loader.counts(),
-  }));
+  return whenResolved(taken, () => new Snapshot(site, head, resources, loader.collections(), last));
 }
 
 function* addAllRows(loader: SiteLoader, rowChunks: Iterable<readonly RecordRow[]>): Steps<void> {
@@ -36,12 +33,10 @@ async function addAllRowsAsync(loader: SiteLoader, rowChunks: AsyncIterable<read
 
 /** The rows of a resource that were added so far. */
 interface Loading {
-  /** Undefined for a resource that only another program version has. */
-  readonly resource: Resource | undefined;
+  readonly resource: Resource;
   readonly blocks: Block[];
   /** Records for the next block. */
   records: MemoryRecord[];
-  count: number;
   revision: number;
 }
 
@@ -58,10 +53,9 @@ class SiteLoader {
   *take(rows: readonly RecordRow[]): Steps<void> {
     for (const { resource, id, revision, body } of rows) {
       const loading = this.#of(resource);
+      if (!loading) continue;
       loading.revision = Math.max(loading.revision, revision);
       if (body === null) continue;
-      loading.count++;
-      if (!loading.resource) continue;
       loading.records.push({ id, revision, json: toDeclaredJson(loading.resource, body) });
       if (loading.records.length < maxBlockRecords) continue;
       closeBlock(loading);
@@ -73,33 +67,25 @@ class SiteLoader {
   collections(): Map<string, Collection> {
     const collections = new Map<string, Collection>();
     for (const [name, loading] of this.#loading) {
-      if (!loading.resource) continue;
       closeBlock(loading);
       collections.set(name, new Collection(loading.resource, loading.blocks, loading.revision));
     }
     return collections;
   }
 
-  /** Returns the number of records by resource, unknown resources included. */
-  counts(): RecordCounts {
-    const counts: Record<string, RecordCount> = {};
-    for (const [name, { count, revision }] of this.#loading) counts[name] = { count, revision };
-    return counts;
-  }
-
-  #of(name: string): Loading {
-    let loading = this.#loading.get(name);
-    if (!loading) {
-      const resource = this.#resources.find((one) => one.name === name);
-      loading = { resource, blocks: [], records: [], count: 0, revision: 0 };
-      this.#loading.set(name, loading);
-    }
+  /** Returns undefined for a resource that only another program version has. */
+  #of(name: string): Loading | undefined {
+    const found = this.#loading.get(name);
+    const resource = found ? undefined : this.#resources.find((one) => one.name === name);
+    if (!resource) return found;
+    const loading = { resource, blocks: [], records: [], revision: 0 };
+    this.#loading.set(name, loading);
     return loading;
   }
 }
 
 function closeBlock(loading: Loading): void {
-  if (!loading.resource || loading.records.length === 0) return;
+  if (loading.records.length === 0) return;
   loading.blocks.push(new Block(loading.resource, loading.records));
   loading.records = [];
 }

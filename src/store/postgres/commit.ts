@@ -4,15 +4,7 @@
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/limits.ts";
-import {
-  lastAt,
-  newSiteState,
-  parseCounts,
-  type SiteState,
-  type StoredCounts,
-  type StoredTime,
-  toCountColumns,
-} from "../database/site-state.ts";
+import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
   authorizationRows,
   type BatchInput,
@@ -133,7 +125,7 @@ async function fetch(
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
-  const sites = await toStates(connection, locked[0] ?? []);
+  const sites = new Map(toStates(locked[0] ?? []));
   const missing = numbers.filter((site) => !sites.has(site));
   const added = await addSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
@@ -184,7 +176,7 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   const rows = missing.map((id) => toSiteRow(id, newSiteState()));
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
-  return [...(await toStates(connection, locked))];
+  return toStates(locked);
 }
 
 /** Sends the statements that store the rows of a batch. Returns their promises. */
@@ -205,33 +197,7 @@ function rowsOf(connection: PostgresConnection, stored: BatchInput, written: Bat
   ];
 }
 
-// Converts between rows of `sites` and the states of sites in a batch.
-
-/** Converts rows of `sites` to states, by ID. If an older program may have written the last journal entry of a site, reads the time of this entry. */
-async function toStates(connection: PostgresConnection, rows: readonly ResultRow[]): Promise<Map<number, SiteState>> {
-  const last = rows.filter((row) => lastAt(row as StoredSite) === undefined);
-  const keys = last.map(({ id, revision }) => ({ site_id: id, revision }));
-  const found = keys.length === 0 ? [] : await connection.query(sql.lastTimes, keys);
-  const times = new Map(found.map(({ site_id, at }) => [site_id, at]));
-  return new Map(rows.map((row) => [row.id, toState(row as StoredSite, times.get(row.id) ?? 0)]));
-}
-
-/** A row of `sites`. */
-interface StoredSite extends StoredCounts, StoredTime {
-  readonly id: number;
-  readonly epoch: string;
-  /** JSON text. */
-  readonly counters: string;
-  readonly floor: number | null;
-}
-
-function toState(row: StoredSite, lastEntryAt: number): SiteState {
-  const { epoch, revision, counters, floor } = row;
-  const last_at = lastAt(row) ?? lastEntryAt;
-  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
-}
-
-/** Converts a state to a row of `sites`. */
-export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState): object {
-  return { id, ...state, counters: JSON.stringify(lastIds), ...toCountColumns(state.revision, counts) };
+/** Converts rows of `sites` to states, with the ID of each. */
+function toStates(rows: readonly ResultRow[]): [number, SiteState][] {
+  return rows.map((row) => [row.id, toSiteState(row as StoredSite)]);
 }

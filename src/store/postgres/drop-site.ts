@@ -1,5 +1,4 @@
-import { newSiteState, removedEpoch, siteTables } from "../database/site-state.ts";
-import { toSiteRow } from "./commit.ts";
+import { newSiteState, removedEpoch, siteTables, toSiteRow } from "../database/site-state.ts";
 import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";

@@ -1,6 +1,6 @@
 // The engine for many processes on many machines: its pools of connections, and its calls.
 
-import type { Engine, EngineMaintenance, Head, RecordCounts } from "../../model/engine.ts";
+import type { Engine, EngineMaintenance, Head } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ConsistencyChecker } from "../database/consistency-check.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
@@ -59,8 +59,6 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     renewSite: (site, epoch) => renewSite(pool, timeout, site, epoch),
     probeWrite: () => tryCommit(trials, timeout),
-    noteCounts: (site, head, counts) =>
-      pool.use((connection) => writeSiteCounts(connection, timeout, site, head, counts)),
     pruneJournal: (site, through, most) => prune(pool, timeout, site, through, most),
     deleteExpiredResponses: createExpiredResponseDeletion(pool, timeout),
     ...createBackupTimes(pool, timeout),
@@ -139,18 +137,6 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
   const [rows = []] = await connection.script(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row, connection)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined, connection));
-}
-
-async function writeSiteCounts(
-  connection: PostgresConnection,
-  timeout: number,
-  site: number,
-  { epoch, revision }: Head,
-  counts: RecordCounts,
-): Promise<void> {
-  await connection.script(sql.beginByKeys(timeout));
-  await connection.query(sql.putCounts, JSON.stringify(counts), site, epoch, revision);
-  await commitWithoutWait(connection);
 }
 
 function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "saveKeyUses" | "readLastKeyUses"> {

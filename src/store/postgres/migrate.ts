@@ -2,30 +2,34 @@
 // process migrates the database, and the other processes wait.
 
 import type { Resource } from "../../model/resource.ts";
-import { type Addition, additionsOf, schemaTooNewError, type View, viewNameOf, viewOf } from "../database/tables.ts";
-import first from "./001-tables.sql" with { type: "text" };
-import addedColumns from "./002-added-columns.sql" with { type: "text" };
-import webhooks from "./003-webhooks.sql" with { type: "text" };
-import credentials from "./004-credentials.sql" with { type: "text" };
-import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
+import {
+  type Addition,
+  additionsOf,
+  lastOfBase,
+  schemaTooNewError,
+  schemaTooOldError,
+  type View,
+  viewNameOf,
+  viewOf,
+} from "../database/tables.ts";
+import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf, unavailable } from "./errors.ts";
 import { type Lease, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
+import { sql } from "./statements.ts";
+import base from "./tables.sql" with { type: "text" };
 import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 
 /** Migrations that raise the schema version. A program that does not know the version rejects the database. */
-const migrations: readonly string[] = [first];
+const migrations: readonly string[] = [base];
 
 /** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
-  "002-added-columns.sql": addedColumns,
-  "003-webhooks.sql": webhooks,
-  "004-credentials.sql": credentials,
-  "005-webhook-columns.sql": webhookColumns,
+  "001-webhook-columns.sql": webhookColumns,
 });
 
-/** The row of `storefront_schema`. */
+/** The state of the tables and views. */
 interface Schema {
   /** The number of migrations that were applied. */
   readonly version: number;
@@ -33,6 +37,8 @@ interface Schema {
   readonly views: string;
   /** The additions that the database lacks. */
   readonly missing: readonly Addition[];
+  /** Whether rows of `sites` are to be completed. */
+  readonly hasIncompleteSites: boolean;
 }
 
 /** The additions and the views that this program needs. */
@@ -44,12 +50,16 @@ interface Latest {
 /** Maximum milliseconds that a process waits for another process that is migrating. */
 const timeout = 60_000;
 
-const selectSchema = (additions: readonly Addition[]) =>
-  `select version, views${additions.map(hasColumn).join("")} from storefront_schema where id = 1`;
+type Column = Pick<Addition, "table" | "column">;
 
-const hasColumn = ({ file, table, column }: Addition) => `, exists (
+const selectSchema = (additions: readonly Addition[]) =>
+  `select version, views, current_database() as name${[...lastOfBase, ...additions].map(hasColumn).join("")} from storefront_schema where id = 1`;
+
+const hasColumn = ({ table, column }: Column) => `, exists (
   select 1 from pg_attribute where attrelid = to_regclass('${table}') and attname = '${column}'
-) as "${file}"`;
+) as "${table}.${column}"`;
+
+const lacksColumn = (row: ResultRow) => (one: Column) => !row[`${one.table}.${one.column}`];
 
 const makeSchema = `create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
 insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
@@ -64,8 +74,8 @@ const lockTimeoutMs = 500;
 const pause = 1500;
 
 /**
- * Creates or upgrades the tables and views. Returns whether this process has created them.
- * @throws ProblemError `unavailable`, also if a newer program made the tables
+ * Creates or upgrades the tables and views, and completes rows of `sites`. Returns whether this process has created the tables.
+ * @throws ProblemError `unavailable`, also if a newer program made the tables, or they are older than the base
  */
 export async function migrate(
   pool: Pool,
@@ -90,7 +100,7 @@ async function readSchema(connection: PostgresConnection, { additions }: Latest)
   requireEncoding(found?.[0]?.encoding);
   if (!found?.[0]?.is_there) return undefined;
   const [rows] = await connection.script(selectSchema(additions));
-  return rows?.[0] && toSchema(rows[0], additions);
+  return rows?.[0] && toSchema(connection, rows[0], additions);
 }
 
 /**
@@ -105,13 +115,23 @@ function requireEncoding(encoding: string | null | undefined): void {
   );
 }
 
-function toSchema(row: ResultRow, additions: readonly Addition[]): Schema {
-  return { version: row.version, views: row.views, missing: additions.filter(({ file }) => !row[file]) };
+/** @param row of `selectSchema` @throws ProblemError `unavailable` if a newer program made the tables, or they are older than the base */
+async function toSchema(
+  connection: PostgresConnection,
+  row: ResultRow,
+  additions: readonly Addition[],
+): Promise<Schema> {
+  const { version, views } = row;
+  if (version > migrations.length) throw schemaTooNewError(version, migrations.length);
+  const lacking = version > 0 ? lastOfBase.find(lacksColumn(row)) : undefined;
+  if (lacking) throw schemaTooOldError(`${connection.host}/${row.name}`, lacking);
+  const [incomplete] = version > 0 ? await connection.script(sql.incompleteSites) : [];
+  const hasIncompleteSites = incomplete?.[0] !== undefined;
+  return { version, views, missing: additions.filter(lacksColumn(row)), hasIncompleteSites };
 }
 
 function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
-  if (schema && schema.version > migrations.length) throw schemaTooNewError(schema.version, migrations.length);
-  if (schema?.version !== migrations.length || schema.missing.length > 0) return false;
+  if (schema?.version !== migrations.length || schema.missing.length > 0 || schema.hasIncompleteSites) return false;
   return areViewsCurrent(schema.views, resources);
 }
 
@@ -135,11 +155,12 @@ async function upgrade(connection: PostgresConnection, lease: Lease, latest: Lat
   await makeLock(connection);
   // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
-  const schema = toSchema(rows?.[0] as ResultRow, latest.additions);
+  const schema = await toSchema(connection, rows?.[0] as ResultRow, latest.additions);
   if (!isCurrent(schema, latest)) {
     for (const text of migrations.slice(schema.version)) await connection.script(text);
-    if (schema.missing.length > 0) await connection.script(`set local lock_timeout = ${lockTimeoutMs}`);
-    for (const { sql } of schema.missing) await connection.script(sql);
+    await connection.script(`set local lock_timeout = ${lockTimeoutMs}`);
+    for (const { sql: text } of schema.missing) await connection.script(text);
+    if (schema.hasIncompleteSites) await completeSitesIn(connection);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
       await makeViews(connection, schema.views, latest.resources),
@@ -147,6 +168,12 @@ async function upgrade(connection: PostgresConnection, lease: Lease, latest: Lat
   }
   await commitTransaction(connection, lease);
   return schema.version === 0;
+}
+
+/** Completes rows of `sites`. Locks them first, because the counts must be those of the last commits. */
+async function completeSitesIn(connection: PostgresConnection): Promise<void> {
+  await connection.script(sql.lockAllSites);
+  await connection.script(sql.completeSites());
 }
 
 /** The SQLSTATEs that PostgreSQL returns if another session creates the same table at the same moment. */

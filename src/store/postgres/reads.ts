@@ -84,7 +84,7 @@ function toState(
   connection: PostgresConnection,
   row: ResultRow | undefined,
   requiredHead: Head | undefined,
-): { head: Head; counts: RecordCounts | undefined } {
+): { head: Head; counts: RecordCounts } {
   const { live = null, live_revision = null } = row ?? {};
   const head = toHead(row, connection);
   requireHeadAtLeast(head, requiredHead);

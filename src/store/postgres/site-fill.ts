@@ -7,9 +7,9 @@ import {
   newImportingEpoch,
   newSiteState,
   siteNotImportingError,
+  toSiteRow,
 } from "../database/site-state.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "../database/table-swap.ts";
-import { toSiteRow } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { commitStep, openConnection, step } from "./long-connections.ts";
@@ -19,7 +19,7 @@ import { sql } from "./statements.ts";
 /** Implements `Engine.importSiteRows`. */
 export async function fillSite(primary: Primary, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
   const epoch = newImportingEpoch();
-  const first: RowChunk = { table: "sites", rows: [toSiteRow(site, { ...newSiteState(), epoch }) as DumpedRow["row"]] };
+  const first: RowChunk = { table: "sites", rows: [toSiteRow(site, { ...newSiteState(), epoch })] };
   const connection = await openConnection(primary);
   try {
     await store(connection, site, mayFill, first);
@@ -43,5 +43,6 @@ async function store(
   const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
   if (!isFit(found as Head | undefined)) throw siteNotImportingError();
   await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));
+  if (table === "sites") await step(connection, connection.script(sql.completeSites({ site })));
   await commitStep(connection);
 }

@@ -17,15 +17,15 @@
 
 import { systemSite } from "../../model/limits.ts";
 import {
+  type CompletedSites,
   changeColumns,
+  completeSites,
   entryColumns,
-  floorColumn,
-  operationColumn,
-  putCounts,
+  incompleteSites,
   selectDeleted,
   selectSitesToDrop,
 } from "../database/site-state.ts";
-import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
+import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRow } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
@@ -49,6 +49,9 @@ const siteWith = (which: string, more = "") =>
   `select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body${more} from sites left join lateral (
   select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 ${which}
 ) as found on true where sites.id = $1`;
+
+const countsAsJson =
+  "coalesce(json_object_agg(resource, json_build_object('count', count, 'revision', revision)), '{}')::text";
 
 const systemHead = ["revision", "epoch"]
   .map((column) => `(select ${column} from sites where id = ${systemSite}) as system_${column}`)
@@ -81,10 +84,10 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   /** Selects the last `limit` changes after a revision, the latest first. */
   lastChanges: ({ site, revision, limit }: Readonly<Record<"site" | "revision" | "limit", number>>) =>
-    `select revision, resource, id, ${operationColumn}, body from journal
+    `select revision, resource, id, operation, body from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision desc limit ${list([limit])}`,
 
-  floor: (site: number) => `select revision, epoch, ${floorColumn} from sites where id = ${list([site])}`,
+  floor: (site: number) => `select revision, epoch, floor from sites where id = ${list([site])}`,
 
   deleteEntries: (site: number, through: number) =>
     `delete from journal where site_id = ${list([site])} and revision <= ${list([through])}`,
@@ -103,7 +106,7 @@ fetch ${list([limit])} from pages; close pages`,
   /** Selects the rows of a table, or of one site in it. @param from the name of the table, or of a table with the same columns */
   dump: (table: TableName, from: string, site?: number) => {
     const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${list([site])} `;
-    return `select ${columnsOf(table).join(", ")} from ${from} ${where}order by ${primaryKeyOf(table).join(", ")}`;
+    return `select ${dumpedColumns(table, from)} from ${from} ${where}order by ${primaryKeyOf(table).join(", ")}`;
   },
 
   /**
@@ -144,10 +147,6 @@ fetch ${list([limit])} from pages; close pages`,
 
   putSites: put("sites"),
 
-  putCounts: putCounts({ live: "$1", site: "$2", epoch: "$3", revision: "$4" }),
-
-  lastTimes: fetch("journal", ["site_id", "at"]),
-
   putResponses: put("idempotency"),
 
   insert,
@@ -184,6 +183,12 @@ delete from journal where site_id = -1`,
   deletedSite: (site: number) => selectDeleted(list([site])),
 
   dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
+
+  /** Returns a row if rows of `sites` are to be completed. */
+  incompleteSites: `select 1 from sites where ${incompleteSites} limit 1`,
+
+  /** Completes rows of `sites`, only in a transaction, which must have locked them. */
+  completeSites: (which?: CompletedSites) => [byKeys, ...completeSites(countsAsJson, which)].join("; "),
 
   /** Selects the sites to drop. Without `byKeys`, while the statistics have only one site, PostgreSQL would search all rows for each removed site. */
   undroppedSites: `begin; ${byKeys}; ${selectSitesToDrop}; commit`,

@@ -76,6 +76,8 @@ async function replace(
   try {
     for await (const chunk of toChunksWithNewEpochs(rows)) await step(connection, insert(connection, filling, chunk));
     await run(connection, `analyze ${names.join(", ")}`);
+    const complete = sql.completeSites({ nameOf: (table) => tableNameIn(filling, table) });
+    await step(connection, commitWithoutWait(connection, `begin; ${complete}`));
     await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
     return replaced;
   } catch (error) {

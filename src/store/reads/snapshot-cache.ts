@@ -13,7 +13,7 @@
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
-import type { Engine, Head, SiteContents } from "../../model/engine.ts";
+import type { Engine, Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { toCursor } from "../database/cursor.ts";
@@ -253,15 +253,7 @@ export class SnapshotCache {
 
   #readSnapshot(site: number, head: Head): MaybePromise<Snapshot> {
     this.#loads++;
-    return this.#engine.readSite(site, (contents) => this.#buildSnapshot(site, contents), head);
-  }
-
-  #buildSnapshot(site: number, contents: SiteContents): MaybePromise<Snapshot> {
-    return whenResolved(buildSnapshot(site, contents, this.#resources), ({ snapshot, counts }) => {
-      // If saving the counts fails, the next load saves them.
-      if (!contents.counts) this.#engine.noteCounts(site, contents.head, counts).catch(() => {});
-      return snapshot;
-    });
+    return this.#engine.readSite(site, (contents) => buildSnapshot(site, contents, this.#resources), head);
   }
 
   /** Caches `snapshot`, unless the cached snapshot has the same epoch and timeline, and at least the same revision. Returns the cached one. */

@@ -20,8 +20,8 @@ export interface UncachedRead {
   readonly site: number;
   /** The cost of the read. Unit: records that a load would read in the same time. */
   readonly cost: number;
-  /** Number of records of the site; undefined if unknown. */
-  readonly size: number | undefined;
+  /** Number of records of the site. */
+  readonly size: number;
   /** Characters of the JSON of one record; undefined if no record was read. */
   readonly recordBytes: number | undefined;
 }
@@ -85,7 +85,7 @@ export class UncachedSite {
   }
 
   /**
-   * Returns a page; undefined if the number of records is unknown or the offset is too large. Then the caller loads the site.
+   * Returns a page; undefined if the offset is too large. Then the caller loads the site.
    * @throws OutdatedError if the site has another epoch by now
    */
   readRecordPage(resource: Resource, page: { limit: number; offset: number }): MaybePromise<StoredPage | undefined> {
@@ -93,7 +93,6 @@ export class UncachedSite {
     const read = this.#options.engine.readPage(this.site, resource.name, page, this.#head);
     return whenResolved(read, ({ head, counts, rows }) => {
       this.#requireSameEpoch(head);
-      if (!counts) return undefined;
       const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
       this.#reportRead(lookUpCostInRecords + rows.length + page.offset / 10, counts, records[0]);
       const { count: total = 0, revision = 0 } = counts[resource.name] ?? {};
@@ -113,8 +112,8 @@ export class UncachedSite {
     if (epoch !== this.epoch) throw new OutdatedError("epoch");
   }
 
-  #reportRead(cost: number, counts: RecordCounts | undefined, record: MemoryRecord | undefined): void {
-    const size = counts && Object.values(counts).reduce((sum, { count }) => sum + count, 0);
+  #reportRead(cost: number, counts: RecordCounts, record: MemoryRecord | undefined): void {
+    const size = Object.values(counts).reduce((sum, { count }) => sum + count, 0);
     this.#options.onStoreRead({ site: this.site, cost, size, recordBytes: record?.json.length });
   }
 
@@ -127,8 +126,6 @@ export class UncachedSite {
 
 /** Maximum sites whose reads are counted; at the maximum, counting starts from zero. */
 const maxSites = 10_000;
-/** The assumed number of records of a site for which the number is unknown. */
-const assumedRecordCount = 10_000;
 /** A record in memory is estimated at `textMemoryFactor` bytes per character of its JSON, and `recordOverheadBytes`. */
 const recordOverheadBytes = 30;
 const textMemoryFactor = 1.2;
@@ -141,7 +138,7 @@ export class SiteLoadPolicy {
    * Adds the cost of a read.
    * @returns the estimated memory of the site in bytes, if the site is worth loading; otherwise undefined
    */
-  addReadCost({ site, cost, size = assumedRecordCount, recordBytes }: UncachedRead): number | undefined {
+  addReadCost({ site, cost, size, recordBytes }: UncachedRead): number | undefined {
     const total = (this.#costs.get(site) ?? 0) + cost;
     if (this.#costs.size >= maxSites) this.#costs.clear();
     this.#costs.set(site, total);

@@ -5,23 +5,18 @@ import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { type Addition, additionsOf, schemaTooNewError } from "../database/tables.ts";
-import first from "./001-tables.sql" with { type: "text" };
-import addedColumns from "./002-added-columns.sql" with { type: "text" };
-import webhooks from "./003-webhooks.sql" with { type: "text" };
-import credentials from "./004-credentials.sql" with { type: "text" };
-import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
+import { type CompletedSites, completeSites, incompleteSites } from "../database/site-state.ts";
+import { type Addition, additionsOf, lastOfBase, schemaTooNewError, schemaTooOldError } from "../database/tables.ts";
+import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import { describeDiskError, logSize } from "./files.ts";
+import base from "./tables.sql" with { type: "text" };
 
 /** Migrations that raise the schema version. A program that does not know the version rejects the database. */
-const migrations: readonly string[] = [first];
+const migrations: readonly string[] = [base];
 
 /** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
-  "002-added-columns.sql": addedColumns,
-  "003-webhooks.sql": webhooks,
-  "004-credentials.sql": credentials,
-  "005-webhook-columns.sql": webhookColumns,
+  "001-webhook-columns.sql": webhookColumns,
 });
 
 /** Maximum bytes of the log (`-wal`) after a checkpoint, when SQLite truncates the log. During a large transaction, the log may be larger. */
@@ -33,7 +28,8 @@ const serverBusyTimeoutMs = 3000;
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
  * @param busyTimeout maximum milliseconds to wait for a transaction of another process
- * @throws ProblemError `unavailable` if the file cannot be used, or belongs to another program or a newer version of this one
+ * @throws ProblemError `unavailable` if the file cannot be used, belongs to another program or a newer version of this one, or is older
+ *   than the base
  */
 export function openDatabase(path: string, busyTimeout = serverBusyTimeoutMs): Database {
   return withSqliteErrors(() => open(path, busyTimeout), `the database ${path}`, path);
@@ -87,29 +83,43 @@ function createPrivateFile(path: string): void {
 }
 
 /**
- * Creates the tables, or upgrades them to the schema version of this program. It holds the write lock, so that several processes can start at the
- * same time. Returns whether the database had no tables before.
+ * Creates the tables, or upgrades them to the schema version of this program, and completes rows of `sites`. It holds the write lock, so that several
+ * processes can start at the same time. Returns whether the database had no tables before.
  */
 export function migrate(database: Database, additions = knownAdditions): boolean {
   return withSqliteErrors(() => {
-    if (version(database) === migrations.length && missing(database, additions).length === 0) return false;
+    if (isCurrent(database, additions)) return false;
     return runInTransaction(database, () => {
       const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
       for (const { sql } of missing(database, additions)) database.run(sql);
+      completeSitesIn(database);
       if (from !== migrations.length) database.run(`pragma user_version = ${migrations.length}`);
       return from === 0;
     });
   });
 }
 
-/** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program */
-export function requireVersion(database: Database): void {
-  if (knownVersion(database) === migrations.length && missing(database, knownAdditions).length === 0) return;
+/** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program, and complete rows */
+export function requireCurrent(database: Database): void {
+  knownVersion(database);
+  if (isCurrent(database, knownAdditions)) return;
   throw new ProblemError(
     "unavailable",
     "the database was made by an older program and cannot be upgraded: it is read-only",
   );
+}
+
+/** Whether `migrate` would change nothing. */
+function isCurrent(database: Database, additions: readonly Addition[]): boolean {
+  if (version(database) !== migrations.length || missing(database, additions).length > 0) return false;
+  return database.query(`select 1 from sites where ${incompleteSites} limit 1`).get() === null;
+}
+
+/** Completes rows of `sites` (`completeSites`), in a transaction that the caller has begun. */
+export function completeSitesIn(database: Database, which?: CompletedSites): void {
+  const counts = "json_group_object(resource, json_object('count', count, 'revision', revision))";
+  for (const text of completeSites(counts, which)) database.run(text);
 }
 
 /** Returns the additions that the database lacks. */
@@ -121,7 +131,7 @@ function hasColumn(database: Database, table: string, column: string): boolean {
   return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
 }
 
-/** Returns the schema version. @throws ProblemError `unavailable` if the tables belong to another program or a newer version of this one */
+/** Returns the schema version. @throws ProblemError `unavailable` as `openDatabase` */
 function knownVersion(database: Database): number {
   const found = version(database);
   const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
@@ -129,6 +139,8 @@ function knownVersion(database: Database): number {
     throw new ProblemError("unavailable", `the database ${database.filename} belongs to another program`);
   }
   if (found > migrations.length) throw schemaTooNewError(found, migrations.length);
+  const lacking = found > 0 ? lastOfBase.find(({ table, column }) => !hasColumn(database, table, column)) : undefined;
+  if (lacking) throw schemaTooOldError(database.filename, lacking);
   return found;
 }
 

@@ -120,11 +120,8 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
 }
 
 /** Creates the calls that save data outside the records and their journals. */
-function createSaves(
-  run: (call: WorkerCall) => Promise<void>,
-): Pick<Engine, "noteCounts" | "saveBackupTime" | "saveKeyUses"> {
+function createSaves(run: (call: WorkerCall) => Promise<void>): Pick<Engine, "saveBackupTime" | "saveKeyUses"> {
   return {
-    noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
     saveBackupTime: (at) => run({ name: "noteBackup", at }),
     saveKeyUses: (uses) => run({ name: "noteKeyUse", uses }),
   };

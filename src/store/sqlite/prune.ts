@@ -1,11 +1,11 @@
 import type { Database } from "bun:sqlite";
-import { floorColumn, lastPrunable, removedEpoch } from "../database/site-state.ts";
+import { lastPrunable, removedEpoch } from "../database/site-state.ts";
 
 /** Implements `Engine.pruneJournal`, in a transaction that the caller has begun. */
 export function pruneEntries(database: Database, site: number, through: number, most: number): boolean {
   const row = database
     .query<{ epoch: string; revision: number; floor: number }, [number]>(
-      `select epoch, revision, ${floorColumn} from sites where id = ?`,
+      "select epoch, revision, floor from sites where id = ?",
     )
     .get(site);
   const end = lastPrunable(through, row?.revision ?? 0);

@@ -5,7 +5,7 @@ import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
-import { requireVersion } from "./database.ts";
+import { requireCurrent } from "./database.ts";
 import { logSize } from "./files.ts";
 import { createReader } from "./reads.ts";
 
@@ -32,7 +32,7 @@ export function openReadOnly(path: string): Engine {
   const { open, guard } = accessTo(path);
   const database = open();
   try {
-    requireVersion(database);
+    requireCurrent(database);
     const subscriptions = new CommitPoller(() => checkDataVersion(database));
     return {
       ...createReader(database, open, guard),
@@ -60,7 +60,6 @@ const writes = [
   "deleteExpiredResponses",
   "saveKeyUses",
   "saveBackupTime",
-  "noteCounts",
   "acquireWebhookLease",
   "compareAndSetWebhook",
   "saveWebhook",

@@ -13,17 +13,16 @@ import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { type CredentialRow, selectCredential, toCredential } from "../database/credentials.ts";
 import { lastBackupTable, selectLastBackup } from "../database/last-backup.ts";
 import {
+  changeColumns,
   contiguousChanges,
   entryColumns,
-  floorColumn,
-  operationColumn,
   parseCounts,
   requireHeadAtLeast,
   type StoredCounts,
   selectSitesToDrop,
 } from "../database/site-state.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
-import { columnsOf, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
+import { dumpedColumns, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
 import { fromSqlite, tableNamesIn, withSqliteErrors } from "./database.ts";
 import { createWebhookReads } from "./webhook-reads.ts";
 
@@ -235,7 +234,7 @@ function* toChunks(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
 
 interface SiteState {
   readonly head: Head;
-  readonly counts: RecordCounts | undefined;
+  readonly counts: RecordCounts;
 }
 
 function toState(row: unknown, requiredHead: Head | undefined): SiteState {
@@ -275,12 +274,8 @@ function journalStatements(database: Database) {
   const range = "from journal where site_id = ? and revision > ? order by revision limit ?";
   return {
     head: database.query<Head, [number]>("select revision, epoch from sites where id = ?"),
-    since: database.query<Change, [number, number, number]>(
-      `select revision, at, actor, resource, id, ${operationColumn}, body ${range}`,
-    ),
-    floor: database.query<Head & { floor: number }, [number]>(
-      `select revision, epoch, ${floorColumn} from sites where id = ?`,
-    ),
+    since: database.query<Change, [number, number, number]>(`select ${changeColumns} ${range}`),
+    floor: database.query<Head & { floor: number }, [number]>("select revision, epoch, floor from sites where id = ?"),
     entries: database.query<JournalEntry, [number, number, number]>(`select ${entryColumns} ${range}`),
   };
 }
@@ -307,7 +302,8 @@ export function* dumpRows(
     for (const table of tablesWith(site)) {
       if (present && !present.includes(table)) continue;
       const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${site}`;
-      const text = `select ${columnsOf(table).join(", ")} from ${nameOf(table)} ${where}`;
+      const from = nameOf(table);
+      const text = `select ${dumpedColumns(table, from)} from ${from} ${where}`;
       for (const row of database.query<Record<string, Cell>, []>(text).iterate()) yield { table, row };
     }
   } catch (error) {

@@ -2,10 +2,17 @@
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head } from "../../model/engine.ts";
-import { invalidRowError, mayFill, newImportingEpoch, siteNotImportingError } from "../database/site-state.ts";
+import {
+  invalidRowError,
+  mayFill,
+  newImportingEpoch,
+  newSiteState,
+  siteNotImportingError,
+  toSiteRow,
+} from "../database/site-state.ts";
 import { toChunksWithNewEpochs } from "../database/table-swap.ts";
 import { pauseForOtherWriters } from "./chunks.ts";
-import { fromSqlite, runInTransaction } from "./database.ts";
+import { completeSitesIn, fromSqlite, runInTransaction } from "./database.ts";
 import { insertRows } from "./table-sets.ts";
 
 /** Implements `Engine.importSiteRows`, on a connection that `open` opens. */
@@ -22,6 +29,7 @@ export async function fillSite(open: () => Database, site: number, rows: AsyncIt
         if (changes === 0) throw siteNotImportingError();
         if (chunk.table === "sites") database.query("delete from sites where id = ?").run(site);
         insertRows(database, chunk);
+        if (chunk.table === "sites") completeSitesIn(database, { site });
       });
       await pauseForOtherWriters();
     }
@@ -37,7 +45,7 @@ function begin(database: Database, site: number, epoch: string): void {
   const found = database.query<Head, [number]>("select revision, epoch from sites where id = ?").get(site);
   if (!mayFill(found ?? undefined)) throw siteNotImportingError();
   database.query("delete from sites where id = ?").run(site);
-  database.query("insert into sites (id, epoch, revision, counters) values (?, ?, 0, '{}')").run(site, epoch);
+  insertRows(database, { table: "sites", rows: [toSiteRow(site, { ...newSiteState(), epoch })] });
 }
 
 /** Whether SQLite has rejected a row. */

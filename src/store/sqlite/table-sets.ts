@@ -20,7 +20,7 @@ import {
 import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import { dropInChunks, pauseForOtherWriters } from "./chunks.ts";
-import { fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
+import { completeSitesIn, fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
 import { dumpRows } from "./reads.ts";
 import { insert } from "./statements.ts";
 import { setWebhookSecrets } from "./webhook-writes.ts";
@@ -68,6 +68,7 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend
       runInTransaction(database, () => insertRows(database, chunk, tableNameIn(filling, chunk.table)));
       await pauseForOtherWriters();
     }
+    runInTransaction(database, () => completeSitesIn(database, { nameOf: (table) => tableNameIn(filling, table) }));
     runInTransaction(database, () => {
       if (version(database) !== schema) throw upgradedDuringRestoreError();
       for (const table of tableNames) {

@@ -1,7 +1,6 @@
 // The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import type { Head, RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { type CredentialWrite, writeCredential } from "./credentials.ts";
 import type { KnownFile } from "./files.ts";
@@ -31,7 +30,6 @@ export type WorkerCall =
   | { readonly name: "prune"; readonly site: number; readonly through: number; readonly most: number }
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
-  | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
   | { readonly name: "noteBackup"; readonly at: number }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "webhooks"; readonly writes: readonly WebhookWrite[] }
@@ -79,7 +77,6 @@ function execute(target: Writer, call: WorkerCall): string {
   else if (call.name === "beginBatches") target.beginBatches();
   else if (call.name === "endBatches") target.endBatches(call.isCommitted);
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
-  else if (call.name === "noteCounts") target.noteCounts(call.site, call.head, call.counts);
   else if (call.name === "noteBackup") target.noteBackup(call.at);
   else if (call.name === "deleteExpiredResponses")
     return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";

@@ -2,22 +2,18 @@
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
-import type { Head, RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
 import { createLastBackup, putLastBackup } from "../database/last-backup.ts";
 import {
-  lastAt,
   newSiteState,
-  parseCounts,
-  putCounts,
   removedEpoch,
   type SiteState,
-  type StoredCounts,
-  type StoredTime,
+  type StoredSite,
   selectDeleted,
   siteTables,
-  toCountColumns,
+  toSiteRow,
+  toSiteState,
 } from "../database/site-state.ts";
 import {
   authorizationRows,
@@ -100,11 +96,6 @@ export class Writer {
     });
   }
 
-  /** Saves the record counts of a site, if the site is still at this head. */
-  noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
-    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: toCountColumns(revision, counts).live }));
-  }
-
   noteBackup(at: number): void {
     this.#transact(() => {
       this.#database.run(createLastBackup);
@@ -116,7 +107,7 @@ export class Writer {
   dropPortion(id: number): boolean {
     return this.#transact(() => {
       if (!this.#sql.deletedSite.get(id)) return false;
-      this.#sql.putSite.run(toRow(id, { ...newSiteState(), epoch: removedEpoch }));
+      this.#sql.putSite.run(toSiteRow(id, { ...newSiteState(), epoch: removedEpoch }));
       return siteTables.some((table) => deleteChunk(this.#database, table, id) > 0);
     });
   }
@@ -189,22 +180,7 @@ function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRe
 
 function fetchSite(sql: WriterStatements, id: number): SiteState {
   const row = sql.site.get({ id });
-  if (!row) return newSiteState();
-  const { epoch, revision, counters, floor } = row;
-  const last_at = lastAt(row) ?? sql.lastAt.get({ site_id: id, revision })?.at ?? 0;
-  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
-}
-
-function toRow(id: number, { epoch, revision, lastIds, counts, floor, last_at }: SiteState): SqliteRow {
-  return {
-    id,
-    epoch,
-    revision,
-    counters: JSON.stringify(lastIds),
-    floor,
-    last_at,
-    ...toCountColumns(revision, counts),
-  };
+  return row ? toSiteState(row) : newSiteState();
 }
 
 /** Stores the results of a batch. */
@@ -212,8 +188,8 @@ function write(sql: WriterStatements, { sites }: BatchInput, written: BatchResul
   for (const change of written.changes) sql.addChange.run(change);
   for (const row of written.rows) sql.putRow.run(row);
   for (const response of written.responses) sql.putResponse.run(response);
-  for (const id of written.newSites) sql.addSite.run(toRow(id, newSiteState()));
-  for (const id of written.sites) sql.putSite.run(toRow(id, sites.get(id) as SiteState));
+  for (const id of written.newSites) sql.addSite.run(toSiteRow(id, newSiteState()));
+  for (const id of written.sites) sql.putSite.run(toSiteRow(id, sites.get(id) as SiteState));
 }
 
 // The statements of the writer.
@@ -241,8 +217,6 @@ export function writerStatements(database: Database) {
     response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
     addSite: run(`${insert("sites")} on conflict (id) do nothing`),
     putSite: run(put("sites")),
-    setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
-    lastAt: database.query<{ at: number }, [SqliteRow]>(select("journal", ["at"])),
     putRow: run<BatchRow>(put("records")),
     addChange: run<JournalRow>(insert("journal")),
     putResponse: run<ResponseRow>(put("idempotency")),
@@ -253,11 +227,4 @@ export function writerStatements(database: Database) {
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",
     ),
   };
-}
-
-interface StoredSite extends StoredCounts, StoredTime {
-  readonly epoch: string;
-  /** JSON text. */
-  readonly counters: string;
-  readonly floor: number | null;
 }
