@@ -23,7 +23,7 @@ afterAll(async () => {
   await browser.close();
   await app.stop(true);
   await server.stop();
-  rmSync(built, { recursive: true });
+  rmSync(built, { recursive: true, force: true });
 });
 
 function serveApp(request: Request): Response {

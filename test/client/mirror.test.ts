@@ -249,7 +249,7 @@ describe("a copy whose cursor can no longer be used", () => {
     expect(copy.calls).toContain("store 1 Lost");
     await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
     expect(inOrder(copy.records)).toEqual(await listed());
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("is told from a 410 that one of its functions throws", async () => {

@@ -107,7 +107,7 @@ describe("a full disk", () => {
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).status === 0;
   afterAll(() => {
     if (isMounted) spawnSync("umount", ["-l", disk]);
-    rmSync(disk, { recursive: true });
+    rmSync(disk, { recursive: true, force: true });
   });
   /** Leaves some KiB free. */
   const fill = (free: number) => {

@@ -11,7 +11,7 @@ import { putTestWebhook } from "../support/test-webhook.ts";
 // A copy, since one of them writes a file beside itself.
 const folder = mkdtempSync(join(tmpdir(), "storefront-receivers-"));
 cpSync(join(import.meta.dir, "../../examples"), folder, { recursive: true });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const guide = readFileSync(join(import.meta.dir, "../../docs/webhooks.md"), "utf8");
 const secretOf = (fill: string) => `whsec_${btoa(fill.repeat(32))}`;
 const [secret, oldSecret] = [secretOf("n"), secretOf("o")];

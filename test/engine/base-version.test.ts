@@ -60,7 +60,7 @@ for (const kind of engines) {
     });
     afterAll(async () => {
       await kind.close();
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
     });
 
     const request = (method: string, path: string, options: CallOptions = {}) =>

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.remove();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const fileUrl = (name: string) => `sqlite:${join(folder, name)}`;

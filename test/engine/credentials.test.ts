@@ -82,7 +82,7 @@ for (const kind of engines) {
       await engine.putCredential(credential("i"), 0);
       await restore(engine, join(folder, "backup"), join(folder, "kept"), 1);
       expect(await engine.findCredential(digest("i"))).toBeUndefined();
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
     });
 
     test("an invalid digest is rejected before it is part of a statement", async () => {

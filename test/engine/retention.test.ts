@@ -117,7 +117,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect((await other.readJournalPage(site, 0, 10)).entries.map(({ revision }) => revision)).toEqual([4, 5, 6]);
     expect(await other.findInconsistencies()).toEqual([]);
     await other.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("is loaded again by a server that was behind its beginning", async () => {

@@ -261,6 +261,6 @@ describe.each(engines)("the feed on $name", (kind) => {
     await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
     expect((await get(`.json?since=${Next}`)).json.detail).toMatch("belongs to another history");
     expect((await get(".xml?since=now")).status).toBe(200);
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 });

@@ -91,7 +91,7 @@ describe("the log", () => {
     const logged = JSON.parse(JSON.stringify(toLoggedError(error)));
     expect(logged.message).toContain("broken.ts");
     expect(logged.errors[0].message).toContain("Expected identifier");
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("has nested causes, up to a limit", () => {

@@ -206,7 +206,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await refused(read({ since: lost }))).toMatch(
       "belongs to another history of this site, which was restored or lost",
     );
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("is not behind the known head of the site", async () => {

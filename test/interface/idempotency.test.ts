@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await postgres.remove();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const engines = [

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(async () => {
   jest.useRealTimers();
   await engine.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test("the time of the last use of a key is stored every half minute and when the server stops", async () => {

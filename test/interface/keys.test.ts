@@ -129,7 +129,7 @@ describe("a key", () => {
     const engine = await openEngine(other.database, allResources);
     expect((await listKeys(engine, other.site))[0]?.lastUsed).toEqual(new Date(clock));
     await engine.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 });
 

@@ -34,7 +34,7 @@ async function metricsOf(server: TestServer): Promise<Values> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-metrics-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const bounds = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "1", "2.5", "+Inf"];
 

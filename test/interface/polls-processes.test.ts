@@ -35,7 +35,7 @@ afterEach(async () => {
   await server?.end();
   server = undefined;
   await engine.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(settings: ConfigSources = {}): Promise<ServerProcess> {

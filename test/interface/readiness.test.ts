@@ -21,7 +21,7 @@ const becomes = (server: TestServer, wanted: number) =>
   waitFor(async () => (await status(server)) === wanted, `/readyz to be ${wanted}`);
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-ready-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("with SQLite", () => {
   test("the server is not ready while another program has locked the database", async () => {
@@ -43,7 +43,7 @@ describe("with SQLite", () => {
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]).status === 0;
   afterAll(() => {
     if (isMounted) spawnSync("umount", ["-l", disk]);
-    rmSync(disk, { recursive: true });
+    rmSync(disk, { recursive: true, force: true });
   });
 
   test.skipIf(!isMounted)(

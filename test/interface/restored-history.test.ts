@@ -79,7 +79,7 @@ describe.each(engines)("a restore on $name", (kind) => {
   afterEach(async () => {
     await server.stop(1);
     await engine.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   closeSync(pipe);
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const line = (n: number, length: number) => `${String(n).padStart(length - 1, ".")}\n`;

@@ -121,7 +121,7 @@ describe("a backup that is restored while servers run", () => {
     expect(next.status).toBe(412);
     expect(await server.engine.findInconsistencies()).toEqual([]);
     await server.stop();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("removes the sites, hosts and keys that were added since", async () => {
@@ -146,7 +146,7 @@ describe("a backup that is restored while servers run", () => {
     await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
     expect(await statuses()).toEqual([200, 401, 421, 421, 421]);
     await server.stop();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 });
 
@@ -165,7 +165,7 @@ test("a change that a restore by another process replaced is not in reads", asyn
   const shown = [...(await loadFresh(snapshots, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
   expect(shown).toEqual(["kept"]);
   await stop();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test("sites above the memory budget are evicted, and loaded again on request", async () => {

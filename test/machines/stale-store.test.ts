@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await old.close();
   await current.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** An engine that must be queried for the heads of sites. */

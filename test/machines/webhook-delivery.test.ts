@@ -270,7 +270,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(typeOf((await receiver.received(2))[1])).toBe("storefront.gone");
       await create("e");
       expect(namesIn((await receiver.received(3)).slice(2)).at(-1)).toBe("e");
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
     });
     await server.stop();
   });

@@ -52,7 +52,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await engine.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** A webhook of a new site, which has one brand. */

@@ -32,7 +32,7 @@ beforeAll(async () => {
   header = first;
   rows = lines.slice(0, -1).map((line) => JSON.parse(line));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The text of a backup of `lines` whose end is right, unless `end` changes it. */
 function toText(lines: readonly unknown[], end: object = {}): string {

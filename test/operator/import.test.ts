@@ -89,7 +89,7 @@ describe.each(engines)("an import on $name", (kind) => {
     });
     expect([created, faults[0]?.detail]).toEqual([0, "the site was restored or removed during the import"]);
     expect(await engine.readHeads([ID])).toMatchObject([{ revision: 0, epoch: "" }]);
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const beginnings: [string, string[]][] = [

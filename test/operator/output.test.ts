@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   flush.mockRestore();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 async function* content(...texts: string[]): AsyncGenerator<string> {

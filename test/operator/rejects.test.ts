@@ -10,7 +10,7 @@ import { openRejectedRowsFile } from "../../src/operator/import/rejected-rows.ts
 import { brand } from "../../src/resources/brand.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-rejects-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Row = Awaited<ReturnType<typeof read>>[number];
 

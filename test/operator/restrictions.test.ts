@@ -22,7 +22,7 @@ import { engines } from "../support/engines.ts";
 const day = 24 * 60 * 60_000;
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const folder = mkdtempSync(join(tmpdir(), "storefront-restrictions-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(engines)("$name", (kind) => {
   let url: string;

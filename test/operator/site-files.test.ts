@@ -25,7 +25,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "storefront-site-"));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A site with two brands, one of them changed, a deleted location, a response for an idempotency key, and three keys. */
 async function makeShop(engine: Engine): Promise<void> {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all(engines.map((kind) => kind.close()));
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.each(engines)("webhooks on $name", (kind) => {

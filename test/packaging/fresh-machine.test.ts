@@ -11,7 +11,7 @@ beforeEach(() => {
   // Nobody else may enter it.
   folder = mkdtempSync(join(tmpdir(), "storefront-fresh-"));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function run(code: string): Promise<string> {
   const env = { ...process.env, TMPDIR: folder };

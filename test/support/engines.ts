@@ -88,7 +88,7 @@ function sqlite(): EngineKind {
       database.run("begin immediate");
       return () => database.close();
     },
-    close: async () => rmSync(folder, { recursive: true }),
+    close: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

@@ -47,7 +47,7 @@ async function onTmpfs(database: TestPostgres, folder: string): Promise<FullDisk
 }
 
 async function withTrigger(database: TestPostgres, folder: string): Promise<FullDisk> {
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
   await database.run("create database small");
   const run = (text: string) => database.run(text, "small");
   return {

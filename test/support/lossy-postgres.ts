@@ -25,7 +25,7 @@ export async function startLossyPostgres(): Promise<LossyPostgres> {
     },
     async failOver() {
       await server.signal("SIGKILL");
-      rmSync(data, { recursive: true });
+      rmSync(data, { recursive: true, force: true });
       renameSync(join(other, "data"), data);
       await server.start();
       await server.run("select pg_promote()");

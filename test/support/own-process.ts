@@ -59,7 +59,7 @@ async function runNow(args: readonly string[], { folder, env, stdin, to }: Surro
   } finally {
     process.exitCode = 0;
     for (const undo of restore) undo();
-    rmSync(files, { recursive: true });
+    rmSync(files, { recursive: true, force: true });
   }
 }
 

@@ -26,7 +26,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
   afterEach(async () => {
     for (const engine of engines) await engine.close();
     Object.defineProperty(process, "platform", { value: platform });
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   /** The results of two calls to an engine. */

@@ -25,7 +25,7 @@ test.skipIf(process.platform !== "linux").each(refused)("a rejected database %s 
     }
     expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 });
 

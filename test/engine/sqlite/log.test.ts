@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await engine.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const logSize = () => statSync(join(folder, "test.db-wal")).size;

@@ -20,7 +20,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "storefront-writer-"));
   path = join(folder, "test.db");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test("every connection flushes each commit to disk, in WAL mode", () => {
   // https://sqlite.org/pragma.html#pragma_synchronous: 2 is FULL.
