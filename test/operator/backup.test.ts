@@ -1,4 +1,4 @@
-// Backups are input like any other: what is not as `backup` wrote it is refused, whatever it is.
+// Backups are input like any other: a file that is not exactly as `backup` wrote it is rejected.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The text of a backup of `lines` whose end is right, unless `end` changes it. */
+/** Returns the text of a backup of `lines`. Its last line is correct, unless `end` changes it. */
 function toText(lines: readonly unknown[], end: object = {}): string {
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex");
@@ -48,8 +48,8 @@ const damages: [string, () => string, RegExp][] = [
   ["whose number of rows is wrong", () => toText(rows, { rows: rows.length + 1 }), /damaged or incomplete/],
   ["whose digest is wrong", () => toText(rows, { sha256: "0".repeat(64) }), /damaged or incomplete/],
   ["whose rows are in another order", () => swapped(toText(rows)), /damaged or incomplete/],
-  ["without an end", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /incomplete/],
-  ["with nothing but a header", () => `${header}\n`, /incomplete/],
+  ["without its last line", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /incomplete/],
+  ["with only a header", () => `${header}\n`, /incomplete/],
   ["that begins with null", () => toText(rows).replace(header, "null"), /it is damaged/],
   ["that begins with a row", () => toText(rows).replace(`${header}\n`, ""), /`storefront backup` did not write it/],
   ["with a line that is null", () => `${toText(rows)}null\n`, /it is damaged/],
@@ -58,20 +58,24 @@ const damages: [string, () => string, RegExp][] = [
     () => withRow(([, row]) => ["theirs", row]),
     /rows that this version does not know/,
   ],
-  ["with a row of no table", () => withRow(([, row]) => [1, row]), /rows that this version does not know/],
+  ["with a row whose table is a number", () => withRow(([, row]) => [1, row]), /rows that this version does not know/],
   [
-    "with a table of the language",
+    "with a row whose table is named like a member of every object",
     () => withRow(([, row]) => ["constructor", row]),
     /rows that this version does not know/,
   ],
   ["with a row that is null", () => withRow(([table]) => [table, null]), /rows that this version does not know/],
   ["with a row without a column", () => without("revision"), /rows that this version does not know/],
-  ["with an object for a value", () => withRow(([table, row]) => [table, { ...row, revision: {} }]), /does not know/],
-  ["with a number for a line", () => `${toText(rows)}5\n`, /it is damaged/],
-  ["with a line without an end", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line that is too long/],
+  [
+    "with a value that is an object",
+    () => withRow(([table, row]) => [table, { ...row, revision: {} }]),
+    /does not know/,
+  ],
+  ["with a line that is a number", () => `${toText(rows)}5\n`, /it is damaged/],
+  ["with a line that never ends", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line that is too long/],
 ];
 
-test.each(damages)("a backup %s is refused, and nothing is changed", async (_, make, reason) => {
+test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, make, reason) => {
   const file = join(folder, "bad.backup");
   writeFileSync(file, gzipSync(make()));
   const thrown = await verifyBackup(file).catch((error) => error);
@@ -84,7 +88,7 @@ test.each(damages)("a backup %s is refused, and nothing is changed", async (_, m
   await engine.close();
 });
 
-test("a backup that is put together again is restored, with its deleted records", async () => {
+test("a backup that is written again with a correct checksum is restored, with its deleted records", async () => {
   const file = join(folder, "again.backup");
   writeFileSync(file, gzipSync(toText(rows)));
   await verifyBackup(file);

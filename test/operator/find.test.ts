@@ -1,4 +1,4 @@
-// Finding records over all sites (operator/find-in-sites.ts).
+// Finds records in all sites (operator/find-in-sites.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -12,7 +12,7 @@ import { engines } from "../support/engines.ts";
 
 const limits = { results: 50, duration: 60_000, isWanted: () => true };
 
-describe.each(engines)("find on $name", (kind) => {
+describe.each(engines)("a search in all sites on $name", (kind) => {
   let engine: Engine;
   let sites: SiteRecord[];
   beforeAll(async () => {
@@ -43,17 +43,17 @@ describe.each(engines)("find on $name", (kind) => {
     (await createRecord(engine, siteId(site), resource(name), values, 1)).record as { ID: number };
 
   const cases: [string, string, string[]][] = [
-    ["a name", "Acme", ["garden brands/1 Name", "toys brands/2 Name", "wine orderstatuses/1 Name"]],
-    ["an account number", "ACC-1", ["garden brands/1 AccountNumber"]],
-    ["a code", "NCL-01", ["wine locations/1 Code"]],
-    ["an ID", "2", ["toys brands/2 ID"]],
-    ["a number that is no ID", "7", ["toys brands/2 AccountNumber"]],
-    ["a name that JSON writes otherwise", 'Quote " and \\ and <b>é', ["toys brands/1 Name"]],
-    ["a part of a name", "Acm", []],
-    ["a deleted record", "Gone", []],
-    ["a value inside of a group", "Leeds", []],
-    ["the name of a field", "Name", []],
-    ["an ID beyond all", "9999999999999999", []],
+    ["finds a name", "Acme", ["garden brands/1 Name", "toys brands/2 Name", "wine orderstatuses/1 Name"]],
+    ["finds an account number", "ACC-1", ["garden brands/1 AccountNumber"]],
+    ["finds a code", "NCL-01", ["wine locations/1 Code"]],
+    ["finds an ID", "2", ["toys brands/2 ID"]],
+    ["finds a number that is not an ID", "7", ["toys brands/2 AccountNumber"]],
+    ["finds a name that contains characters that JSON escapes", 'Quote " and \\ and <b>é', ["toys brands/1 Name"]],
+    ["does not find a part of a name", "Acm", []],
+    ["does not find a deleted record", "Gone", []],
+    ["does not find a value inside a field group", "Leeds", []],
+    ["does not find the name of a field", "Name", []],
+    ["finds nothing for an ID that is larger than all IDs", "9999999999999999", []],
   ];
   test.each(cases)("%s", async (_, text, expected) => {
     const { found, next } = await findInSites(engine, sites, text, limits);
@@ -61,7 +61,7 @@ describe.each(engines)("find on $name", (kind) => {
     expect(next).toBeUndefined();
   });
 
-  test("stops after enough results, and goes on after that site", async () => {
+  test("stops after the site that completes the number of results, and can be continued with the next site", async () => {
     const first = await findInSites(engine, sites, "Acme", { ...limits, results: 1 });
     expect(first).toMatchObject({ found: [{ site: "garden" }], next: siteId("garden") });
     const rest = sites.filter(({ ID }) => ID > (first.next ?? 0));
@@ -70,7 +70,7 @@ describe.each(engines)("find on $name", (kind) => {
     expect(next).toBeUndefined();
   });
 
-  test("reads one site at least when the time is over, and none after the client has gone", async () => {
+  test("reads at least one site if the time is over or the client has disconnected, and then stops", async () => {
     const none = await findInSites(engine, sites, "nothing", { ...limits, duration: 0 });
     expect(none).toEqual({ found: [], next: siteId("garden") });
     const gone = await findInSites(engine, sites, "nothing", { ...limits, isWanted: () => false });

@@ -12,8 +12,8 @@ describe.each(engines)("the journal on $name", (kind) => {
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
 
-  // It is read in pages of 1000 entries.
-  test.each([0, 1, 999, 1000, 1001, 2000, 2500])("of %i entries comes whole and in order", async (count) => {
+  // The journal is read in chunks of 500 entries.
+  test.each([0, 1, 999, 1000, 1001, 2000, 2500])("of %i entries is read completely and in order", async (count) => {
     const engine = await openEngine(await kind.newDatabase(), allResources);
     if (count > 0) await engine.commit(Array.from({ length: count }, () => createIntent()));
     const since = async (revision: number) => {
@@ -27,7 +27,7 @@ describe.each(engines)("the journal on $name", (kind) => {
     await engine.close();
   });
 
-  test("of a database that is restored meanwhile puts no record back", async () => {
+  test("is not used to restore a record if the database is restored during the read", async () => {
     const engine = await openEngine(await kind.newDatabase(), allResources);
     await engine.commit([createIntent({ values: { Name: "from the backup" } })]);
     const backup = await Array.fromAsync(engine.dump());

@@ -1,4 +1,4 @@
-// Rows that find their records by a field (--match), while others write: the match holds in the transaction that stores.
+// Rows that find their records by a field (--match), while others write: the match is still true in the transaction that stores the row.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
@@ -20,7 +20,7 @@ for (const kind of engines) {
       both = [first, second];
     });
 
-    /** Imports `lines`, and does `between` when the rows up to `at` have been matched. */
+    /** Imports `lines`. Calls `between` after all rows were read, before the last batch is committed. */
     async function load(
       lines: readonly string[],
       options: Partial<ImportOptions> = {},
@@ -47,20 +47,25 @@ for (const kind of engines) {
 
     const changes: [string, () => Promise<unknown>, string[], object][] = [
       [
-        "renamed is not overwritten",
+        "a record that a client renames meanwhile is not overwritten",
         () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
         ["New Bergen", "Old Oslo", "Renamed"],
         { created: 2, updated: 0, rejected: 0 },
       ],
       [
-        "deleted comes in as a new one",
+        "a record that a client deletes meanwhile is created again",
         () => write({ operation: "delete", id: 1, values: {} }),
         ["New Bergen", "Old Oslo"],
         { created: 2, updated: 0, rejected: 0 },
       ],
-      ["created is not doubled", () => add("New"), ["New Bergen", "Old Oslo"], { created: 0, updated: 2, rejected: 0 }],
       [
-        "created and deleted again changes nothing",
+        "a record that a client creates meanwhile is not created twice",
+        () => add("New"),
+        ["New Bergen", "Old Oslo"],
+        { created: 0, updated: 2, rejected: 0 },
+      ],
+      [
+        "a record that a client creates and deletes meanwhile has no effect",
         async () => {
           await add("New");
           await write({ operation: "delete", id: 2, values: {} });
@@ -69,16 +74,14 @@ for (const kind of engines) {
         { created: 1, updated: 1, rejected: 0 },
       ],
       [
-        "changed in another field is updated",
+        "a record whose other fields a client changes meanwhile is updated",
         () => write({ operation: "update", id: 1, values: { AccountNumber: "A" } }),
         ["New Bergen", "Old Oslo"],
         { created: 1, updated: 1, rejected: 0 },
       ],
     ];
     const modes = [false, true].flatMap((atomic) => changes.map((change) => [atomic, ...change] as const));
-    test.each(
-      modes,
-    )("(all or none: %p) a record that a client has meanwhile %s", async (atomic, _, change, expected, counts) => {
+    test.each(modes)("(all or none: %p) %s", async (atomic, _, change, expected, counts) => {
       site++;
       await add("Old");
       expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
@@ -86,7 +89,10 @@ for (const kind of engines) {
       expect(await both[0].findInconsistencies()).toEqual([]);
     });
 
-    test.each([false, true])("refuses a row that matches two records by now (all or none: %p)", async (atomic) => {
+    test.each([
+      false,
+      true,
+    ])("rejects a row that matches two records when it is stored (all or none: %p)", async (atomic) => {
       site++;
       await add("Old");
       const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
@@ -94,7 +100,10 @@ for (const kind of engines) {
       expect(created).toBe(atomic ? 0 : 1);
     });
 
-    test.each([false, true])("refuses a row that cannot be a new record by now (all or none: %p)", async (atomic) => {
+    test.each([
+      false,
+      true,
+    ])("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record (all or none: %p)", async (atomic) => {
       site++;
       await write({ values: { Name: "Old", AccountNumber: "A1" } });
       const bytes = (async function* () {
@@ -106,7 +115,10 @@ for (const kind of engines) {
       expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
     });
 
-    test.each([false, true])("applies changes that are no longer in the journal (all or none: %p)", async (atomic) => {
+    test.each([
+      false,
+      true,
+    ])("applies changes that were pruned from the journal meanwhile (all or none: %p)", async (atomic) => {
       site++;
       await add("Old");
       const change = async () => {
@@ -128,7 +140,10 @@ for (const kind of engines) {
       expect(summary).toMatchObject({ created: 0, updated: 2, rejected: 0 });
     });
 
-    test.each([false, true])("refuses a row whose match changes again and again (all or none: %p)", async (atomic) => {
+    test.each([
+      false,
+      true,
+    ])("rejects a row whose match changes before each of five attempts (all or none: %p)", async (atomic) => {
       site++;
       let attempts = 0;
       // Before each attempt, another record has the value.
@@ -161,7 +176,7 @@ for (const kind of engines) {
     ] as const;
     test.each(
       pairs,
-    )("of one file by two processes at once doubles nothing (all or none: %p, %p)", async (...atomic) => {
+    )("of one file by two processes at once creates each record once (all or none: %p, %p)", async (...atomic) => {
       site++;
       const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
       const summaries = await Promise.all(
@@ -172,13 +187,13 @@ for (const kind of engines) {
       expect([sum("created"), sum("unchanged"), sum("rejected")]).toEqual([700, 700, 0]);
     });
 
-    test("of several files, while clients create, rename, change and delete, doubles nothing and undoes no change", async () => {
+    test("of several files, while clients create, rename, change and delete records, creates no name twice and reverts no change", async () => {
       site++;
       const names = Array.from({ length: 150 }, (_, n) => `Brand ${n}`);
       const stop = new AbortController();
       const clients = both.map((engine, n) => useRecords(engine, site, names, n, stop.signal));
       const file = (n: number) => {
-        // A file of all rows or none has each name once.
+        // With `atomic`, a file may have each name only once.
         const rows = n === 3 ? names.length : 900;
         const lines = Array.from(
           { length: rows },
@@ -188,18 +203,18 @@ for (const kind of engines) {
       };
       do {
         const summaries = await Promise.all([0, 1, 2, 3].map(file));
-        // A few rows may have met others five times in a row.
+        // The match of a few rows may have changed before all five attempts.
         for (const { rejected } of summaries) expect(rejected).toBeLessThan(90);
       } while (clients.some(({ changes }) => changes < 20));
       stop.abort();
       await Promise.all(clients.map(({ ended }) => ended));
-      await requireHonest(both[0], site);
+      await checkJournal(both[0], site);
       expect(await both[0].findInconsistencies()).toEqual([]);
     });
   });
 }
 
-/** A client that finds records by name as well. */
+/** Starts a client that also finds records by name, and creates, renames, changes or deletes them until `signal` aborts. */
 function useRecords(engine: Engine, site: number, names: readonly string[], seed: number, signal: AbortSignal) {
   const client = { changes: 0, ended: Promise.resolve() };
   let random = seed + 1;
@@ -229,8 +244,8 @@ function useRecords(engine: Engine, site: number, names: readonly string[], seed
   return client;
 }
 
-/** Requires that at no time two records had one name, and that no import changed a field that its file does not have, nor a name. */
-async function requireHonest(engine: Engine, site: number): Promise<void> {
+/** Checks that at no time two records had the same name, and that no import changed a name or a field that its file does not have. */
+async function checkJournal(engine: Engine, site: number): Promise<void> {
   const names = new Map<string, number>();
   for (let from: number | undefined = 0; from !== undefined; ) {
     const { entries }: Awaited<ReturnType<Engine["readJournalPage"]>> = await engine.readJournalPage(site, from, 1000);

@@ -12,7 +12,7 @@ import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
-/** Rows are stored 500 at a time, unless all of them are to be stored or none. */
+/** Rows per batch, unless all rows or none are stored (`atomic`). */
 const batch = 500;
 const times = (count: number, row: (n: number) => string) => Array.from({ length: count }, (_, n) => row(n));
 
@@ -34,10 +34,10 @@ describe.each(engines)("an import on $name", (kind) => {
     (await readAllRows(engine, site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
 
   const faults: [string, string][] = [
-    ["a row that is not acceptable", "2000,"],
+    ["an invalid row", "2000,"],
     ["a row whose record was deleted", "7,Deleted"],
   ];
-  test.each(faults)("of all rows or none stores none when there is %s after many good ones", async (_, bad) => {
+  test.each(faults)("of all rows or none stores no row if %s comes after many valid rows", async (_, bad) => {
     const site = ++sites;
     await load(site, ["ID,Name", "7,Deleted"]);
     const intent = {
@@ -59,7 +59,7 @@ describe.each(engines)("an import on $name", (kind) => {
     expect((await engine.readHeads([site]))[0]?.revision).toBe(2);
   });
 
-  test("into a site that was removed meanwhile stores nothing, and says why", async () => {
+  test("into a site that was removed stores nothing, and the error says why", async () => {
     const { ID } = await addSite(engine, "gone", {}, 1);
     await load(ID, ["Name", "A"]);
     await removeSite(engine, "gone", 1);
@@ -96,7 +96,7 @@ describe.each(engines)("an import on $name", (kind) => {
     ["with records", ["Name", "A", "B"]],
     ["without", []],
   ];
-  test.each(beginnings)("changes nothing any more once the database was restored: a site %s", async (_, lines) => {
+  test.each(beginnings)("changes nothing after the database was restored: a site %s", async (_, lines) => {
     const site = ++sites;
     if (lines.length > 0) await load(site, lines);
     const backup = await Array.fromAsync(engine.dump());
@@ -117,14 +117,14 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });
 
-  test("of all rows or none stores all good ones at once", async () => {
+  test("of all rows or none stores all rows if they are valid", async () => {
     const site = ++sites;
     const summary = await load(site, ["Name", ...times(2 * batch + 1, (n) => `Brand ${n}`)], { atomic: true });
     expect(summary).toMatchObject({ created: 2 * batch + 1, rejected: 0 });
     expect(await stored(site)).toHaveLength(2 * batch + 1);
   });
 
-  test.each([true, false])("stores fewer rows together when they are long (all or none: %p)", async (atomic) => {
+  test.each([true, false])("stores fewer rows per batch if they are long (all or none: %p)", async (atomic) => {
     const site = ++sites;
     const sizes: number[] = [];
     const observed: Engine = {
@@ -157,8 +157,8 @@ describe.each(engines)("an import on $name", (kind) => {
     [" of all rows or none", { atomic: true }],
     [" of all rows or none in a dry run", { atomic: true, dryRun: true }],
   ];
-  test.each(modes)("refuses a row whose ID an earlier row without one was given%s", async (_, options) => {
-    // In one batch, and in two.
+  test.each(modes)("rejects a row whose ID was given to an earlier row without an ID%s", async (_, options) => {
+    // Both rows are in one batch, or in two.
     for (const [without, withIds] of [
       [3, 2],
       [batch, batch + 100],
@@ -177,9 +177,9 @@ describe.each(engines)("an import on $name", (kind) => {
     }
   });
 
-  test("refuses the ID of an earlier row wherever the store has begun to count again", async () => {
+  test("rejects the ID of an earlier row in each range of IDs that the database has given", async () => {
     const site = ++sites;
-    // The store gives 1 to 500, then, after the row with an ID, 1001 to 1499.
+    // The database gives the IDs 1 to 500 and, after the row with an ID, 1001 to 1499.
     const before = [...times(batch, () => ",New"), "1000,Own", ...times(batch - 1, () => ",New")];
     const ids = [1, 250, 500, 501, 999, 1000, 1001, 1250, 1499, 1500];
     const summary = await load(site, ["ID,Name", ...before, ...ids.map((id) => `${id},Again`)]);

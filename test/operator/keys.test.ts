@@ -35,7 +35,7 @@ describe.each(engines)("keys on $name", (kind) => {
 
   const find = async (prefix: string) => (await readSystemRecords(engine)).keys.find(({ Prefix }) => Prefix === prefix);
 
-  test("are not made for a site that has just been removed", async () => {
+  test("are not created for a site that has just been removed", async () => {
     const gone = await addSite(engine, "gone", {}, now);
     await removeSite(engine, "gone", now);
     const before = (await readSystemRecords(engine)).keys.length;
@@ -66,7 +66,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(new Set(all.map(({ siteName }) => siteName)).has("shop")).toBe(true);
   });
 
-  test("are changed in what is named alone, and a revoked one not at all", async () => {
+  test("are changed only in the settings that are named, and a revoked key cannot be changed", async () => {
     const { record } = await createKey(engine, site, { label: "till", rate: 5, expiresAt: now + hour }, now);
     const change = (changes: Parameters<typeof setKey>[2]) => setKey(engine, record.Prefix, changes, now);
     expect(await change({ label: "new till" })).toEqual({ ...record, Label: "new till" });
@@ -78,7 +78,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(await thrown(change({ expiresAt: now + hour }))).toMatchObject({ code: "conflict" });
   });
 
-  test("that are revoked again keep the time of their first revocation", async () => {
+  test("keep the time of their first revocation if they are revoked again", async () => {
     const { record } = await createKey(engine, site, {}, now);
     expect((await revokeKey(engine, record.Prefix, now + 1)).Revoked).toBe(instant(now + 1));
     expect((await revokeKey(engine, record.Prefix, now + 2)).Revoked).toBe(instant(now + 1));
@@ -88,7 +88,7 @@ describe.each(engines)("keys on $name", (kind) => {
   test.each([
     ["5", now + hour],
     ["", undefined],
-  ])("that are rotated pass on label, scope, rate (%j) and expiry (%j)", async (rate, expiresAt) => {
+  ])("pass on label, scope, rate (%j) and expiry (%j) when they are rotated", async (rate, expiresAt) => {
     const settings = { label: "till", scope: "read", rate: rate === "" ? undefined : Number(rate), expiresAt } as const;
     const { record } = await createKey(engine, site, settings, now);
     const next = await rotateKey(engine, record.Prefix, 0, now + 1);
@@ -105,18 +105,28 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   const ends: [string, number | undefined, number, Partial<KeyRecord>][] = [
-    ["without an overlap is revoked at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
+    ["is rotated without an overlap is revoked at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
     [
-      "without an overlap is revoked at once, and its expiry stays",
+      "expires and is rotated without an overlap is revoked at once, and keeps its expiry",
       now + hour,
       0,
       { Expires: instant(now + hour), Revoked: instant(now) },
     ],
-    ["with an overlap ends after it", undefined, hour, { Expires: instant(now + hour), Revoked: "" }],
-    ["that expires before the overlap ends works no longer than before", now + 1, hour, { Expires: instant(now + 1) }],
-    ["that expires after the overlap ends with it", now + hour, 1, { Expires: instant(now + 1) }],
+    ["is rotated with an overlap expires after it", undefined, hour, { Expires: instant(now + hour), Revoked: "" }],
+    [
+      "expires before the overlap ends keeps its expiry when it is rotated",
+      now + 1,
+      hour,
+      { Expires: instant(now + 1) },
+    ],
+    [
+      "expires after the overlap ends expires with the overlap when it is rotated",
+      now + hour,
+      1,
+      { Expires: instant(now + 1) },
+    ],
   ];
-  test.each(ends)("one that is rotated %s", async (_, expiresAt, overlap, end) => {
+  test.each(ends)("a key that %s", async (_, expiresAt, overlap, end) => {
     const { record } = await createKey(engine, site, { expiresAt }, now);
     await rotateKey(engine, record.Prefix, overlap, now);
     expect(await find(record.Prefix)).toMatchObject(end);
@@ -126,13 +136,13 @@ describe.each(engines)("keys on $name", (kind) => {
     ["expires at that moment", now, ""],
     ["expired", now - 1, ""],
     ["was revoked", now + hour, instant(now - 1)],
-  ])("one that %s cannot be rotated", async (_, expiresAt, revoked) => {
+  ])("a key that %s cannot be rotated", async (_, expiresAt, revoked) => {
     const { record } = await createKey(engine, site, { expiresAt }, now - hour);
     if (revoked) await revokeKey(engine, record.Prefix, Date.parse(revoked));
     expect(await thrown(rotateKey(engine, record.Prefix, 0, now))).toMatchObject({ code: "conflict" });
   });
 
-  test("that begin alike are distinguished, or neither is changed", async () => {
+  test("with the same beginning are told apart by the whole key; a text that fits both changes neither", async () => {
     const { record } = await createKey(engine, site, {}, now);
     const { ID: _, ...values } = record;
     const like = (Prefix: string) => toCreateIntent(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);

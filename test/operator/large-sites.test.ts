@@ -1,4 +1,4 @@
-// What a command keeps in memory does not grow with the records of a site.
+// The memory of a command does not grow with the records of a site.
 
 import { heapStats } from "bun:jsc";
 import { beforeAll, describe, expect, test } from "bun:test";
@@ -23,19 +23,19 @@ const values = (n: number) => ({
   Address: { AddressLine1: line, AddressLine2: line, Town: line.slice(0, 128), County: line.slice(0, 128) },
 });
 
-/** What is in memory, in bytes, besides what nobody uses any more. */
-async function heldBytes(): Promise<number> {
+/** Returns the bytes in memory after a garbage collection. */
+async function usedBytes(): Promise<number> {
   await Bun.sleep(1);
   Bun.gc(true);
   const { heapSize, extraMemorySize } = heapStats();
   return heapSize + extraMemorySize;
 }
 
-/** Less than half of what the records are as text. */
-const allowed = 5_000_000;
+/** Maximum growth in bytes. It is less than half of the text of all records. */
+const maxGrowthBytes = 5_000_000;
 
 for (const kind of engines) {
-  describe(`of a large site on ${kind.name}`, () => {
+  describe(`a large site on ${kind.name}`, () => {
     let engine: Engine;
     useEngine(kind, (opened) => {
       engine = opened;
@@ -48,67 +48,67 @@ for (const kind of engines) {
       await engine.commitAtomically(batches(), () => {});
     });
 
-    test.each(["csv", "json"] as const)("an export as %s holds some records at a time", async (format) => {
-      const before = await heldBytes();
+    test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
+      const before = await usedBytes();
       let most = 0;
       let length = 0;
       let chunks = 0;
       for await (const text of exportRecords(engine, site, brand, format)) {
         length += text.length;
-        if (++chunks % 15 === 2) most = Math.max(most, await heldBytes());
+        if (++chunks % 15 === 2) most = Math.max(most, await usedBytes());
       }
       expect(length).toBeGreaterThan(count * 700);
-      expect(most - before).toBeLessThan(allowed);
+      expect(most - before).toBeLessThan(maxGrowthBytes);
     });
 
-    test.each([undefined, "Name"])("a dry run of an import does too (match: %p)", async (match) => {
-      const before = await heldBytes();
+    test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
+      const before = await usedBytes();
       let after = 0;
       const rows = async function* () {
         const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
         yield* readRows(brand, new Blob([text]).stream(), "csv");
-        after = await heldBytes();
+        after = await usedBytes();
       };
       const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
       expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
-      expect(after - before).toBeLessThan(allowed);
+      expect(after - before).toBeLessThan(maxGrowthBytes);
     });
 
-    test("an import of all rows or none does too, also of the values by which they are matched", async () => {
-      const before = await heldBytes();
+    test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
+      const before = await usedBytes();
       let after = 0;
       const text = async function* () {
         yield Buffer.from("Name,Address.AddressLine1\n");
         for (let n = 0; n < 18_000; n += 500)
           yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
-        after = await heldBytes();
+        after = await usedBytes();
       };
       const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
       const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
       expect(summary).toMatchObject({ created: 18_000, rejected: 0 });
-      expect(after - before).toBeLessThan(allowed);
+      expect(after - before).toBeLessThan(maxGrowthBytes);
     });
 
-    test("a look at what an undo would do does too", async () => {
-      const before = await heldBytes();
+    test("takes little memory for the dry run of an undo", async () => {
+      const before = await usedBytes();
       let most = 0;
       const watched: Engine = {
         ...engine,
         readJournalPage: async (...args) => {
-          if (args[1] % 5000 === 0) most = Math.max(most, await heldBytes());
+          if (args[1] % 5000 === 0) most = Math.max(most, await usedBytes());
           return engine.readJournalPage(...args);
         },
       };
       const summary = await undo(watched, site, { since: 0, run: "all" }, { at: 1, dryRun: true });
       expect(summary).toMatchObject({ deleted: count });
       expect(most).toBeGreaterThan(0);
-      expect(most - before).toBeLessThan(allowed);
+      expect(most - before).toBeLessThan(maxGrowthBytes);
     });
   });
 }
 
-test("a transaction of any number of changes holds none of the values by which records are found", async () => {
-  const before = await heldBytes();
+test("a transaction does not keep the values by which records are found, whatever its number of changes", async () => {
+  const before = await usedBytes();
   using found = new FoundRecords(true);
   const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
   const intent = createIntent({ site, ifFound });
@@ -117,13 +117,13 @@ test("a transaction of any number of changes holds none of the values by which r
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
     found.apply(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
-  expect((await heldBytes()) - before).toBeLessThan(allowed);
+  expect((await usedBytes()) - before).toBeLessThan(maxGrowthBytes);
   expect(found.isStillFound(intent, ifFound, undefined)).toBe(true);
   expect(found.isStillFound(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
 });
 
-test("a check of stored rows, also of a file of `export-site`, holds none of them", async () => {
-  const before = await heldBytes();
+test("a check of stored rows, also of a file of `export-site`, does not keep the rows in memory", async () => {
+  const before = await usedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {
     yield { table: "sites", row: { id: 1, epoch: "e", revision: 36_000, counters: '{"brand":60000}', floor: 0 } };
@@ -139,5 +139,5 @@ test("a check of stored rows, also of a file of `export-site`, holds none of the
     after = heapStats().heapSize + heapStats().extraMemorySize;
   };
   expect(findRowInconsistencies(rows())).toEqual([]);
-  expect(after - before).toBeLessThan(allowed);
+  expect(after - before).toBeLessThan(maxGrowthBytes);
 });

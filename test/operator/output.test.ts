@@ -24,7 +24,7 @@ async function* content(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
 }
 
-test("a file is on the disk before it gets its name, and its name is on the disk before it is said to be written", async () => {
+test("a file is flushed before it gets its name, and its folder is flushed before the file is reported as written", async () => {
   const seen: string[][] = [];
   flush.mockImplementation(async () => {
     seen.push(readdirSync(folder));
@@ -37,7 +37,7 @@ test("a file is on the disk before it gets its name, and its name is on the disk
 test.each([
   [false],
   [true],
-])("a file that cannot be flushed is not written, and leaves what was there (%j)", async (isThere) => {
+])("a file that cannot be flushed is not written, and an earlier file of this name stays (%j)", async (isThere) => {
   if (isThere) writeFileSync(file, "before");
   flush.mockImplementation(async () => {
     throw new Error("EIO: i/o error, fsync");
@@ -48,7 +48,7 @@ test.each([
   if (isThere) expect(readFileSync(file, "utf8")).toBe("before");
 });
 
-test("a file whose content fails half-way is not written, and leaves nothing", async () => {
+test("a file whose content fails halfway is not written, and no part of it stays", async () => {
   async function* failing() {
     yield "a".repeat(100_000);
     throw new Error("the database went away");

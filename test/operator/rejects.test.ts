@@ -21,7 +21,7 @@ async function read(content: string | Uint8Array, options: CsvOptions = {}, form
   return Array.fromAsync(readRows(brand, bytes, format, options));
 }
 
-/** Writes all rows of `content` as refused ones to `file`. */
+/** Writes all rows of `content` as rejected rows to `file`. */
 async function reject(
   file: string,
   content: string | Uint8Array,
@@ -43,7 +43,7 @@ const written = fc
   .map((rows) => (delimiter: string) => rows.map((row) => toCsvRow(row, delimiter)).join(""));
 const anyText = cell.map((text) => () => text);
 
-test("all rows, faulty ones too, are read back from the file as they were, and again from the file of that import", async () => {
+test("all rows, also invalid ones, are read back unchanged from the file of rejected rows, and again from the file of that import", async () => {
   const file = join(folder, "rejects.csv");
   await fc.assert(
     fc.asyncProperty(fc.oneof(written, anyText), fc.constantFrom(",", ";", "\t"), async (text, delimiter) => {
@@ -80,7 +80,7 @@ const contents: Record<"json" | "xml", (list: object[]) => string> = {
 test.each([
   "json",
   "xml",
-] as const)("refused records of %s are read back as they were, and again from the file of that import", async (format) => {
+] as const)("rejected records of %s are read back unchanged, and again from the file of that import", async (format) => {
   const file = join(folder, `rejects.${format}`);
   await fc.assert(
     fc.asyncProperty(items, awkward, async (list, detail) => {
@@ -98,7 +98,7 @@ test.each([
   );
 });
 
-test("what a refused record has in its file is kept, also what is not read of it", async () => {
+test("a rejected record keeps all its members in the file, also those that the import ignores", async () => {
   const file = join(folder, "kept.json");
   await reject(file, '[{"Name":"A","Name":"B","ID":12345678901234567890},{},5,{ "# fault": "mine" }]', {}, "json", "x");
   expect(readFileSync(file, "utf8")).toBe(

@@ -1,4 +1,4 @@
-// What was revoked, removed, suspended, narrowed or rotated since a backup stays so when the backup is restored.
+// Restrictions since a backup stay when the backup is restored: what was revoked, removed, suspended, narrowed or rotated stays so.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -28,7 +28,7 @@ describe.each(engines)("$name", (kind) => {
   let url: string;
   let engine: Engine;
   let file: string;
-  /** Milliseconds since 1970; each change has a time of its own, as changes of people have. */
+  /** Milliseconds since 1970. Each change has a different time, like the changes of people. */
   let now = 1_700_000_000_000;
   let count = 0;
   const opened: Engine[] = [];
@@ -75,7 +75,7 @@ describe.each(engines)("$name", (kind) => {
   const operators = async () => (await listOperators(engine)).map(({ Name, siteNames }) => [Name, siteNames ?? "all"]);
   const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
 
-  test("keys that were revoked, narrowed or rotated stay so, and what replaced them is valid", async () => {
+  test("keys that were revoked, narrowed or rotated stay so, and their replacements are valid", async () => {
     const [revoked, ends, slow, old, twice] = await Promise.all(
       ["revoked", "ends", "slow", "old", "twice"].map((label) => addKey(label, { rate: 50 })),
     );
@@ -123,7 +123,7 @@ describe.each(engines)("$name", (kind) => {
     ]);
     expect(found.some(({ Label }) => Label === "later")).toBe(false);
     expect(await engine.findInconsistencies()).toEqual([]);
-    // Its history is another one now, and nothing is lost when it is restored again.
+    // The system site has another epoch now. A second restore keeps the same restrictions.
     const again = await restoreIt();
     expect(again.stays).toEqual(stays);
     expect((await listKeys(engine)).map(({ Prefix, endsAt }) => [Prefix, endsAt])).toEqual(
@@ -131,7 +131,7 @@ describe.each(engines)("$name", (kind) => {
     );
   });
 
-  test("operators that were removed or limited stay so, and none gets all sites by it", async () => {
+  test("operators that were removed or limited stay so, and no operator gets all sites because of the restore", async () => {
     await addOperator(engine, "all", [], next());
     for (const name of ["removed", "fewer", "again"]) await addOperator(engine, name, [], next());
     for (const name of ["some", "more", "moved"]) await addOperator(engine, name, ["garden", "toys"], next());
@@ -192,7 +192,7 @@ describe.each(engines)("$name", (kind) => {
     expect((await restoreIt()).stays).toHaveLength(4);
   });
 
-  test("as of the backup, everything is as it was, and is listed", async () => {
+  test("a restore as of the backup keeps no restriction, and lists those that it lifts", async () => {
     const key = await addKey("till");
     await addOperator(engine, "anna", [], next());
     const id = await hook("gone");
@@ -219,7 +219,7 @@ describe.each(engines)("$name", (kind) => {
     expect((await findSite(engine, "toys")).Suspended).toBe("");
   });
 
-  test("what is revoked until the very moment stays revoked", async () => {
+  test("a key that is revoked just before the restored data replaces the old data stays revoked", async () => {
     const key = await addKey("till");
     await backUpNow();
     const other = await open();
@@ -239,7 +239,7 @@ describe.each(engines)("$name", (kind) => {
     expect([stays.length, await keys()]).toMatchObject([1, [{ state: "revoked" }]]);
   });
 
-  test("a site that was removed comes back with its keys and webhooks, but for those that were revoked or removed before", async () => {
+  test("a removed site is restored with its keys and webhooks, except those that were revoked or removed before the site", async () => {
     const [valid, revoked] = [await addKey("valid"), await addKey("revoked")];
     const [kept, removed] = [await hook("kept"), await hook("removed")];
     await backUpNow();
@@ -263,7 +263,7 @@ describe.each(engines)("$name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a target that knows nothing of the backup says so; one whose journal was pruned keeps what it has", async () => {
+  test("a database that has nothing in common with the backup reports it; a database with a pruned journal keeps its restrictions", async () => {
     const key = await addKey("till");
     await addOperator(engine, "anna", [], next());
     await backUpNow();
@@ -284,7 +284,7 @@ describe.each(engines)("$name", (kind) => {
     expect(await keys(strange)).toMatchObject([{ state: "valid" }]);
   });
 
-  test("import-site brings back the keys of a removed site, and keeps those revoked that were revoked here", async () => {
+  test("import-site restores the keys of a removed site; keys that were revoked or narrowed in this database stay so", async () => {
     const [, revoked, ended] = [await addKey("valid"), await addKey("revoked"), await addKey("ended")];
     await exportSite(engine, "garden", `${file}.site`, next());
     await revokeKey(engine, revoked, next());

@@ -1,4 +1,4 @@
-// One site as a file: it is read back with everything, into any engine, and what is not as `export-site` wrote it is refused.
+// A file with one site: each engine imports it completely, and rejects a file that is not exactly as `export-site` wrote it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,8 +27,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A site with two brands, one of them changed, a deleted location, a response for an idempotency key, and three keys. */
-async function makeShop(engine: Engine): Promise<void> {
+/** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and three keys. */
+async function addShop(engine: Engine): Promise<void> {
   const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
   const site = await addSite(engine, "shop", settings, now);
   const { record } = await createKey(engine, site, { label: "till", rate: 5 }, now);
@@ -51,7 +51,7 @@ async function makeShop(engine: Engine): Promise<void> {
   ]);
 }
 
-/** What is stored of a site, without what differs in each database: IDs of the site and its keys, and the epoch. */
+/** Returns the stored rows of a site without the values that differ in each database: the IDs of the site and its keys, and the epoch. */
 async function contentOf(engine: Engine, name: string) {
   const site = await findSite(engine, name);
   const rows: DumpedRow[] = await Array.fromAsync(engine.dump(site.ID));
@@ -63,7 +63,7 @@ async function contentOf(engine: Engine, name: string) {
   return { rows: ownRows, keys, hostnames: site.Hostnames };
 }
 
-const historyOf = async (engine: Engine, name: string) =>
+const recordsAndJournalOf = async (engine: Engine, name: string) =>
   (await contentOf(engine, name)).rows.filter(([table]) => table === "records" || table === "journal");
 
 const epochOf = async (engine: Engine, site: number) => (await engine.readHeads([site]))[0]?.epoch;
@@ -77,7 +77,7 @@ describe.each(engines)("a site on $name", (kind) => {
   beforeAll(async () => {
     await kind.open();
     shop = await openEngine(await kind.newDatabase(), allResources);
-    await makeShop(shop);
+    await addShop(shop);
     file = join(folder, `${kind.name}.site`);
     await exportSite(shop, "shop", file, now);
   });
@@ -88,7 +88,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   const openEmpty = async () => openEngine(await kind.newDatabase(), allResources);
 
-  test("is imported with everything, and a new history", async () => {
+  test("is imported with everything, under a new epoch", async () => {
     const engine = await openEmpty();
     await addSite(engine, "first", {}, now);
     const imported = await importFile(engine, file);
@@ -111,7 +111,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("repeats the responses for idempotency keys, and never uses an ID of before again", async () => {
+  test("that was imported repeats the responses for idempotency keys, and uses no ID again", async () => {
     const engine = await openEmpty();
     const { site } = await importFile(engine, file);
     const keyId = (await listKeys(engine, site))[0]?.ID as number;
@@ -126,9 +126,9 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is imported beside itself, without what it cannot have twice", async () => {
+  test("is imported into its own database under another name, without hostnames and keys that are in use", async () => {
     const engine = await openEmpty();
-    await makeShop(engine);
+    await addShop(engine);
     expect(await importFile(engine, file).catch(({ code }) => code)).toBe("conflict");
     await setSite(engine, "shop", { removedHostnames: ["www.shop.example"] }, now);
     const beside = await importFile(engine, file, { name: "copy" });
@@ -143,7 +143,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("that was never written to, and one that is suspended, are imported as they are", async () => {
+  test("without any writes is imported, and stays suspended", async () => {
     const engine = await openEmpty();
     await addSite(engine, "empty", {}, now);
     await setSite(engine, "empty", { isSuspended: true }, now);
@@ -156,19 +156,20 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is imported once under one name, and as often as there are names, at the same time", async () => {
+  test("is imported once if imports under the same name run at the same time, and under each name if the names differ", async () => {
     const engine = await openEmpty();
     const one = await Promise.allSettled([1, 2, 3].map(() => importFile(engine, file)));
     expect(one.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
     const names = ["a", "b", "c"];
     await Promise.all(names.map((name) => importFile(engine, file, { name })));
     expect((await listSites(engine)).map(({ Name }) => Name).sort()).toEqual([...names, "shop"]);
-    for (const name of names) expect(await historyOf(engine, name)).toEqual(await historyOf(shop, "shop"));
+    for (const name of names)
+      expect(await recordsAndJournalOf(engine, name)).toEqual(await recordsAndJournalOf(shop, "shop"));
     expect(await engine.findInconsistencies()).toEqual([]);
     await engine.close();
   });
 
-  /** Leaves what a process leaves that is killed while it imports. */
+  /** Imports the file until the last row, like a process that is killed during the import. */
   async function interrupt(engine: Engine): Promise<void> {
     const { promise: never } = Promise.withResolvers<never>();
     const { promise: begun, resolve } = Promise.withResolvers<void>();
@@ -188,7 +189,7 @@ describe.each(engines)("a site on $name", (kind) => {
     for await (const row of rows) if (row.table !== "sites") yield row;
   }
 
-  test("whose import was interrupted is refused for a minute, and then removed by the next command", async () => {
+  test("whose import was interrupted is rejected for a minute, and then removed by the next command", async () => {
     const engine = await openEmpty();
     await addSite(engine, "stays", {}, now);
     await interrupt(engine);
@@ -199,12 +200,12 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([
       expect.stringMatching(/site 2: an `import-site` is under way or was inter/),
     ]);
-    for (const refused of [
+    for (const rejected of [
       () => findSite(engine, "shop"),
       () => setSite(engine, "shop", {}, now),
       () => importFile(engine, file),
     ])
-      expect(await refused().catch(({ message }) => message)).toMatch(
+      expect(await rejected().catch(({ message }) => message)).toMatch(
         /the site `shop` is imported until 2026-01-31T12:01/,
       );
     expect(await completeRemovals(engine, now + minute - 1)).toEqual([]);
@@ -218,7 +219,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  /** An engine on which `happen` runs when the first row of an import is about to be stored. */
+  /** Returns an engine that calls `happen` before it stores the first row of an import. */
   function whileImporting(engine: Engine, happen: () => Promise<unknown>): Engine {
     return {
       ...engine,
@@ -236,7 +237,7 @@ describe.each(engines)("a site on $name", (kind) => {
     };
   }
 
-  test("that is removed while it is imported leaves nothing", async () => {
+  test("that is removed during its import leaves no rows", async () => {
     const engine = await openEmpty();
     const removing = whileImporting(engine, () => removeSite(engine, "shop", now));
     expect(await importFile(removing, file).catch(({ code }) => code)).toBe("conflict");
@@ -245,7 +246,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("whose import meets a restore is not in the restored database, and what the restore keeps loses it later", async () => {
+  test("whose import runs during a restore is not in the restored database; the next command removes it from the kept data", async () => {
     const engine = await openEmpty();
     await addSite(engine, "restored", {}, now);
     const backup = join(folder, `${kind.name}.backup`);
@@ -265,8 +266,8 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  const damaged: [string, (rows: DumpedRow[]) => void, RegExp][] = [
-    ["without its site", (rows) => rows.splice(1, 1), /it has no site/],
+  const damages: [string, (rows: DumpedRow[]) => void, RegExp][] = [
+    ["without the record of its site", (rows) => rows.splice(1, 1), /it has no site/],
     [
       "with a record that is too long",
       (rows) => edit(rows, "records", { body: brand("x".repeat(256)) }),
@@ -274,7 +275,7 @@ describe.each(engines)("a site on $name", (kind) => {
     ],
     ["with a record without its name", (rows) => edit(rows, "records", { body: '{"ID":1}' }), /`Name`/],
     [
-      "with a record of another ID",
+      "with a record whose JSON has another ID",
       (rows) => edit(rows, "records", { body: '{"ID":7,"Name":"x"}' }),
       /brand 1: .* damaged/,
     ],
@@ -284,13 +285,17 @@ describe.each(engines)("a site on $name", (kind) => {
       /brand 1: .* damaged/,
     ],
     ["with a record that is a list", (rows) => edit(rows, "records", { body: "[]" }), /brand 1: .* damaged/],
-    ["with a record in another form", (rows) => edit(rows, "records", { body: '{"ID": 1, "Name":"x"}' }), /damaged/],
+    [
+      "with a record that is not canonical JSON",
+      (rows) => edit(rows, "records", { body: '{"ID": 1, "Name":"x"}' }),
+      /damaged/,
+    ],
     ["with a record of an unknown resource", (rows) => edit(rows, "records", { resource: "theirs" }), /does not know/],
     ["with a site among the records", (rows) => edit(rows, "records", { resource: "site" }), /does not know/],
     ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /of another site/],
     ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /more than one site/],
     [
-      "with a record that differs from its history",
+      "with a record that differs from its journal entry",
       (rows) => edit(rows, "records", { body: brand("Other") }),
       /differs from its entry/,
     ],
@@ -301,52 +306,64 @@ describe.each(engines)("a site on $name", (kind) => {
     ],
     ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /no whole number from 1/],
     ["with a record twice", (rows) => rows.splice(5, 0, rows[5] as DumpedRow), /is there twice/],
-    ["without an entry", (rows) => rows.splice(indexOf(rows, "journal") + 1, 1), /the journal lacks entry 2/],
-    ["without its last entries", (rows) => rows.splice(indexOf(rows, "journal") + 5, 1), /the journal lacks entry 6/],
     [
-      "with an entry of an unknown operation",
+      "without a journal entry in the middle",
+      (rows) => rows.splice(indexOf(rows, "journal") + 1, 1),
+      /the journal lacks entry 2/,
+    ],
+    [
+      "without its last journal entry",
+      (rows) => rows.splice(indexOf(rows, "journal") + 5, 1),
+      /the journal lacks entry 6/,
+    ],
+    [
+      "with a journal entry of an unknown operation",
       (rows) => edit(rows, "journal", { operation: "x" }),
       /operation is unknown/,
     ],
     ["with an actor that has a line break", (rows) => edit(rows, "journal", { actor: "a\nb" }), /actor is damaged/],
-    ["with an actor that has an escape", (rows) => edit(rows, "journal", { actor: "\u001b[31m" }), /actor is damaged/],
+    [
+      "with an actor that has a terminal escape",
+      (rows) => edit(rows, "journal", { actor: "\u001b[31m" }),
+      /actor is damaged/,
+    ],
     ["without an actor", (rows) => edit(rows, "journal", { actor: "" }), /actor is damaged/],
-    ["with a time beyond all time", (rows) => edit(rows, "journal", { at: 9e15 }), /its time is invalid/],
+    ["with a time that is too large", (rows) => edit(rows, "journal", { at: 9e15 }), /its time is invalid/],
     ["with a run that has a line break", (rows) => edit(rows, "journal", { run: "a\nb" }), /run is damaged/],
-    ["with a record before a change that is none", (rows) => edit(rows, "journal", { before: "{}" }), /damaged/],
+    ["with an invalid record before a change", (rows) => edit(rows, "journal", { before: "{}" }), /damaged/],
     ["with a counter below an ID", (rows) => edit(rows, "sites", { counters: '{"brand":1}' }), /beyond the last ID/],
     [
-      "with counters that are no numbers",
+      "with a counter that is not a number",
       (rows) => edit(rows, "sites", { counters: '{"brand":"x"}' }),
       /state of its site/,
     ],
     ["with a revision of zero", (rows) => edit(rows, "sites", { revision: 0 }), /state of its site/],
     ["with wrong counts", (rows) => edit(rows, "sites", { live: '{"brand":{"count":7,"revision":6}}' }), /are counted/],
     ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /more than one site/],
-    ["with two states", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],
-    ["with a name that is none", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],
+    ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],
+    ["with an invalid name", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],
     [
-      "with a hostname that is none",
+      "with an invalid hostname",
       (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"a","Hostnames":"-x"}' }, 1),
       /Hostnames/,
     ],
     ["with a key without digest", (rows) => editKey(rows, { Digest: "" }), /`Digest`/],
     [
-      "with a key that expires never",
+      "with a key whose expiry is not a time",
       (rows) => editKey(rows, { Expires: "9999-99-99T99:99:99.999Z" }),
       /`Expires`: must be a time/,
     ],
     [
-      "with a suspension at no time",
+      "with a suspension that is not a time",
       (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"a","Suspended":"9999-99-99T99:99:99.999Z"}' }, 1),
       /`Suspended`: must be a time/,
     ],
-    ["with a key of another kind", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
-    ["with the use of a key at no time", (rows) => edit(rows, "key_uses", { at: -1 }), /not a valid time/],
-    ["of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
+    ["with an invalid prefix of a key", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
+    ["with an invalid time of a key's last use", (rows) => edit(rows, "key_uses", { at: -1 }), /not a valid time/],
+    ["with a table of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
   ];
 
-  test("is imported with a journal whose first entries were pruned, and begins where they end", async () => {
+  test("is imported with a journal whose first entries were pruned, and its journal begins after them", async () => {
     const engine = await openEmpty();
     const pruned = join(folder, "pruned.site");
     const rows = rowsIn(file);
@@ -366,11 +383,11 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is not imported from a damaged file, of which nothing is left", async () => {
+  test("is not imported from a damaged file, and no row of the file stays", async () => {
     const engine = await openEmpty();
     const bad = join(folder, "bad.site");
-    // The rows are checked in the same way for every engine; what is left of them depends on the engine.
-    const tried = kind === engines[0] ? damaged : damaged.filter((_, index) => index % 6 === 0);
+    // The checks of rows are the same for every engine; the removal of rejected rows depends on the engine.
+    const tried = kind === engines[0] ? damages : damages.filter((_, index) => index % 6 === 0);
     for (const [name, damage, reason] of tried) {
       const rows = rowsIn(file);
       damage(rows);
@@ -393,17 +410,17 @@ describe.each(engines)("a site on $name", (kind) => {
   }, 120_000);
 });
 
-describe("between engines", () => {
+describe("a file that another engine imports", () => {
   beforeAll(() => Promise.all(engines.map((kind) => kind.open())));
   afterAll(() => Promise.all(engines.map((kind) => kind.close())));
 
   test.each([
     [0, 1],
     [1, 0],
-  ])("a site is the same: from %i to %i", async (from, to) => {
+  ])("has the same site: from engine %i to %i", async (from, to) => {
     const open = async (index: number) => openEngine((await engines[index]?.newDatabase()) as string, allResources);
     const [source, target] = [await open(from), await open(to)];
-    await makeShop(source);
+    await addShop(source);
     const file = join(folder, `from-${from}.site`);
     await exportSite(source, "shop", file, now);
     await importFile(target, file);

@@ -13,10 +13,10 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 const read = (text: string) => readSiteList(bytesOf(text));
-const refusal = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error);
+const thrown = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error);
 
 describe("a list of sites", () => {
-  test("has names, hostnames in any usual form, and the default site", async () => {
+  test("has names, hostnames with any usual separator, and the default site", async () => {
     expect(await read("Name;Hostnames;Default\r\na;a.example  www.a.example;\r\n\r\nb;;YES\r\n")).toEqual([
       { row: 2, name: "a", hostnames: ["a.example", "www.a.example"], isDefault: false },
       { row: 4, name: "b", hostnames: [], isDefault: true },
@@ -27,7 +27,7 @@ describe("a list of sites", () => {
     expect(await read("name\na\n")).toMatchObject([{ name: "a", hostnames: [] }]);
   });
 
-  const refused: [string, string, RegExp][] = [
+  const rejected: [string, string, RegExp][] = [
     ["is empty", "", /the file has no sites/],
     ["has only a header", "name\n", /the file has no sites/],
     ["has no names", "hostnames\nx\n", /first row must be `name,hostnames,default`/],
@@ -38,8 +38,8 @@ describe("a list of sites", () => {
     ["has a quote that is never closed", 'name\n"a\n', /`row 2`: /],
     ["has too many rows", `name\n${"a\n".repeat(1001)}`, /more than 1000 sites/],
   ];
-  test.each(refused)("that %s is refused", async (_, text, reason) => {
-    expect((await refusal(read(text)))?.message).toMatch(reason);
+  test.each(rejected)("that %s is rejected", async (_, text, reason) => {
+    expect((await thrown(read(text)))?.message).toMatch(reason);
   });
 });
 
@@ -74,10 +74,10 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     );
   });
 
-  test("are all refused for the faults of some, each with its row", async () => {
+  test("are all rejected if some have errors, and each error names its row", async () => {
     await addSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
     const text = "name,hostnames\na,a.example\nA B,\ntaken,\nb,taken.example\na,\nc,a.example\nd,http://x\n";
-    const { code, fieldErrors } = await refusal(add(text, true));
+    const { code, fieldErrors } = await thrown(add(text, true));
     expect(code).toBe("invalid-record");
     expect(fieldErrors.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
       expect.stringMatching(/^row 3: `Name`: must be lower-case/),
@@ -89,12 +89,12 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     ]);
     expect(await names()).toEqual(["taken"]);
     expect(await listKeys(engine)).toEqual([]);
-    expect((await refusal(add("name,default\na,yes\nb,yes\n")))?.message).toMatch(/row 3`: another row is the default/);
+    expect((await thrown(add("name,default\na,yes\nb,yes\n")))?.message).toMatch(/row 3`: another row is the default/);
   });
 
-  test("are created as a whole while others create sites too", async () => {
+  test("are created all or none, also while others create sites", async () => {
     const lists = [1, 2, 3].map((n) => add(`name\n${[1, 2, 3].map((m) => `s${n}-${m}\n`).join("")}`, true));
-    const same = [1, 2].map(() => refusal(add("name\nsame\nsame-2\n")));
+    const same = [1, 2].map(() => thrown(add("name\nsame\nsame-2\n")));
     expect((await Promise.all(lists)).map((added) => added.length)).toEqual([3, 3, 3]);
     expect((await Promise.all(same)).filter((error) => error === undefined)).toHaveLength(1);
     expect((await listSites(engine)).length).toBe(11);

@@ -31,7 +31,7 @@ describe.each(engines)("sites on $name", (kind) => {
     (await listSites(engine)).filter((site) => site.Default === "yes").map(({ Name }) => Name);
   const add = (name: string, isDefault?: boolean) => addSite(engine, name, { isDefault }, 1);
 
-  test("are read as they are now, also when another process changed or restored them", async () => {
+  test("are read as of now, also after another process changed or restored them", async () => {
     const other = await openEngine(database, allResources);
     try {
       await add("a");
@@ -51,7 +51,7 @@ describe.each(engines)("sites on $name", (kind) => {
     }
   });
 
-  test("and an operator of a demo are made once, however many servers start it at the same time", async () => {
+  test("and operators of a demo are created once, also if several servers start it at the same time", async () => {
     const demos = await Promise.all([1, 2, 3].map(() => makeDemo(engine, 1)));
     expect(demos.filter((key) => key !== undefined)).toHaveLength(1);
     const links = await Promise.all([1, 2, 3].map(() => makeDemoLink(engine, 1)));
@@ -59,7 +59,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect([(await listSites(engine)).length, (await listOperators(engine)).length]).toEqual([1, 1]);
   });
 
-  test("have one default at most: the last that was made it", async () => {
+  test("have at most one default site: the last one that was set", async () => {
     await add("a", true);
     await add("b", true);
     expect(await defaults()).toEqual(["b"]);
@@ -74,7 +74,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await defaults()).toEqual([]);
   });
 
-  test("get and lose single hostnames, and say so when they do not have one", async () => {
+  test("get and lose single hostnames; removing a hostname that a site does not have is an error", async () => {
     await addSite(engine, "a", { hostnames: ["one.example"] }, 1);
     await addSite(engine, "b", { hostnames: ["other.example"] }, 1);
     const change = async (settings: Parameters<typeof setSite>[2]) =>
@@ -96,7 +96,7 @@ describe.each(engines)("sites on $name", (kind) => {
     ]);
   });
 
-  test("that are suspended again keep the time of the first time", async () => {
+  test("keep the time of their first suspension if they are suspended again", async () => {
     await add("a");
     const suspended = await setSite(engine, "a", { isSuspended: true }, 1);
     expect(suspended.Suspended).toBe("1970-01-01T00:00:00.001Z");
@@ -129,7 +129,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
   });
 
-  test("are parsed again only after a change, for each actor", async () => {
+  test("are parsed once for all actors, and again only after a change", async () => {
     let reads = 0;
     const counted: Engine = {
       ...engine,
@@ -146,7 +146,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(reads).toBe(2);
   });
 
-  test("that there are, at most ten of them, are named when one is not found", async () => {
+  test("are named in the error for an unknown site, at most ten of them", async () => {
     const missed = async () => (await setSite(engine, "elsewhere", {}, 1).catch((error) => error)).message;
     const names = Array.from({ length: 11 }, (_, index) => `s${index}`);
     for (const name of names.slice(0, 10)) await add(name);
@@ -155,7 +155,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await missed()).toBe(`unknown site \`elsewhere\`: known sites: ${names.slice(0, 10).join(", ")}, ...`);
   });
 
-  test("that are removed leave nothing but their number, which is never used again", async () => {
+  test("that are removed leave only their ID, which is never used again", async () => {
     const kept = await add("kept");
     const gone = await add("gone");
     for (const { ID } of [kept, gone]) {
@@ -168,7 +168,7 @@ describe.each(engines)("sites on $name", (kind) => {
     await createKey(engine, kept, {}, 1);
     const before = await rowsOf(kept.ID);
     await removeSite(engine, "gone", 1);
-    // Its row stays, without a history that anything could still be written to.
+    // Its row in `sites` stays, without an epoch, so that it accepts no writes.
     expect(await rowsOf(gone.ID)).toEqual([
       { table: "sites", row: expect.objectContaining({ id: gone.ID, epoch: "" }) },
     ]);
@@ -178,7 +178,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect((await add("next")).ID).toBe(gone.ID + 1);
   });
 
-  test("whose removal cannot be finished now, as on a full disk, are reported, and removed later", async () => {
+  test("whose removal fails, for example on a full disk, are reported, and removed later", async () => {
     const { ID } = await add("gone");
     await engine.commit([createIntent({ site: ID })]);
     const full: Engine = {

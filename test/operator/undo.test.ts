@@ -18,19 +18,19 @@ describe.each(engines)("undo on $name", (kind) => {
   const update = (id: number, Name: string, run?: string) =>
     createIntent({ site, operation: "update", id, values: { Name }, runId: run });
   const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, runId: run });
-  /** The names of the site's records, by ID. */
+  /** Returns the names of the site's records, by ID. */
   const stored = async () =>
     Object.fromEntries(
       (await readAllRows(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
     );
-  const takeBack = (range: Parameters<typeof undo>[2], options: Partial<UndoOptions> = {}) =>
+  const undoRange = (range: Parameters<typeof undo>[2], options: Partial<UndoOptions> = {}) =>
     undo(withActor(engine, "operator:test", "undo"), site, range, { at: 1, ...options });
 
-  test("deletes what was created, and puts back what was updated or deleted", async () => {
+  test("deletes created records, and restores updated and deleted ones", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "A2"), remove(2), create("C"), update(1, "A3"), update(3, "C2")]);
-    expect(await takeBack({ since: 2 })).toEqual({
+    expect(await undoRange({ since: 2 })).toEqual({
       deleted: 1,
       restored: 2,
       unchanged: 0,
@@ -44,27 +44,27 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("can itself be taken back, and again", async () => {
+  test("can itself be undone, repeatedly", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "A2"), remove(2), create("C")]);
     const after = await stored();
-    await takeBack({ since: 2 });
-    await takeBack({ since: 5, run: "undo" });
+    await undoRange({ since: 2 });
+    await undoRange({ since: 5, run: "undo" });
     expect(await stored()).toEqual(after);
-    await takeBack({ since: 8 });
+    await undoRange({ since: 8 });
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("of one run leaves the changes of others in between alone", async () => {
+  test("of one run does not affect the changes of others in between", async () => {
     site++;
     await engine.commit([create("A"), create("B"), create("C")]);
     await engine.commit([update(1, "bad", "r"), create("from a client"), create("bad", "r"), update(2, "by a client")]);
-    expect(await takeBack({ since: 3, run: "r" })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await undoRange({ since: 3, run: "r" })).toMatchObject({ deleted: 1, restored: 1, left: [] });
     expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
   });
 
-  test("leaves records alone that others changed later, unless forced, and says who", async () => {
+  test("skips records that others changed later, unless forced, and names the author", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
@@ -73,9 +73,9 @@ describe.each(engines)("undo on $name", (kind) => {
       { resource: "brand", id: 1, changed: { revision: 6, actor: "sfk_12345678" } },
       { resource: "brand", id: 3, changed: { revision: 7, actor: "test" } },
     ];
-    expect(await takeBack({ since: 2, run: "r" })).toMatchObject({ deleted: 0, restored: 1, left });
+    expect(await undoRange({ since: 2, run: "r" })).toMatchObject({ deleted: 0, restored: 1, left });
     expect(await stored()).toEqual({ 1: "good", 2: "B", 3: "useful" });
-    expect(await takeBack({ since: 2, run: "r" }, { force: true })).toMatchObject({
+    expect(await undoRange({ since: 2, run: "r" }, { force: true })).toMatchObject({
       deleted: 1,
       restored: 1,
       unchanged: 1,
@@ -84,31 +84,31 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("leaves a record alone that others changed between two changes of the run", async () => {
+  test("skips a record that others changed between two changes of the run", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
-    expect(await takeBack({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });
+    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });
   });
 
-  test("up to a revision takes back no later change", async () => {
+  test("up to a revision undoes no later change", async () => {
     site++;
     await engine.commit([create("A"), create("B"), update(1, "A2"), create("C"), update(2, "B2")]);
-    expect(await takeBack({ since: 2, until: 4 })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await undoRange({ since: 2, until: 4 })).toMatchObject({ deleted: 1, restored: 1, left: [] });
     expect(await stored()).toEqual({ 1: "A", 2: "B2" });
   });
 
   test("finds nothing to do the second time", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
-    await takeBack({ since: 1, run: "r" });
-    expect(await takeBack({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, left: [], revisions: undefined });
+    await undoRange({ since: 1, run: "r" });
+    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, left: [], revisions: undefined });
     expect((await engine.readHeads([site]))[0]?.revision).toBe(5);
   });
 
-  test("as a trial changes nothing and reports the same", async () => {
+  test("as a dry run changes nothing and reports the same", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad"), create("bad")]);
-    expect(await takeBack({ since: 1 }, { dryRun: true })).toMatchObject({ deleted: 1, restored: 1 });
+    expect(await undoRange({ since: 1 }, { dryRun: true })).toMatchObject({ deleted: 1, restored: 1 });
     expect(await stored()).toEqual({ 1: "bad", 2: "bad" });
   });
 
@@ -116,23 +116,23 @@ describe.each(engines)("undo on $name", (kind) => {
     site++;
     const text = '{"Name":"A","Colour":"red"}';
     await engine.commit([{ ...create("A"), valuesJson: text }, update(1, "bad")]);
-    await takeBack({ since: 1 });
+    await undoRange({ since: 1 });
     expect((await readAllRows(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
   });
 
-  test("rejects changes that lack the record before, as old programs wrote them, and names the first", async () => {
+  test("rejects changes without the record before, which old programs wrote, and names the first of them", async () => {
     site++;
     await engine.commit([create("A"), update(1, "B"), update(1, "C"), create("D"), remove(2)]);
     await kind.select(url, `update journal set before = null where site_id = ${site}`);
     const message = expect.stringContaining("entry 2 of the journal lacks the record before the change");
-    expect(await takeBack({ since: 1 }).catch((error) => error)).toMatchObject({ code: "not-found", message });
+    expect(await undoRange({ since: 1 }).catch((error) => error)).toMatchObject({ code: "not-found", message });
     expect(await stored()).toEqual({ 1: "C" });
-    expect(await takeBack({ since: 4 })).toMatchObject({ restored: 1 });
-    expect(await takeBack({ since: 0, until: 3 }, { force: true })).toMatchObject({ deleted: 1 });
+    expect(await undoRange({ since: 4 })).toMatchObject({ restored: 1 });
+    expect(await undoRange({ since: 0, until: 3 }, { force: true })).toMatchObject({ deleted: 1 });
     expect(await stored()).toEqual({ 2: "D" });
   });
 
-  /** The engine, on which something happens just before each transaction. */
+  /** Returns an engine that calls `before` just before each transaction. */
   const disturb = (before: () => Promise<unknown>): Engine => ({
     ...engine,
     commitAtomically: async (...work) => {
@@ -141,7 +141,7 @@ describe.each(engines)("undo on $name", (kind) => {
     },
   });
 
-  test("leaves records alone that change while it runs, and takes the others back", async () => {
+  test("skips records that change while it runs, and restores the others", async () => {
     site++;
     await engine.commit([create("A"), create("B"), create("C"), update(1, "bad"), update(2, "bad"), create("bad")]);
     const busy = disturb(() => engine.commit([update(1, "good"), remove(4)]));
@@ -162,7 +162,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("takes records back that change while it runs, if forced", async () => {
+  test("restores records that change while it runs, if forced", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad"), create("bad"), create("bad")]);
     const busy = disturb(() => engine.commit([update(1, "good"), remove(2), update(3, "good")]));
@@ -175,7 +175,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A" });
   });
 
-  test("ends also when others change a record in each batch", async () => {
+  test("ends although others change a record in each batch", async () => {
     site++;
     await engine.commit([create("first")]);
     await engine.commit(Array.from({ length: 1200 }, () => create("bad")));
@@ -187,7 +187,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "first", 500: "good", 501: "good", 1001: "good", 1201: "good" });
   });
 
-  test("changes nothing when the site is removed or restored while it runs", async () => {
+  test("changes nothing if the site is removed or restored while it runs", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad")]);
     let n = 0;
@@ -200,7 +200,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "bad" });
   });
 
-  test("of more records than one transaction may change is done in portions, and goes on where it was stopped", async () => {
+  test("of more records than one transaction may change runs in chunks, and a second undo continues where the first was stopped", async () => {
     site++;
     const batches = Array.from({ length: 101 }, (_, n) =>
       Array.from({ length: n < 100 ? 500 : 1 }, () => create("bad", "r")),
@@ -223,24 +223,24 @@ describe.each(engines)("undo on $name", (kind) => {
     const stopped = await undo(acting, site, { since: 0, run: "r" }, { at: 1, signal: stop.signal });
     expect(stopped).toMatchObject({ deleted: 10_000, records: 50_001, interrupted: true });
     expect(sizes).toEqual([5000, 5000]);
-    // Portions are no matter of the engine: one of them shows that the rest is done.
+    // The chunks are the same for every engine: for the other engines, a dry run of the rest is enough.
     const dryRun = kind !== engines[0];
     const rest = await undo(acting, site, { since: 0, run: "r" }, { at: 1, dryRun });
     expect(rest).toMatchObject({ deleted: 40_001, unchanged: 10_000, leftCount: 0, interrupted: false });
     if (dryRun) return;
     expect(rest.revisions).toEqual({ first: 60_002, last: 100_002 });
     expect(await stored()).toEqual({});
-    // All but one: in one transaction.
+    // All records but one are restored in one transaction.
     sizes.length = 0;
     const back = await undo(acting, site, { since: 50_001, until: 100_001 }, { at: 1 });
     expect([back.restored, sizes]).toEqual([50_000, [50_000]]);
   });
 
-  test("is refused when there is nothing in the range", async () => {
+  test("is rejected if the range has no changes", async () => {
     site++;
     await engine.commit([create("A", "r")]);
     for (const range of [{ since: 1 }, { since: 0, run: "other" }, { since: 5, until: 9 }])
-      expect(await takeBack(range).catch((error) => error)).toMatchObject({ code: "not-found" });
+      expect(await undoRange(range).catch((error) => error)).toMatchObject({ code: "not-found" });
     expect(await stored()).toEqual({ 1: "A" });
   });
 });

@@ -1,4 +1,4 @@
-// What an operator does with webhooks, and what becomes of them with their site and their database.
+// The actions of operators on webhooks, and the effects of changes of a site and of the database on its webhooks.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -63,7 +63,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
   const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
 
-  test("a webhook of a new site belongs to one history, also if an older program added it", async () => {
+  test("a webhook of a new site belongs to one epoch, also if an older program added it", async () => {
     const [head] = await engine.readHeads([site.ID]);
     expect(head).toMatchObject({ revision: 0, epoch: expect.stringMatching(/./) });
     const { webhook } = await add();
@@ -78,7 +78,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await engine.readHeads([site.ID]))[0]).toMatchObject({ revision: 1, epoch: renewed?.epoch as string });
   });
 
-  test("a webhook begins with the next change, has its own secret, and belongs to this database", async () => {
+  test("a webhook starts with the next change, has its own secret, and belongs to this database", async () => {
     await change(now);
     const { webhook, secret, isResolved } = await add();
     const other = await add();
@@ -100,7 +100,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
   });
 
-  test("a webhook begins where it is told to", async () => {
+  test("a webhook starts at the cursor or time that is given", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
     const page = await readFeedPage(engine, 1, {
       since: undefined,
@@ -128,7 +128,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await listWebhooks(engine)).length).toBe(cases.length + 1);
   });
 
-  test("a site has 20 webhooks at most, also when they are added at the same time", async () => {
+  test("a site has at most 20 webhooks, also if they are added at the same time", async () => {
     for (let i = 0; i < 18; i++) await add();
     const added = await Promise.all(Array.from({ length: 6 }, () => codeOf(add())));
     expect(added.sort()).toEqual(["conflict", "conflict", "conflict", "conflict", "done", "done"]);
@@ -138,7 +138,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await listWebhooks(engine, other)).toMatchObject([{ Resources: "brands" }]);
   });
 
-  test("a database has 10,000 webhooks at most", async () => {
+  test("a database has at most 10,000 webhooks", async () => {
     await addSite(engine, "many", {}, now);
     const values = { Site: "2", URL: url, Resources: "", Created: "", Paused: "", Reason: "" };
     const stored = Array.from({ length: 9999 }, () => createIntent({ site: systemSite, resource: "webhook", values }));
@@ -158,12 +158,12 @@ describe.each(engines)("webhooks on $name", (kind) => {
     [`https://erp.example/${"x".repeat(2048)}`, "bad-request"],
     ["javascript:alert(1)", "bad-request"],
     ["", "bad-request"],
-  ])("a webhook to %p is refused, and nothing is stored", async (to, code) => {
+  ])("a webhook to %p is rejected, and nothing is stored", async (to, code) => {
     expect(await codeOf(add("now", to))).toBe(code);
     expect([await listWebhooks(engine), await engine.webhookStates()]).toEqual([[], []]);
   });
 
-  test("a URL is stored in its normal form; one of this machine may be http; an unknown name is saved, and reported", async () => {
+  test("a URL is stored in its normal form; a URL of this machine may be http; a URL with an unknown name is saved, and reported", async () => {
     const saved = async (to: string) => {
       const { webhook, isResolved } = await add("now", to);
       return [webhook.URL, isResolved];
@@ -174,7 +174,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await saved("https://nowhere.example/ü")).toEqual(["https://nowhere.example/%C3%BC", false]);
   });
 
-  test("pausing keeps the reason of before; resuming forgets failures and delivers at once", async () => {
+  test("pausing again keeps the first time and reason; resuming resets the failures and makes the webhook due at once", async () => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
     await engine.compareAndSetWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
@@ -196,7 +196,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(resumeWebhook(engine, 1, closed, now))).toBe("bad-request");
   });
 
-  test("a rewind moves the cursor, raises the number of rewinds, and forgets the page under delivery", async () => {
+  test("a rewind moves the cursor, increases the number of rewinds, and discards the page in delivery", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
     const { webhook } = await add();
     const key = webhookKeyOf(webhook);
@@ -215,7 +215,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");
   });
 
-  test("an event after a rewind continues what was delivered, unless the rewind leaves changes out or another history began", async () => {
+  test("the first event after a rewind continues after the delivered changes, unless the rewind skips changes or the epoch changed", async () => {
     for (const at of [1, 2, 3]) await change(now + at);
     const { webhook } = await add({ cursor: "0.0" });
     const key = webhookKeyOf(webhook);
@@ -224,14 +224,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, delivered);
     const sinceAfter = async (point: DeliveryStart) => (await rewindWebhook(engine, 1, point)).state?.since;
     expect(await sinceAfter({ cursor: "0.0" })).toBe(delivered.since);
-    // What it left out it leaves out still.
+    // A later rewind still skips the changes that were skipped.
     expect(await sinceAfter("now")).toBe(cursors[2]);
     expect(await sinceAfter({ cursor: cursors[1] as string })).toBe(cursors[2]);
     await engine.renewEpochs();
     expect(await sinceAfter({ cursor: "0.0" })).toBe("0.0");
   });
 
-  test("a rotation keeps the secret before for 24 hours; two that run at the same time print secrets that both work", async () => {
+  test("a rotation keeps the earlier secret for 24 hours; of two rotations at the same time, both new secrets are valid", async () => {
     const { secret } = await add();
     const one = await rotateWebhook(engine, 1, now + 5);
     const until = now + 5 + 24 * 60 * 60_000;
@@ -244,7 +244,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(kept.sort()).toEqual(both.map((rotated) => rotated.secret).sort());
   });
 
-  test("a removed webhook leaves nothing, and its ID is not used again", async () => {
+  test("a removed webhook leaves no rows, and its ID is not used again", async () => {
     await add();
     expect((await removeWebhook(engine, 1, now)).URL).toBe(url);
     for (const work of [
@@ -260,14 +260,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("one whose secret cannot be stored is not added, and nothing is left", async () => {
+  test("a webhook whose secret cannot be stored is not added, and leaves no rows", async () => {
     const full = { ...engine, saveWebhook: () => Promise.reject(new Error("the disk is full")) };
     await expect(addWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
     expect(await listWebhooks(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("one whose creation was interrupted is shown, can do nothing but be removed, and `check` finds it", async () => {
+  test("a webhook whose creation was interrupted is listed as incomplete, can only be removed, and is found by `check`", async () => {
     const killed = () => Promise.reject(new Error("killed"));
     const dying = { ...engine, saveWebhook: killed, removeWebhook: killed };
     await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
@@ -281,7 +281,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a removed site takes its webhooks with it", async () => {
+  test("removing a site removes its webhooks", async () => {
     await addSite(engine, "other", {}, now);
     await add();
     await addWebhook(engine, await findSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
@@ -291,7 +291,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("`check` finds what does not belong together", async () => {
+  test("`check` finds damaged webhooks, and states that belong to another site or to no webhook", async () => {
     await add();
     await kind.run(address, "update webhook_secrets set secret = 'whsec_short'");
     expect(await engine.findInconsistencies()).toEqual(["webhook 1 has damaged secrets"]);
