@@ -1,4 +1,4 @@
-// What a server logs of requests: every one with `--access-log`, otherwise slow ones and refused keys.
+// The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => shop.close());
 
-/** The lines of the log that have this message. The server must have ended, since it writes them in the background. */
+/** Returns the lines of the log with one of these messages, or all lines. Call it after the server has ended, because the server writes the log in the background. */
 function logged(server: Served, ...messages: string[]) {
   const lines = server.stderr().split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line)).filter(({ msg }) => messages.length === 0 || messages.includes(msg));
@@ -79,7 +79,7 @@ describe("--access-log", () => {
     }
   });
 
-  test("has requests that could not be read, with the client that sent them", async () => {
+  test("has a line for a request that the server cannot parse, with the client's address", async () => {
     const server = await shop.serve(["--access-log"]);
     const client = await openClient(Number(new URL(server.url).port));
     client.send("nonsense\r\n\r\n");
@@ -89,12 +89,12 @@ describe("--access-log", () => {
     expect(logged(server, "request")).toMatchObject([{ client: "127.0.0.1", method: "", path: "", status: 400 }]);
   });
 
-  test("has the address of a client that went away before the response", async () => {
+  test("has the address of a client that disconnected before the response", async () => {
     const server = await shop.serve(["--access-log"]);
     const client = await openClient(Number(new URL(server.url).port));
     const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 99"];
     client.send(`${lines.join("\r\n")}\r\n\r\n{`);
-    await waitFor(async () => (await fetch(`${server.url}/healthz`)).ok, "a turn");
+    await waitFor(async () => (await fetch(`${server.url}/healthz`)).ok, "the server to have the request");
     client.socket.resetAndDestroy();
     await waitFor(() => logged(server, "request").some(({ method }) => method === "POST"), "the line", server.stderr);
     await end(server);
@@ -127,7 +127,7 @@ describe("--access-log", () => {
     for (const line of server.stderr().split("\n")) expect(line.length).toBeLessThan(4096);
   });
 
-  test("lines of several workers are never mixed", async () => {
+  test("writes whole lines, also with several workers", async () => {
     const server = await shop.serve(["--access-log", "--workers", "2"]);
     const path = `/restapi/${"x".repeat(300)}.json`;
     const count = 400;
@@ -141,7 +141,7 @@ describe("--access-log", () => {
     expect(new Set(lines.map(({ request }) => request)).size).toBe(count);
   });
 
-  test("is lost rather than waited for when no one reads it", async () => {
+  test("delays no request if nobody reads it: lines are lost instead", async () => {
     const wrap = (command: string) => `exec bash -c ${quoted(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
     const server = await shop.serve(["--access-log"], { wrap });
     const path = `/restapi/${"x".repeat(400)}.json`;
@@ -164,7 +164,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("without --access-log", () => {
-  test("the reason of a refused key is logged, with the part of the key that may be shown", async () => {
+  test("the reason of a rejected key is logged, with the part of the key that may be shown", async () => {
     await shop.data.addSite("other", { hostnames: ["other.example"] });
     const create = async (...args: string[]) => (await shop.must(["key", "create", ...args])).trim();
     const foreign = await create("--site", "other");
@@ -175,7 +175,7 @@ describe("without --access-log", () => {
     const unknown = key.slice(0, 12).replace(/.$/, (last) => (last === "a" ? "b" : "a"));
     const server = await shop.serve(["--log", "info"]);
     const url = `${server.url}/restapi/brands.json`;
-    const cases: [sent: string | undefined, method: string, status: number, refused: string, shown?: string][] = [
+    const cases: [sent: string | undefined, method: string, status: number, reason: string, shown?: string][] = [
       [undefined, "GET", 401, "missing"],
       ["Bearer hunter2", "GET", 401, "malformed"],
       [unknown + key.slice(12), "GET", 401, "malformed"],
@@ -193,11 +193,11 @@ describe("without --access-log", () => {
     while ((await fetchWithKey(url, limited)).status !== 429);
     await end(server);
     const lines = logged(server, "key refused");
-    // One line a second for each cause; the two malformed keys have the same.
+    // The server logs at most one line per second and reason. The two malformed keys have the same reason.
     if (!isSameSecond && lines[2]?.refused === "malformed") lines.splice(2, 1);
     const expected = cases.filter((_, index) => index !== 2);
     expect(lines.slice(0, -1).map((line) => [line.method, line.status, line.refused, line.key])).toEqual(
-      expected.map(([, method, status, refused, shown]) => [method, status, refused, shown]),
+      expected.map(([, method, status, reason, shown]) => [method, status, reason, shown]),
     );
     expect(lines.at(-1)).toMatchObject({ refused: "over its rate", status: 429, key: limited.slice(0, 12) });
     for (const secret of ["hunter2", revoked, foreign, reader, limited, key]) {
@@ -205,7 +205,7 @@ describe("without --access-log", () => {
     }
   });
 
-  test("slow requests are logged, up to one per second and route", async () => {
+  test("slow requests are logged, at most one per second and route", async () => {
     const server = await shop.serve(["--log", "info", "--slow-ms", "1"]);
     const client = await openClient(Number(new URL(server.url).port));
     const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 12"];

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => shop.close());
 
 const anyPort = ["--admin", "127.0.0.1:0"];
-/** Asks again when the processes of a busy machine did not respond in time, which is 503. */
+/** Reads the metrics. Repeats the request after 503, which means that the processes of a busy machine did not respond in time. */
 const metricsOf = ({ adminUrl }: Served) =>
   waitFor(async () => {
     const response = await fetch(`${adminUrl}/metrics`);
@@ -94,7 +94,7 @@ describe("the admin listener", () => {
     client.socket.destroy();
   });
 
-  test("refuses other paths and methods with a problem document", async () => {
+  test("rejects other paths and methods with a problem document", async () => {
     const unknown = await fetch(`${adminUrl}/restapi/brands.json`);
     expect([unknown.status, unknown.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
     expect(await unknown.json()).toMatchObject({ status: 404, instance: unknown.headers.get("X-Request-Id") });
@@ -104,7 +104,7 @@ describe("the admin listener", () => {
 });
 
 describe("the address of the admin listener", () => {
-  test("is 127.0.0.1:8081 by default; a server without it starts too, and reports that", async () => {
+  test("is 127.0.0.1:8081 by default; if this port is in use, the server starts without an admin listener, and reports it", async () => {
     const blocker = blockDefault();
     const server = await shop.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -115,7 +115,10 @@ describe("the address of the admin listener", () => {
     blocker?.stop(true);
   });
 
-  test.each([[[]], [["--workers", "2"]]])("that is named and in use is refused, %p", async (args) => {
+  test.each([
+    [[]],
+    [["--workers", "2"]],
+  ])("stops the start of the server if it was set and its port is in use, %p", async (args) => {
     const blocker = Bun.listen({ hostname: "127.0.0.1", port: 0, exclusive: true, socket: { data() {} } });
     const admin = `127.0.0.1:${blocker.port}`;
     const { code, stdout, stderr } = await shop.run(["serve", "--port", "0", "--admin", admin, ...args]);
@@ -143,7 +146,7 @@ describe("the address of the admin listener", () => {
     expect(childrenOf(server.pid)).toHaveLength(2);
   });
 
-  test("that other machines can reach is warned of without TLS", async () => {
+  test("causes a warning if other machines can reach it without TLS", async () => {
     const warning = /"host":"0\.0\.0\.0".*"the admin listener is not encrypted/;
     const server = await shop.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
     expect(server.stderr()).toMatch(warning);
@@ -153,7 +156,7 @@ describe("the address of the admin listener", () => {
 });
 
 describe("the metrics of several workers", () => {
-  test("are those of all together, in every scrape", async () => {
+  test("are the sums over all workers, in every scrape", async () => {
     const server = await shop.serve(["--workers", "3", ...anyPort]);
     for (let total = 20; total <= 60; total += 20) {
       await sendRequests(server, 20);
@@ -161,7 +164,7 @@ describe("the metrics of several workers", () => {
     }
   });
 
-  test("keep the counts of a worker that has ended, gently or not", async () => {
+  test("keep the counts of a worker that was stopped or killed", async () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     await untilCounted(server, 20);
@@ -174,11 +177,11 @@ describe("the metrics of several workers", () => {
     await untilCounted(server, 40);
   });
 
-  test("have the last values of a worker that does not respond", async () => {
+  test("contain the last values of a worker that does not respond", async () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     await untilCounted(server, 20);
-    /** The workers that respond, those that there should be, restarts, and whether the server is ready. */
+    /** Returns the workers that respond, the workers that are expected, the restarts, and 1 if the server is ready. */
     const states = async () => {
       const text = await metricsOf(server);
       const names = ["workers", "workers_expected", "restarts_total", "ready"];
@@ -198,7 +201,7 @@ describe("the metrics of several workers", () => {
     await waitFor(async () => (await states()).join() === "2,2,1,1", "another worker");
   });
 
-  test("come from a process beside the workers, which is replaced when it ends", async () => {
+  test("come from the admin process, which is replaced when it ends", async () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     const [first, second, admin] = childrenOf(server.pid);
     expect([first, second, admin].includes(undefined)).toBe(false);
@@ -210,12 +213,12 @@ describe("the metrics of several workers", () => {
   });
 });
 
-/** Waits until the metrics count so many requests: a worker that is slow to respond is shown as it was before. */
+/** Waits until the metrics count `count` requests. For a worker that responds slowly, they first show its earlier values. */
 function untilCounted(server: Served, count: number) {
   return waitFor(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
 }
 
-/** The first worker: processes have ascending IDs, and the admin process is started last. */
+/** Returns the first worker: process IDs ascend, and the admin process is started last. */
 function firstChild({ pid }: Served): number {
   return childrenOf(pid)[0] as number;
 }

@@ -1,4 +1,4 @@
-// What `backup` overwrites, names and deletes, and checking a backup without restoring it.
+// Which files `backup` overwrites, names and deletes; and `check` of a backup, which needs no restore.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.close());
 
-test("a backup replaces an earlier one and an empty file, and no other file: not the database itself", async () => {
+test("a backup replaces only an earlier backup or an empty file, and never the database itself", async () => {
   await shop.must(["export-site", "main", "main.site"]);
   writeFileSync(shop.file("notes.txt"), "remember the milk\n");
   writeFileSync(shop.file("packed.gz"), gzipSync('{"other":1}\n'));
@@ -33,7 +33,7 @@ test("a backup replaces an earlier one and an empty file, and no other file: not
   await shop.must(["backup", "/dev/null"]);
 });
 
-test("a backup makes no folder, neither for itself nor for a database that is not there", async () => {
+test("a backup creates no folder, for itself or for a database that does not exist", async () => {
   expect(await shop.run(["backup", "missing/a.backup"])).toMatchObject({
     code: 1,
     stderr: "storefront: cannot write missing/a.backup: there is no folder missing\n",
@@ -43,13 +43,13 @@ test("a backup makes no folder, neither for itself nor for a database that is no
   for (const name of ["missing", "elsewhere", "a.backup"]) expect(existsSync(shop.file(name))).toBe(false);
 });
 
-test("in a folder, a backup gets its time as its name, and with --keep the oldest are deleted, and nothing else", async () => {
+test("a backup in a folder is named by its time; --keep deletes only the oldest backups of the folder", async () => {
   mkdirSync(shop.file("backups"));
   const others = ["notes.txt", "storefront-2026-01-01.backup", "storefront-before.backup"];
   const old = ["2026-01-01T03-17-00Z", "2026-01-02T03-17-00Z", "2026-01-03T03-17-00Z"].map(
     (t) => `storefront-${t}.backup`,
   );
-  // Made under a clock that was ahead.
+  // A backup of a time when the clock was ahead.
   const ahead = "storefront-2999-01-01T03-17-00Z.backup";
   for (const name of [...others, ...old, ahead]) writeFileSync(shop.file(`backups/${name}`), "");
   const { file, deleted } = JSON.parse(await shop.must(["backup", "--keep", "3", "backups", "--json"]));
@@ -69,7 +69,7 @@ test("in a folder, a backup gets its time as its name, and with --keep the oldes
     expect(await shop.run(["backup", ...wrong])).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("a backup is checked without a database, and so is the latest of a folder", async () => {
+test("a backup, or the latest backup of a folder, is checked without a database", async () => {
   mkdirSync(shop.file("checked"));
   const nowhere = { env: { STOREFRONT_DATABASE: `sqlite:${shop.file("nowhere/none.db")}` } };
   expect((await shop.run(["check", "checked"], nowhere)).stderr).toContain("there is no backup in checked");
@@ -85,11 +85,11 @@ test("a backup is checked without a database, and so is the latest of a folder",
   expect(existsSync(shop.file("nowhere"))).toBe(false);
 
   const bytes = readFileSync(shop.file(`checked/${good}`));
-  const damaged = new Map([
+  const damages = new Map([
     ["cut.backup", bytes.subarray(0, bytes.length - 20)],
     ["text.backup", gzipSync(gunzipSync(bytes).toString().replace("Zenith", "Zen1th"))],
   ]);
-  for (const [name, content] of damaged) {
+  for (const [name, content] of damages) {
     writeFileSync(shop.file(name), content);
     const { code, stderr } = await shop.run(["check", name], nowhere);
     expect([name, code]).toEqual([name, 1]);
@@ -97,7 +97,7 @@ test("a backup is checked without a database, and so is the latest of a folder",
   }
 });
 
-test("the faults of a backup are listed, as those of a database are", async () => {
+test("the inconsistencies of a backup are listed, like those of a database", async () => {
   await shop.must(["backup", "whole.backup"]);
   const lines = gunzipSync(readFileSync(shop.file("whole.backup")))
     .toString()

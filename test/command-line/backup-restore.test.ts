@@ -1,4 +1,4 @@
-// `backup` and `restore` as processes: what they say, write and leave behind, and what others notice.
+// `backup` and `restore` as processes: their messages, their files, and their effects on running servers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -29,7 +29,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(args, { stdin });
   const add = (...names: string[]) => shop.data.addBrands("main", ...names);
   const names = async () => (await shop.data.brands("main")).map(({ Name }) => Name);
-  const beside = async () => JSON.stringify(await kind.tablesBeside(shop.database));
+  const otherTables = async () => JSON.stringify(await kind.tablesBeside(shop.database));
   const newFile = () => shop.file(`${name}-${++count}.backup`);
   const backUp = async () => {
     const file = newFile();
@@ -43,11 +43,11 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
         .matchAll(/^\["records".*"resource":"brand".*\\"Name\\":\\"([^\\]*)/gm),
     ].map(([, brand]) => brand);
 
-  test("a restore that is killed before its end has changed nothing; the next one removes what it left", async () => {
+  test("a restore that is killed before the swap changes nothing; the next restore removes its tables", async () => {
     const file = await backUp();
     await add("Bolt");
     const killed = shop.start(["restore", "-"]);
-    await waitFor(async () => (await beside()).includes("storefront_unused_"), "its tables");
+    await waitFor(async () => (await otherTables()).includes("storefront_unused_"), "its tables");
     killed.kill("SIGKILL");
     await killed.exited;
     expect(await names()).toEqual(["Acme", "Bolt"]);
@@ -56,16 +56,16 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       stdout: "a `restore` is under way or was interrupted: it takes space until the next `restore`\n",
     });
     await must(["restore", file]);
-    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+    expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
     expect(await shop.data.check()).toEqual([]);
   });
 
-  test("what a restore replaced that was killed is kept by the next one", async () => {
+  test("a restore that is killed after the swap leaves the replaced data; the next restore keeps that data in a file", async () => {
     const file = await backUp();
     const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
     await add(...many);
     const killed = shop.start(["restore", file]);
-    await waitFor(async () => (await beside()).includes("storefront_replaced_"), "what it replaced");
+    await waitFor(async () => (await otherTables()).includes("storefront_replaced_"), "the replaced tables");
     killed.kill("SIGKILL");
     await killed.exited;
     expect(await names()).toEqual(["Acme"]);
@@ -73,10 +73,10 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect((await run(["check"])).stdout).toContain("the next `restore` keeps it in a file");
     const kept = keptBy((await run(["restore", file])).stderr);
     expect(kept.map((path) => brandsIn(path).length)).toEqual([20_001, 2]);
-    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+    expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
   });
 
-  test("a server writes on during a restore", async () => {
+  test("a server accepts writes during a restore", async () => {
     const key = await shop.data.addKey("main");
     await add(...Array.from({ length: 2000 }, (_, n) => `Brand ${n}`));
     const file = await backUp();
@@ -96,7 +96,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     await writing;
     server.kill();
     await server.exited;
-    // A write that meets the very moment is refused: it was meant for the other history.
+    // A write that arrives during the swap is rejected, because it was meant for the old epoch.
     expect(statuses.filter((status) => status !== 201).length).toBeLessThan(3);
     const stored = new Set([...brandsIn(kept), ...(await names())]);
     expect(stored.size).toBe(2002);
@@ -104,10 +104,10 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(during.length).toBe(statuses.filter((status) => status === 201).length);
   });
 
-  // The rest is the command's own: what it calls is tried on each engine in operator/, and the command in on-postgres.test.ts.
+  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
 
-  test("restore says how many changes it discards, and for how many sites the number is unknown", async () => {
+  test("restore prints how many changes it discards, and for how many sites the number is unknown", async () => {
     const file = await backUp();
     await add("Bolt", "Cord");
     const { code, stdout, stderr } = await run(["restore", file, "--json"]);
@@ -123,14 +123,14 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(JSON.parse(again.stdout)).toMatchObject({ discarded: 0, otherHistories: 2 });
   });
 
-  test("a site that was made since the backup counts with its changes", async () => {
+  test("the discarded changes include a site that was added since the backup, and its records", async () => {
     const file = await backUp();
     await shop.data.addSite("late");
     await shop.data.addBrands("late", "Bolt");
     expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
   });
 
-  test("a key that was revoked since the backup stays refused, unless everything is to be as of the backup", async () => {
+  test("a key that was revoked since the backup stays revoked, except with --as-of-backup", async () => {
     const key = await shop.data.addKey("main");
     const file = await backUp();
     const server = await shop.serve([]);
@@ -153,7 +153,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(empty.stderr).toContain("it cannot be known what was revoked, removed or suspended since the backup");
   });
 
-  test("backup - and restore - go through pipes; what was there is kept in the current folder", async () => {
+  test("`backup -` and `restore -` use pipes; the replaced data is kept in the current folder", async () => {
     const file = newFile();
     const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;
     await shop.must(["backup", "-"], { wrap });
@@ -163,7 +163,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(brandsIn(shop.file(keptBy(stderr)[0] as string))).toEqual(["Acme", "Bolt"]);
     const cut = await run(["restore", "-"], readFileSync(file).subarray(0, 200));
     expect(cut).toMatchObject({ code: 1, stdout: "" });
-    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+    expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
   });
 });
 
@@ -177,8 +177,8 @@ describe("a backup", () => {
   });
   afterAll(() => shop.close());
 
-  test.each(["-", "/dev/stdout"])("to %s is all on standard output, and nothing else", async (to) => {
-    // A reader that takes its time, and takes everything through a pipe.
+  test.each(["-", "/dev/stdout"])("to %s writes only the backup to standard output", async (to) => {
+    // A slow reader of a pipe.
     const { code, stdout, stderr } = await shop.run(["backup", to, "--json"], {
       wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${shop.file("copy.backup")}'`,
     });
@@ -187,21 +187,21 @@ describe("a backup", () => {
     await shop.must(["restore", shop.file("copy.backup"), "--database", `sqlite:${shop.file("copy.db")}`]);
   });
 
-  test("whose reader stops early has failed", async () => {
+  test("fails if its reader stops early", async () => {
     const { stderr } = await shop.run(["backup", "-"], {
       wrap: (command) => `((${command.replace("exec ", "")}); echo "status $?" >&2) | head -c 10 > /dev/null`,
     });
     expect(stderr).toMatch(/^storefront: cannot write standard output: .*EPIPE.*\nstatus 1\n$/);
   });
 
-  test("can be read by its owner only, and so can what a restore keeps", async () => {
+  test("can be read only by its owner, and so can the files that a restore keeps", async () => {
     const file = shop.file("private.backup");
     await shop.must(["backup", file]);
     const { stderr } = await shop.run(["restore", file]);
     for (const path of [file, keptBy(stderr)[0] as string]) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)("that %s ends leaves nothing of its file", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("that %s ends leaves no part of its file", async (signal) => {
     const file = shop.file("ended.backup");
     const left = () => readdirSync(shop.folder).filter((entry) => entry.startsWith("ended."));
     const backup = shop.start(["backup", file]);
@@ -211,7 +211,7 @@ describe("a backup", () => {
     expect(left()).toEqual([]);
   });
 
-  test("is restored from where nothing can be written, unless there is something to keep", async () => {
+  test("is restored from a read-only folder, unless the restore has to keep data there", async () => {
     mkdirSync(shop.file("archive"));
     const file = shop.file("archive/shop.backup");
     await shop.must(["backup", file]);
@@ -223,7 +223,7 @@ describe("a backup", () => {
     chmodSync(shop.file("archive"), 0o755);
   });
 
-  test("removes what killed processes left of their files, once no process can be writing them", async () => {
+  test("deletes the partial files of killed processes that are older than an hour", async () => {
     const gone = Bun.spawn(["true"]);
     await gone.exited;
     const part = (name: string, hours: number) => {
@@ -244,7 +244,7 @@ describe("a backup", () => {
   });
 });
 
-/** The files in which a restore says that it keeps what was there before. */
+/** Returns the files in which a restore keeps the replaced data, according to its message. */
 function keptBy(stderr: string): string[] {
   return (/the previous content is in (.+)/.exec(stderr)?.[1] ?? "").split(" and ");
 }

@@ -1,4 +1,4 @@
-// A command waits longer for a database that others use than a server's clients would.
+// A command waits longer for a busy database than a server does.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
@@ -8,8 +8,8 @@ import { type OpenedDatabases, openDatabases } from "../support/postgres-databas
 
 setDefaultTimeout(60_000);
 
-/** Longer than a server waits and a command takes to start, in milliseconds. */
-const busy = 6000;
+/** Milliseconds that the database is busy: more than a server waits and a command takes to start. */
+const busyMs = 6000;
 
 let workshop: Workshop;
 let server: OpenedDatabases | undefined;
@@ -22,7 +22,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-test("a command waits for a transaction of others, with SQLite", async () => {
+test("a command waits for a transaction of another process, with SQLite", async () => {
   await workshop.must(["site", "add", "shop"]);
   using database = new Database(workshop.file("test.db"));
   database.run("begin immediate");
@@ -30,7 +30,7 @@ test("a command waits for a transaction of others, with SQLite", async () => {
     ["site", "add", "garden"],
     ["site", "remove", "shop", "--yes"],
   ].map((args) => workshop.run(args, { asProcess: true }));
-  await Bun.sleep(busy);
+  await Bun.sleep(busyMs);
   database.run("commit");
   expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr.includes("cannot")])).toEqual([
     [0, false],
@@ -38,7 +38,7 @@ test("a command waits for a transaction of others, with SQLite", async () => {
   ]);
 });
 
-test("a command waits for a transaction of others, with PostgreSQL", async () => {
+test("a command waits for a transaction of another process, with PostgreSQL", async () => {
   server = await openDatabases();
   const env = { STOREFRONT_DATABASE: await server.createDatabase() };
   await workshop.must(["site", "add", "shop"], { env });
@@ -49,7 +49,7 @@ test("a command waits for a transaction of others, with PostgreSQL", async () =>
     await over;
   });
   const command = workshop.run(["site", "add", "garden"], { env, asProcess: true });
-  await Bun.sleep(busy);
+  await Bun.sleep(busyMs);
   finish();
   await transaction;
   await sql.end();

@@ -1,4 +1,4 @@
-// A file that another program writes while a command reads it.
+// Files that another program changes while a command reads them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ afterAll(() => shop.close());
 
 const size = 4 << 20;
 
-/** The bytes that are read of a file with which something is done when the first of them have arrived. */
+/** Reads a file, and calls `change` after the first chunk. Returns the number of bytes that were read. */
 async function readWhile(change: (file: string) => void): Promise<number> {
   const file = shop.file("rows.csv");
   writeFileSync(file, "x".repeat(size));
@@ -31,15 +31,17 @@ const changes: [string, (file: string) => void][] = [
   ["is cut short", (file) => truncateSync(file, 1000)],
   ["is emptied", (file) => truncateSync(file, 0)],
 ];
-test.each(changes)("is refused when it %s, since its rows may be incomplete", async (_, change) => {
+test.each(
+  changes,
+)("a file that %s while it is read is rejected, because its rows may be incomplete", async (_, change) => {
   await expect(readWhile(change)).rejects.toThrow(/rows\.csv was written to while it was read; read it again when/);
 });
 
-test.each(changes)("is refused as standard input when it %s", async (_, change) => {
+test.each(changes)("a file that %s while it is read as standard input is rejected", async (_, change) => {
   const [file, go] = [shop.file("input.csv"), shop.file("go")];
   writeFileSync(file, "x".repeat(size));
   rmSync(go, { force: true });
-  // Standard input is that of the process, so another one reads. It waits with its first bytes until the file has changed.
+  // Another process reads, because a process has only one standard input. After the first bytes, it waits until the file has changed.
   const script = `
     import { existsSync } from "node:fs";
     import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/csv-options.ts"))};
@@ -61,11 +63,11 @@ test.each(changes)("is refused as standard input when it %s", async (_, change) 
     writeFileSync(go, "");
     shown += text;
   }
-  const fault = "standard input was written to while it was read; read it again when it is complete";
-  expect(shown).toBe(`reading\n${fault}\n`);
+  const message = "standard input was written to while it was read; read it again when it is complete";
+  expect(shown).toBe(`reading\n${message}\n`);
 });
 
-test("is read as standard input from where another program has left it", async () => {
+test("a file as standard input is read from the position where the previous program stopped", async () => {
   const file = shop.file("titled.csv");
   writeFileSync(file, "My brands\nName\nA\n");
   await shop.must(["site", "add", "main"]);
@@ -73,7 +75,7 @@ test("is read as standard input from where another program has left it", async (
   expect(await shop.must(["import", "brands", "--site", "main", "-"], { wrap })).toStartWith("1 rows: 1 created");
 });
 
-test("is read as it was when another takes its name", async () => {
+test("a file whose name another file takes during the read is read to its end", async () => {
   const next = shop.file("next.csv");
   writeFileSync(next, "y");
   expect(await readWhile((file) => renameSync(next, file))).toBe(size);

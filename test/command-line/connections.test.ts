@@ -1,4 +1,4 @@
-// More clients than the process has file descriptors.
+// More clients connect than the process has file descriptors.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const limited = { wrap: (command: string) => `ulimit -n 256; ${command}` };
 
-/** A server with a site, which may open 256 files, and a key. */
+/** Starts a server with a site, which may open 256 files. Returns a function that connects a client, and a request that creates a brand. */
 async function serve(args: readonly string[] = []) {
   await shop.data.addSite("main", { isDefault: true });
   const key = await shop.data.addKey("main");
@@ -39,7 +39,7 @@ async function serve(args: readonly string[] = []) {
 test.each([
   ["the file descriptors allow", 192, []],
   ["`--connections` allows", 100, ["--connections", "100"]],
-])("a new client can write though more idle ones have connected than %s", async (_, most, args) => {
+])("a new client can write after more idle clients have connected than %s", async (_, most, args) => {
   const { server, open, request } = await serve(args);
   for (let count = 0; count < 400; count++) await open();
   const writer = await open();
@@ -54,7 +54,7 @@ test.each([
   expect(server.stderr()).toContain("idle connection ended");
 });
 
-test("a write is stored also when the clients of other connections have half a request each", async () => {
+test("a write is stored even if each of many other connections has half a request", async () => {
   const { open, request } = await serve();
   for (let count = 0; count < 400; count++) (await open()).send("GET / HTTP/1.1\r\n");
   const writer = await open();
@@ -62,7 +62,7 @@ test("a write is stored also when the clients of other connections have half a r
   expect((await writer.responses(1))[0]?.status).toBe(201);
 });
 
-test("documentation is served also when all file descriptors are taken by idle connections", async () => {
+test("documentation is served even if idle connections use all file descriptors", async () => {
   const { server, open } = await serve(["--log", "debug"]);
   await waitFor(() => server.stderr().includes("are loaded"), "everything to be loaded");
   for (let count = 0; count < 400; count++) await open();
@@ -72,7 +72,7 @@ test("documentation is served also when all file descriptors are taken by idle c
   expect((await reader.responses(3)).map(({ status }) => status)).toEqual([200, 200, 200]);
 });
 
-test("more connections than there are file descriptors for are refused in one line", async () => {
+test("a maximum of connections above the number of file descriptors is rejected in one line", async () => {
   const { code, stderr } = await shop.run(["serve", "--port", "0", "--connections", "193"], limited);
   expect([code, stderr]).toEqual([
     2,

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => shop.close());
 
-/** No file may grow beyond about half a megabyte: a full disk for everyone, root too. */
+/** Limits all files to about half a megabyte. The effect is that of a full disk, also for root. */
 const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
 
 const create = (url: string, Name: string, headers: Record<string, string> = {}) =>
@@ -33,9 +33,9 @@ const create = (url: string, Name: string, headers: Record<string, string> = {})
 const list = async (url: string) =>
   (await (await fetchWithKey(`${url}/restapi/brands.json`, key)).json()) as { ID: number; Name: string }[];
 
-describe("a database that cannot be used is refused in one clear line", () => {
+describe("a database that cannot be used is rejected in one clear line", () => {
   const makes: [string, (file: string) => void, RegExp][] = [
-    ["a file that is no database", (file) => writeFileSync(file, "x".repeat(5000)), /file is not a database/],
+    ["a file that is not a database", (file) => writeFileSync(file, "x".repeat(5000)), /file is not a database/],
     ["a folder", (file) => mkdirSync(file), /unable to open database file/],
     [
       "a database of a newer program",
@@ -43,8 +43,12 @@ describe("a database that cannot be used is refused in one clear line", () => {
       /made by a newer program \(schema 99, this one knows \d+\): upgrade this program/,
     ],
     ["another program's database", (file) => sql(file, "create table theirs (x)"), /belongs to another program/],
-    ["one with nothing but a view", (file) => sql(file, "create view v as select 1"), /belongs to another program/],
-    ["one with a version", (file) => sql(file, "create table journal (x); pragma user_version = 1"), /another program/],
+    ["a database with only a view", (file) => sql(file, "create view v as select 1"), /belongs to another program/],
+    [
+      "a database with a table and a version of another program",
+      (file) => sql(file, "create table journal (x); pragma user_version = 1"),
+      /another program/,
+    ],
   ];
   test.each(makes)("%s", async (_, make, line) => {
     const file = shop.file("bad.db");
@@ -57,11 +61,11 @@ describe("a database that cannot be used is refused in one clear line", () => {
       expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
       expect(stderr).toMatch(line);
     }
-    // WAL mode would be stored in the file for good.
+    // WAL mode would be stored in the file permanently.
     expect(contentOf(file)).toBe(before);
   });
 
-  test("one that is not there, and reading makes none", async () => {
+  test("a database that does not exist; commands that read do not create it", async () => {
     for (const command of [["site", "list"], ["key", "list", "--site", "x"], ["backup", "x"], ["check"]]) {
       const { code, stderr } = await shop.run([...command, "--database", "sqlite:folder/none.db"]);
       expect([code, stderr]).toEqual([
@@ -72,7 +76,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
     expect(existsSync(shop.file("folder"))).toBe(false);
   });
 
-  test("one in a folder that no user may write to", async () => {
+  test("a database in a folder that no user may write to", async () => {
     mkdirSync(shop.file("closed"));
     chmodSync(shop.file("closed"), 0o555);
     const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
@@ -83,7 +87,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
     ]);
   });
 
-  test("one that no user may write to", async () => {
+  test("a database file that no user may write to", async () => {
     chmodSync(shop.file("test.db"), 0o444);
     const { code, stderr } = await shop.run(["site", "add", "x"], { wrap: withoutPower });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: the database .*readonly database\n$/)]);
@@ -102,14 +106,14 @@ describe("a database that cannot be used is refused in one clear line", () => {
 });
 
 describe("a full disk", () => {
-  // Only root may mount a small one.
+  // Only root may mount a small disk.
   const disk = mkdtempSync(join(tmpdir(), "storefront-disk-"));
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).status === 0;
   afterAll(() => {
     if (isMounted) spawnSync("umount", ["-l", disk]);
     rmSync(disk, { recursive: true, force: true });
   });
-  /** Leaves some KiB free. */
+  /** Fills the disk until `free` KiB remain. Returns a function that frees the space. */
   const fill = (free: number) => {
     const other = join(disk, "other");
     expect(() => writeFileSync(other, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
@@ -117,7 +121,7 @@ describe("a full disk", () => {
     return () => rmSync(other);
   };
 
-  test.skipIf(!isMounted)("is named by every command, with the file that it has no room for", async () => {
+  test.skipIf(!isMounted)("is reported by every command, with the file that it has no space for", async () => {
     const file = join(disk, "shop.db");
     const database = ["--database", `sqlite:${file}`];
     await shop.must(["site", "add", "main", ...database]);
@@ -132,13 +136,13 @@ describe("a full disk", () => {
     expect(await shop.run(["check", ...database])).toMatchObject({ code: 0 });
   });
 
-  test.skipIf(!isMounted).each([3, 200])("with %d KiB left is what a restore says", async (free) => {
+  test.skipIf(!isMounted).each([3, 200])("with %d KiB of free space is reported by a restore", async (free) => {
     const database = ["--database", `sqlite:${join(disk, "restored.db")}`];
     const backup = shop.file("large.backup");
     const names = Array.from({ length: 1200 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
     await shop.data.addBrands("main", ...names);
     await shop.must(["backup", backup]);
-    // While a server runs, the files of the database are there.
+    // While a server runs, the files of the database exist.
     const server = await shop.serve(database);
     const empty = fill(free);
     expect(await shop.run(["restore", backup, ...database])).toMatchObject({
@@ -152,20 +156,20 @@ describe("a full disk", () => {
     await server.exited;
   });
 
-  test("responds with 503 and loses nothing that was acknowledged", async () => {
+  test("makes the server respond with 503, and no acknowledged write is lost", async () => {
     const full = await shop.serve([], { wrap: onFullDisk });
     const acknowledged: string[] = [];
-    let refused: Response | undefined;
-    for (let n = 0; !refused && n < 5000; n++) {
+    let failed: Response | undefined;
+    for (let n = 0; !failed && n < 5000; n++) {
       const names = Array.from({ length: 50 }, (_, i) => `Brand ${n}.${i} ${"x".repeat(200)}`);
       const responses = await Promise.all(names.map((name) => create(full.url, name)));
       responses.forEach((response, i) => {
         if (response.status === 201) acknowledged.push(names[i] as string);
-        else refused = response;
+        else failed = response;
       });
     }
-    expect(refused?.status).toBe(503);
-    expect(refused?.headers.get("Retry-After")).toBe("1");
+    expect(failed?.status).toBe(503);
+    expect(failed?.headers.get("Retry-After")).toBe("1");
     expect((await list(full.url)).map(({ Name }) => Name).sort()).toEqual(acknowledged.toSorted());
     full.kill("SIGKILL");
     await full.exited;
@@ -175,7 +179,7 @@ describe("a full disk", () => {
     expect(await shop.data.check()).toEqual([]);
   });
 
-  test("stops an import with one clear line about what was stored", async () => {
+  test("stops an import with one clear line about the rows that were stored", async () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n} ${"x".repeat(200)}`).join("\n");
     const args = ["import", "--site", "main", "brands", "-"];
     const { code, stderr } = await shop.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
@@ -190,7 +194,7 @@ describe("a full disk", () => {
   });
 });
 
-test("after kill -9 in the middle of writes every acknowledged one is there, and a repeated one is there once", async () => {
+test("after kill -9 during writes, every acknowledged write is stored, and a repeated write is stored once", async () => {
   const server = await shop.serve();
   const acknowledged = new Set<string>();
   const send = async (url: string, n: number) => {
@@ -217,13 +221,13 @@ test("after kill -9 in the middle of writes every acknowledged one is there, and
   expect(await shop.data.check()).toEqual([]);
 });
 
-test("while another process holds the database, a write is refused after a while, says nothing of the inside, and succeeds later", async () => {
+test("while another process locks the database, a write gets a 503 without internal details, and later writes succeed", async () => {
   const server = await shop.serve();
   const holder = new Database(shop.file("test.db"));
   holder.run("begin immediate");
-  const refused = await create(server.url, "Too early");
-  expect(refused.status).toBe(503);
-  expect(await refused.text()).not.toMatch(/database|sqlite|locked/i);
+  const failed = await create(server.url, "Too early");
+  expect(failed.status).toBe(503);
+  expect(await failed.text()).not.toMatch(/database|sqlite|locked/i);
   holder.run("rollback");
   holder.close();
   expect((await create(server.url, "In time")).status).toBe(201);

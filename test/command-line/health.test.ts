@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => shop.close());
 
-test("a server that is ready is healthy, and after its end it is not", async () => {
+test("a server that is ready is healthy, and a stopped server is not", async () => {
   const server = await shop.serve();
   expect(await shop.run(["health", "--url", server.url])).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
   const json = await shop.must(["health", "--json", "--url", `${server.url}/any?x#y`]);
@@ -21,7 +21,7 @@ test("a server that is ready is healthy, and after its end it is not", async () 
   expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: .+\n$/);
 });
 
-test("a server that lost its database is not healthy", async () => {
+test("a server whose database was deleted is not healthy", async () => {
   const server = await shop.serve();
   rmSync(shop.file("test.db"));
   const isUnhealthy = async () => {
@@ -31,14 +31,14 @@ test("a server that lost its database is not healthy", async () => {
   await waitFor(isUnhealthy, "the server to notice");
 });
 
-test("the default address is that of the server with the same environment, with its own certificate", async () => {
+test("the default address is the address of the server with the same environment, also with its own certificate", async () => {
   const { cert, key } = makeCertificate();
   writeFileSync(shop.file("cert.pem"), cert);
   writeFileSync(shop.file("key.pem"), key);
   const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem", STOREFRONT_HOST: "0.0.0.0" };
   const server = await shop.serve([], { env: tls });
   const env = { ...tls, STOREFRONT_PORT: new URL(server.url).port };
-  // A proxy of the environment is for other machines.
+  // The proxy of the environment is not used for this machine.
   expect((await shop.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
 });
 

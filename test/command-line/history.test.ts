@@ -36,7 +36,7 @@ const journal = async (...args: string[]) =>
 const lastRevision = () => shop.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
 
 describe("journal", () => {
-  test("tells what changed, by which key, since a revision", async () => {
+  test("lists the changes since a revision, with the key that made them", async () => {
     const id = await create("First");
     await send("PUT", "brands.json", { ID: id, Name: "Second" });
     await send("DELETE", `brands/${id}.json`);
@@ -48,7 +48,7 @@ describe("journal", () => {
     expect(lines.trim().split("\t").slice(2)).toEqual([key.slice(0, 12), "delete", "brand", String(id), '"Second"']);
   });
 
-  test("--follow prints what a server writes, as it does", async () => {
+  test("--follow prints the writes of a server as they happen", async () => {
     const revision = await lastRevision();
     const following = shop.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
     await create("While you watch");
@@ -59,7 +59,7 @@ describe("journal", () => {
     await following.exited;
   });
 
-  test("--follow begins anew when the database is restored, and ends when the site is gone", async () => {
+  test("--follow starts again after a restore of the database, and ends when the site is removed", async () => {
     const database = `sqlite:${shop.file("followed.db")}`;
     const run = (...args: string[]) => shop.must([...args, "--database", database]);
     await dataOf(database).addSite("brief");
@@ -74,7 +74,7 @@ describe("journal", () => {
     expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site was removed/);
   });
 
-  test("--follow begins with the next change unless --since says otherwise", async () => {
+  test("--follow starts with the next change by default", async () => {
     await create("Before");
     const following = shop.start(["journal", "--site", "main", "--follow"]);
     const line = await waitFor(async () => {
@@ -86,7 +86,7 @@ describe("journal", () => {
     await following.exited;
   });
 
-  test("shows only the changes to a record, a resource, by an actor, of a run or since a time", async () => {
+  test("filters changes by record, resource, actor, run and time", async () => {
     const args = ["import", "--site", "main", "locations", "-", "--json", "--as", "anna"];
     const { run, revisions } = JSON.parse(await shop.must(args, { stdin: "Name\nNorth\nSouth\n" }));
     await shop.data.load("main", "locations", "ID,Name\n2,East\n");
@@ -104,7 +104,7 @@ describe("journal", () => {
     expect((await shop.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
   });
 
-  test("ends with a revision or a time, and is CSV with a header", async () => {
+  test("ends at a revision or a time with --until, and prints CSV with a header", async () => {
     await shop.data.load("main", "brands", 'ID,Name\n901,"Late, ""one"""\n902,Later\n');
     const all = await journal();
     const [first, second] = all.slice(-2);
@@ -138,11 +138,11 @@ describe("journal", () => {
       expect((await shop.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
   });
 
-  test("prune deletes old entries of one site, of all sites, or of sites and keys", async () => {
+  test("prune deletes old entries of one site, of all sites, or of the system site", async () => {
     const database = `sqlite:${shop.file("pruned.db")}`;
     const run = (...args: string[]) => shop.run([...args, "--database", database]);
     const data = dataOf(database);
-    /** The first revisions that the journals of sites and keys and of both sites still have. */
+    /** Returns the first revision of the journals of the system site and of both sites. */
     const begins = () =>
       data.use((engine) =>
         Promise.all(
@@ -169,14 +169,14 @@ describe("journal", () => {
     expect(await data.check()).toEqual([]);
   });
 
-  test("a name cannot command the terminal that shows it", async () => {
+  test("escapes control characters in names, so that they cannot control the terminal", async () => {
     await create("\u009b31m red");
     expect(await shop.must(["journal", "--site", "main"])).toContain("\\u009b31m red");
   });
 });
 
 describe("restore-record", () => {
-  test("puts a deleted record back under its old ID, and a server serves it", async () => {
+  test("restores a deleted record under its old ID, and a server serves it", async () => {
     const id = await create("Lost");
     await send("DELETE", `brands/${id}.json`);
     expect((await send("GET", `brands/${id}.json`)).status).toBe(404);
@@ -185,7 +185,7 @@ describe("restore-record", () => {
     expect(await nameOf(id)).toBe("Lost");
   });
 
-  test("puts a record back as it was before its last change, or at a revision", async () => {
+  test("restores the state of a record before its last change, or at a revision", async () => {
     const id = await create("One");
     const revision = await lastRevision();
     await send("PUT", "brands.json", { ID: id, Name: "Two" });
@@ -206,7 +206,7 @@ describe("restore-record", () => {
     expect(again.stderr).toContain("nothing to restore");
   });
 
-  test("prints the fields of this version of the program, whichever stored them", async () => {
+  test("prints the fields that this program version declares, also if another version stored the record", async () => {
     const id = await create("Old");
     const { ID: _, ...declared } = await bodyOf(await send("GET", `brands/${id}.json`));
     const database = new Database(shop.database.slice("sqlite:".length));
@@ -220,7 +220,7 @@ describe("restore-record", () => {
     expect(out.trim()).toBe(JSON.stringify({ ID: id, ...declared }));
   });
 
-  test("says why it cannot", async () => {
+  test("prints the reason if it cannot restore a record", async () => {
     const id = String(await create("New"));
     const revision = await lastRevision();
     const run = async (...args: string[]) => {
@@ -238,7 +238,7 @@ describe("restore-record", () => {
 });
 
 describe("backup and restore", () => {
-  /** All records and the journal of the site. */
+  /** Returns all records and the journal of the site. */
   const dump = (database: string) =>
     dataOf(database).use(async (engine) => {
       const { rows } = await readAllRows(engine, 1);
@@ -246,7 +246,7 @@ describe("backup and restore", () => {
       return { records: [...rows], entries };
     });
 
-  test("a backup that is made while writes go on holds one moment, whole", async () => {
+  test("a backup during writes contains the data as of one moment", async () => {
     let isWriting = true;
     const writing = (async () => {
       for (let n = 0; isWriting; n++) await create(`During the backup ${n}`);
@@ -258,14 +258,14 @@ describe("backup and restore", () => {
     const other = `sqlite:${shop.file("other.db")}`;
     await shop.must(["restore", file, "--database", other]);
     expect(await dataOf(other).check()).toEqual([]);
-    const [then, now] = [await dump(other), await dump(shop.database)];
-    const last = then.entries.at(-1)?.revision as number;
-    expect(now.entries.slice(0, then.entries.length)).toEqual(then.entries);
-    expect(now.records.filter(({ revision }) => revision <= last)).toEqual(then.records);
+    const [backedUp, now] = [await dump(other), await dump(shop.database)];
+    const last = backedUp.entries.at(-1)?.revision as number;
+    expect(now.entries.slice(0, backedUp.entries.length)).toEqual(backedUp.entries);
+    expect(now.records.filter(({ revision }) => revision <= last)).toEqual(backedUp.records);
     expect(existsSync(`${file}.part`)).toBe(false);
   });
 
-  test("restoring it gives the same records, keys and history", async () => {
+  test("a restored backup has the same records, keys and journal", async () => {
     const file = shop.file("same.backup");
     await shop.must(["backup", file]);
     const other = `sqlite:${shop.file("same.db")}`;
@@ -277,7 +277,7 @@ describe("backup and restore", () => {
     await copy.exited;
   });
 
-  test("over the database of a running server: its next read sees it, and no old ETag holds", async () => {
+  test("after a restore into its database, a running server reads the restored data, and old ETags do not match", async () => {
     const id = await create("Before the backup");
     const file = shop.file("live.backup");
     await shop.must(["backup", file]);
@@ -294,18 +294,18 @@ describe("backup and restore", () => {
     expect(await nameOf(id)).toBe("After the backup");
   });
 
-  test("no write is lost between what is kept and what is restored", async () => {
+  test("every write during a restore is in the kept file or in the restored database", async () => {
     const file = shop.file("keep.backup");
     await shop.must(["backup", file]);
-    const answered: number[] = [];
+    const created: number[] = [];
     let isWriting = true;
     const writing = (async () => {
       while (isWriting) {
         const response = await send("POST", "brands.json", { Name: "Unlucky" });
-        if (response.status === 201) answered.push((await bodyOf(response)).ID);
+        if (response.status === 201) created.push((await bodyOf(response)).ID);
       }
     })();
-    await waitFor(() => answered.length > 20, "some writes");
+    await waitFor(() => created.length > 20, "some writes");
     const { stderr } = await shop.run(["restore", file]);
     const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
     isWriting = false;
@@ -315,17 +315,17 @@ describe("backup and restore", () => {
       [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
     );
     for (const { ID } of await shop.data.brands("main")) ids.add(ID);
-    expect(answered.filter((id) => !ids.has(id))).toEqual([]);
+    expect(created.filter((id) => !ids.has(id))).toEqual([]);
   });
 
   const damages: [string, (bytes: Buffer) => Uint8Array][] = [
     ["cut short", (bytes) => bytes.subarray(0, bytes.length - 40)],
     [
-      "cut short where a line ends",
+      "cut short at the end of a line",
       (bytes) => gzipSync(gunzipSync(bytes).toString().split("\n").slice(0, -3).join("\n")),
     ],
     ["altered", (bytes) => gzipSync(gunzipSync(bytes).toString().replace("Before", "Behind"))],
-    ["with a bit turned", (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1)],
+    ["with a flipped bit", (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1)],
     [
       "of a newer program",
       (bytes) => gzipSync(gunzipSync(bytes).toString().replace('"storefront":1', '"storefront":2')),
@@ -333,7 +333,7 @@ describe("backup and restore", () => {
     ["that is something else", () => Buffer.from("something else")],
     ["that is empty", () => Buffer.alloc(0)],
   ];
-  test.each(damages)("a backup %s is refused and changes nothing", async (_, damage) => {
+  test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, damage) => {
     const good = shop.file("good.backup");
     if (!existsSync(good)) await shop.must(["backup", good]);
     const before = await dump(shop.database);
@@ -345,7 +345,7 @@ describe("backup and restore", () => {
     expect(readdirSync(shop.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
   });
 
-  test("a backup that cannot be written is refused, and what was there stays", async () => {
+  test("a backup that cannot be written is an error", async () => {
     const { code, stderr } = await shop.run(["backup", shop.file("nowhere/x.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     const full = await shop.run(["backup", "/dev/full"]);
@@ -367,7 +367,7 @@ describe("check", () => {
     copyFileSync(shop.file("sound.db"), path);
   });
 
-  test("finds a sound database in order", async () => {
+  test("finds nothing in a database without damage", async () => {
     const { code, stdout, stderr } = await shop.run(["check", "--database", `sqlite:${path}`]);
     expect([code, stdout, stderr]).toEqual([0, "", "no faults found\n"]);
   });
@@ -375,22 +375,22 @@ describe("check", () => {
   const last = "(select max(id) from records where site_id = 1 and resource = 'brand')";
   const damages: [string, string, RegExp][] = [
     [
-      "a record that was altered",
+      "a changed record",
       `update records set body = json_set(body, '$.Name', 'X') where site_id = 1 and id = ${last}`,
       /differs from its entry/,
     ],
     [
-      "a record that is no JSON",
+      "a record that is not JSON",
       `update records set body = '{' where site_id = 1 and id = ${last}`,
       /is damaged: its text is not that record's/,
     ],
     [
-      "a record that is gone",
+      "a missing record",
       `delete from records where site_id = 1 and resource = 'brand' and id = ${last}`,
       /is in the journal and nowhere else/,
     ],
     [
-      "a record that nobody made",
+      "a record without a journal entry",
       `insert into records values (1, 'brand', 99999, 1, '{"ID":99999}')`,
       /is beyond the last ID that was given/,
     ],
@@ -404,14 +404,14 @@ describe("check", () => {
       "delete from journal where site_id = 1 and revision = 1",
       /site 1: the journal lacks entry 1/,
     ],
-    ["a journal that is gone", "delete from journal where site_id = 1", /site 1: the journal lacks the entries 1 to/],
+    ["a missing journal", "delete from journal where site_id = 1", /site 1: the journal lacks the entries 1 to/],
     [
-      "a journal that lacks its end",
+      "a journal that lacks its last entry",
       "delete from journal where site_id = 1 and revision = (select revision from sites where id = 1)",
       /site 1: the journal lacks entry/,
     ],
     [
-      "a counter that is behind",
+      "a counter that is too low",
       `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
       /is beyond the last ID that was given/,
     ],
@@ -420,7 +420,7 @@ describe("check", () => {
       "update sites set counters = 'x' where id = 1",
       /site 1 is damaged: its counters/,
     ],
-    ["a site's row that is gone", "delete from sites where id = 1", /belongs to no site/],
+    ["a missing row of a site", "delete from sites where id = 1", /belongs to no site/],
   ];
   test.each(damages)("finds %s", async (_, sql, fault) => {
     const database = new Database(path);
@@ -429,7 +429,7 @@ describe("check", () => {
     expect((await dataOf(`sqlite:${path}`).check()).join("\n")).toMatch(fault);
   });
 
-  test("prints the faults, and ends with 1", async () => {
+  test("prints the inconsistencies, and exits with 1", async () => {
     const [, sql, fault] = damages[0] as (typeof damages)[number];
     const database = new Database(path);
     database.run(sql);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.close());
 
-/** A separate site for a test. */
+/** Returns the name of a site that no other test uses. */
 function newSite(): string {
   return unused.pop() as string;
 }
@@ -39,7 +39,7 @@ const awkward = [
   "a;b",
 ];
 
-/** A record with `value` in every field that accepts any text, as far as it fits. */
+/** Returns a record with `value` in every field that accepts any text, cut to the maximum length. */
 function valuesOf(fields: Fields, value: string): Record<string, unknown> {
   const entries = Object.entries(fields).map(([name, field]) => {
     if (field.kind === "group") return [name, valuesOf(field.fields, value)];
@@ -48,7 +48,7 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-describe("what was exported is imported without a difference", () => {
+describe("exported records are imported without a difference", () => {
   for (const { path: resource, fields } of publicResources(allResources)) {
     test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
       const { data } = shop;
@@ -65,7 +65,7 @@ describe("what was exported is imported without a difference", () => {
     });
   }
 
-  test.each(["csv", "json", "xml"])("by the commands, in a file whose name ends with .%s", async (format) => {
+  test.each(["csv", "json", "xml"])("with the commands, in a file whose name ends with .%s", async (format) => {
     const [from, to] = [newSite(), newSite()];
     await shop.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
     const file = shop.file(`${from}.${format}`);
@@ -77,7 +77,7 @@ describe("what was exported is imported without a difference", () => {
   });
 });
 
-describe("a row with a fault", () => {
+describe("an invalid row", () => {
   const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nToo few\nLast,NO\n";
 
   test("is reported with its number and field, and does not stop the others", async () => {
@@ -92,7 +92,7 @@ describe("a row with a fault", () => {
     expect(await names(site)).toEqual(["1 Good", "2 Last"]);
   });
 
-  test("stores nothing with --atomic", async () => {
+  test("prevents with --atomic that any row is stored", async () => {
     const site = newSite();
     const { code, stderr } = await load(site, csv, "--atomic");
     expect(code).toBe(1);
@@ -102,7 +102,7 @@ describe("a row with a fault", () => {
     expect(await names(site)).toEqual(["1 A", "2 B"]);
   });
 
-  test("in a list may be anything but a record", async () => {
+  test("in a list may be any value that is not a record", async () => {
     const site = newSite();
     const { stdout } = await load(
       site,
@@ -125,13 +125,13 @@ describe("a file of another program", () => {
   const files: [string, string | Uint8Array, CsvOptions, string[]][] = [
     ["semicolons", text, {}, expected],
     ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', {}, expected],
-    ["UTF-16, little end first", Buffer.from(`\ufeff${text}`, "utf16le"), {}, expected],
-    ["UTF-16, big end first", utf16be, {}, expected],
-    ["UTF-16 without a mark", Buffer.from(text, "utf16le"), { encoding: "utf-16le" }, expected],
-    ["UTF-8 with a mark", `\ufeff${text}`, {}, expected],
-    ["UTF-8 with a mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
+    ["UTF-16, little-endian", Buffer.from(`\ufeff${text}`, "utf16le"), {}, expected],
+    ["UTF-16, big-endian", utf16be, {}, expected],
+    ["UTF-16 without a byte order mark", Buffer.from(text, "utf16le"), { encoding: "utf-16le" }, expected],
+    ["UTF-8 with a byte order mark", `\ufeff${text}`, {}, expected],
+    ["UTF-8 with a byte order mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
-  test.each(files)("with %s comes in as it is shown there", async (_, content, more, rows) => {
+  test.each(files)("with %s is imported with the text that the other program shows", async (_, content, more, rows) => {
     const site = newSite();
     await shop.data.load(site, "brands", content, more);
     expect(await names(site)).toEqual(rows);
@@ -142,7 +142,9 @@ describe("a file of another program", () => {
     ["tabs", "Name\tID\nx\t7\n", ["--delimiter", "tab"], ["7 x"]],
     ["an encoding", toWindows1252(western), ["--encoding", "windows-1252"], expected.slice(0, 1)],
   ];
-  test.each(options)("with %s that an option names comes in as it is shown there", async (_, content, more, rows) => {
+  test.each(
+    options,
+  )("with %s that an option names is imported with the text that the other program shows", async (_, content, more, rows) => {
     const site = newSite();
     await load(site, content, ...more);
     expect(await names(site)).toEqual(rows);
@@ -156,20 +158,20 @@ describe("a file of another program", () => {
     [["--encoding", "cp437"], /Common ones are utf-8/],
     [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
   ];
-  test.each(wrong)("with %j is a wrong call", async (args, message) => {
+  test.each(wrong)("cannot be imported with %j", async (args, message) => {
     const { code, stdout, stderr } = await shop.run(["import", "--site", "x", "brands", "-", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
 });
 
-/** Text of Latin-1 and the euro sign. */
+/** Encodes text that has only characters of Latin-1 and the euro sign. */
 function toWindows1252(text: string): Buffer {
   return Buffer.from(text.replaceAll("€", "\u0080"), "latin1");
 }
 
 describe("a row with an ID", () => {
-  test("updates that record, makes it under that ID, or is refused when it was deleted", async () => {
+  test("updates the record with this ID, creates it, or is rejected if it was deleted", async () => {
     const site = newSite();
     await shop.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
     const key = await shop.data.addKey(site);
@@ -193,7 +195,7 @@ describe("a row with an ID", () => {
 });
 
 describe("--match", () => {
-  test("updates the record with the same value, and a second row of that value too", async () => {
+  test("updates the record with the same value, also for a second row with that value", async () => {
     const site = newSite();
     await shop.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
     const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
@@ -204,7 +206,7 @@ describe("--match", () => {
     expect(await names(site)).toEqual(["1 Acme", "2 New"]);
   });
 
-  test("refuses a row that matches several records, or that has nothing to match by", async () => {
+  test("rejects a row that matches several records, or that has no value to match", async () => {
     const site = newSite();
     await shop.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
@@ -218,7 +220,7 @@ describe("--match", () => {
     ]);
   });
 
-  test("keeps the rows of --atomic in a temporary file, of which nothing is left; without one, nothing is stored", async () => {
+  test("with --atomic writes the rows to a temporary file, which is deleted; if it cannot be written, nothing is stored", async () => {
     const site = newSite();
     const folder = shop.file("temporary");
     const run = (TMPDIR: string) =>
@@ -235,7 +237,7 @@ describe("--match", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("makes no two records of one value with --atomic either", async () => {
+  test("with --atomic rejects a second row with the same value", async () => {
     const site = newSite();
     const { stderr } = await load(site, "Name\nNew\nNew\n", "--match", "Name", "--atomic");
     expect(stderr).toContain("row 3: Name: an earlier row has the same value");
@@ -244,7 +246,7 @@ describe("--match", () => {
 });
 
 describe("a file", () => {
-  test("is read the same wherever its text is cut", async () => {
+  test("is read the same in whatever pieces its text arrives", async () => {
     const site = newSite();
     const started = shop.start(["import", "--site", site, "brands", "-"]);
     const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
@@ -257,7 +259,7 @@ describe("a file", () => {
     expect(await names(site)).toEqual(["1 A", '2 B "" b', "3 C", "4 D", "5 E 👩‍👧"]);
   });
 
-  test("that is only rehearsed changes nothing", async () => {
+  test("changes nothing in a dry run", async () => {
     const site = newSite();
     const { code, stdout } = await shop.run(["import", "--site", site, "brands", "-", "--dry-run"], {
       stdin: "Name\nA\n",
@@ -267,17 +269,17 @@ describe("a file", () => {
     expect(await shop.must(["journal", "--site", site])).toBe("");
   });
 
-  const good: [string, string, FileFormat][] = [
+  const empty: [string, string, FileFormat][] = [
     ["with only a header", "Name\n", "csv"],
     ["with rows without content", "Name;AccountNumber\n\n;\n;;;\n", "csv"],
     ["of JSON with an empty list", "[]", "json"],
     ["of XML with an empty list", "<Results/>", "xml"],
   ];
-  test.each(good)("%s is fine and brings nothing", async (_, text, format) => {
+  test.each(empty)("%s is valid and has no rows", async (_, text, format) => {
     expect(await shop.data.load(newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
   });
 
-  test("of JSON or XML may be one record", async () => {
+  test("of JSON or XML may be a single record", async () => {
     const site = newSite();
     await load(site, '{"Name":"A"}', "--format", "json");
     await load(site, "<Brand><Name>B</Name></Brand>", "--format", "xml");
@@ -292,9 +294,9 @@ describe("a file", () => {
 
   const bad: [string, string | Uint8Array, FileFormat, RegExp][] = [
     ["that is empty", "", "csv", /the file is empty; the first line must name the columns/],
-    ["of nothing but a mark", Buffer.from([0xff, 0xfe]), "csv", /the file is empty; the first line must name/],
+    ["with only a byte order mark", Buffer.from([0xff, 0xfe]), "csv", /the file is empty; the first line must name/],
     ["with a misspelt column", "Nmae\nA\n", "csv", /`Nmae`: no such column; did you mean Name\?/],
-    ["with a column like no other", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
+    ["with an unknown column", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
     [
       "with a column without a name",
       "Name;\nA;\n",
@@ -302,15 +304,20 @@ describe("a file", () => {
       /column 2 has no name; name it, or choose columns with --map/,
     ],
     ["with a repeated column", "Name,Name\nA,B\n", "csv", /the column appears more than once/],
-    ["of UTF-16 without a mark", Buffer.from("Name\nA\n", "utf16le"), "csv", /for UTF-16, add --encoding utf-16le/],
+    [
+      "of UTF-16 without a byte order mark",
+      Buffer.from("Name\nA\n", "utf16le"),
+      "csv",
+      /for UTF-16, add --encoding utf-16le/,
+    ],
     [
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
       "csv",
       /not valid UTF-16LE/,
     ],
-    ["of JSON that is called CSV", '[{"Name":"A"}]', "csv", /--format json/],
-    ["of XML that is called CSV", "<Results/>", "csv", /--format xml/],
+    ["of JSON that is imported as CSV", '[{"Name":"A"}]', "csv", /--format json/],
+    ["of XML that is imported as CSV", "<Results/>", "csv", /--format xml/],
     ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /not valid UTF-8/],
     ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file is not valid JSON: line 1, column 14: /],
     ["of JSON that is nested too deeply", `[${"[".repeat(20)}`, "json", /^the file is nested too deeply: line 1, /],
@@ -319,24 +326,24 @@ describe("a file", () => {
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];
-  test.each(bad)("%s is refused in one line", async (_, content, format, line) => {
+  test.each(bad)("%s is rejected in one line", async (_, content, format, line) => {
     const site = newSite();
-    const refused = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
-    expect(refused).toBeInstanceOf(ProblemError);
-    expect(`${refused.message}\n`).toMatch(line);
-    expect([refused.message.trim().split("\n").length, refused.fieldErrors.slice(1), await names(site)]).toEqual([
+    const problem = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
+    expect(problem).toBeInstanceOf(ProblemError);
+    expect(`${problem.message}\n`).toMatch(line);
+    expect([problem.message.trim().split("\n").length, problem.fieldErrors.slice(1), await names(site)]).toEqual([
       1,
       [],
       [],
     ]);
   });
 
-  test("that cannot be read is refused by the command in one line", async () => {
+  test("that cannot be parsed is rejected by the command in one line", async () => {
     const { code, stdout, stderr } = await load(newSite(), "Nmae\nA\n");
     expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^storefront: .*did you mean Name\?\n$/)]);
   });
 
-  test("whose quote never closes brings the rows before it", async () => {
+  test("with a quote that is never closed is imported up to the row before it", async () => {
     const site = newSite();
     const { stderr } = await load(site, 'Name\nA\n"B\nC\nD\n');
     expect(stderr).toContain("row 3: a quoted cell of this row is never closed");
@@ -350,7 +357,7 @@ describe("a file", () => {
     expect(await names(site)).toContain("2 C");
   });
 
-  test("that breaks in the middle reports how much was stored before", async () => {
+  test("that becomes invalid in the middle stops the import, and the error says how many rows were stored", async () => {
     const site = newSite();
     const rows = Array.from({ length: 30_000 }, (_, n) => `Brand ${n}`).join("\n");
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
@@ -359,7 +366,7 @@ describe("a file", () => {
     expect(stderr).toMatch(/not valid UTF-8.*; \d+ records were created and 0 updated before/);
   });
 
-  test("that is not there, or is a folder, is refused", async () => {
+  test("that does not exist, cannot be read or is a folder is rejected", async () => {
     const site = newSite();
     expect((await shop.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/there is no file/);
     for (const command of ["import", "export"]) {
@@ -378,7 +385,7 @@ describe("a file", () => {
   });
 });
 
-test("20,000 rows come in while a server serves, and its next read sees them", async () => {
+test("20,000 rows are imported while a server runs, and its next read returns them", async () => {
   const site = newSite();
   await shop.must(["site", "set", site, "--default"]);
   const key = await shop.data.addKey(site);
@@ -397,7 +404,7 @@ test("20,000 rows come in while a server serves, and its next read sees them", a
 });
 
 describe("export", () => {
-  test("leaves what was there before when it cannot be written, and no half of a file", async () => {
+  test("fails if its file cannot be written, and leaves no part of a file", async () => {
     const site = newSite();
     await shop.data.addBrands(site, "A");
     const { code, stderr } = await shop.run(["export", "--site", site, "brands", shop.file("no-folder/x.csv")]);
@@ -408,7 +415,7 @@ describe("export", () => {
     expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
-  test("writes through a link and to a device, and replaces neither", async () => {
+  test("writes through a symbolic link and to a named pipe, and replaces neither", async () => {
     const site = newSite();
     await shop.data.addBrands(site, "A");
     writeFileSync(shop.file("real.csv"), "before");
@@ -423,7 +430,7 @@ describe("export", () => {
     expect(existsSync(fifo)).toBe(true);
   });
 
-  test("to a reader that stops early ends without a complaint", async () => {
+  test("ends without an error if its reader stops early", async () => {
     const site = newSite();
     await shop.data.addBrands(site, ...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
     const { code, stdout, stderr } = await shop.run(["export", "--site", site, "brands"], {

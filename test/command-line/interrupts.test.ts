@@ -1,4 +1,4 @@
-// An import or an undo that is interrupted says what was stored, and stores nothing after that.
+// An import or an undo that is interrupted reports its changes, and stores nothing after that.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -24,7 +24,7 @@ afterAll(async () => {
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const rows = (count: number) => Array.from({ length: count }, (_, n) => `Brand ${n}\n`).join("");
 
-/** Whether the process handles SIGINT by now: the mask of the signals that it catches says so. */
+/** Returns whether the process handles SIGINT already, according to the mask of the signals that it catches. */
 function isReady({ pid }: Started): boolean {
   const file = `/proc/${pid}/status`;
   const mask = existsSync(file)
@@ -51,7 +51,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     return name;
   }
   const stored = async (site: string) => (await data.brands(site)).length;
-  const begin = (site: string, file: string, ...more: string[]) =>
+  const startImport = (site: string, file: string, ...more: string[]) =>
     shop.start(["import", "--site", site, "brands", file, "--json", ...more], { env });
 
   async function interrupt(started: Started, signal: NodeJS.Signals) {
@@ -60,26 +60,26 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     return { code, summary: JSON.parse(started.stdout()), stderr: started.stderr() };
   }
 
-  // Signals are the same on each engine.
+  // Signals do not depend on the engine: one signal is enough for the other engine.
   const tried = engine === "sqlite" ? signals : signals.slice(0, 1);
-  test.each(tried)("that waits for more of a pipe is ended by %s", async (signal) => {
+  test.each(tried)("that waits for input from a pipe is ended by %s", async (signal) => {
     const site = await newSite();
-    const started = begin(site, "-");
+    const started = startImport(site, "-");
     started.write(`Name\n${rows(1200)}`);
     await waitFor(async () => (await stored(site)) === 1000, "the first 1000 rows");
     const { code, summary, stderr } = await interrupt(started, signal);
     const counts = { created: 1000, updated: 0, unchanged: 0, rejected: 0, faults: [], interrupted: true };
     expect([code, summary]).toMatchObject([1, counts]);
-    // As many as it had read by then.
+    // The rows that the import had read.
     expect(summary.rows).toBeWithin(1000, 1201);
     expect(stderr).toContain("interrupted: the rows not counted above were not stored");
     expect(await stored(site)).toBe(1000);
   });
 
-  test("that is storing rows finishes those that are under way", async () => {
+  test("that is storing rows finishes the batch in flight", async () => {
     const site = await newSite();
     writeFileSync(shop.file("many.csv"), `Name\n${rows(200_000)}`);
-    const started = begin(site, shop.file("many.csv"));
+    const started = startImport(site, shop.file("many.csv"));
     await waitFor(async () => (await stored(site)) > 0, "the first rows");
     const { code, summary } = await interrupt(started, "SIGINT");
     expect([code, summary.interrupted]).toEqual([1, true]);
@@ -89,7 +89,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
 
   test.each([["--atomic"], ["--dry-run"]])("with %s stores nothing", async (option) => {
     const site = await newSite();
-    const started = begin(site, "-", option);
+    const started = startImport(site, "-", option);
     started.write(`Name\n${rows(700)}`);
     await waitFor(() => isReady(started), "the command to be ready");
     const { code, summary } = await interrupt(started, "SIGINT");
@@ -98,11 +98,11 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     expect(await stored(site)).toBe(0);
   });
 
-  test("with --atomic that is interrupted anywhere stored all or nothing, and says which", async () => {
+  test("with --atomic stores all rows or none, whenever it is interrupted, and reports which", async () => {
     writeFileSync(shop.file("atomic.csv"), `Name\n${rows(10_000)}`);
     for (const wait of [0, 100, 300, 600]) {
       const site = await newSite();
-      const started = begin(site, shop.file("atomic.csv"), "--atomic");
+      const started = startImport(site, shop.file("atomic.csv"), "--atomic");
       await waitFor(() => isReady(started), "the command to be ready");
       await Bun.sleep(wait);
       const { code, summary } = await interrupt(started, "SIGINT");
@@ -112,11 +112,11 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     }
   });
 
-  test("whose transaction has to wait is ended at once by a second signal", async () => {
+  test("whose transaction has to wait is ended immediately by a second signal", async () => {
     const site = await newSite();
-    const release = await hold();
+    const release = await blockWrites();
     try {
-      const started = begin(site, "-");
+      const started = startImport(site, "-");
       started.write(`Name\n${rows(500)}`);
       await waitFor(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
@@ -130,8 +130,8 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     expect([0, 500]).toContain(await stored(site));
   });
 
-  /** Keeps every write waiting until what comes back is called. */
-  async function hold(): Promise<() => unknown> {
+  /** Blocks every write. Returns a function that ends this. */
+  async function blockWrites(): Promise<() => unknown> {
     if (engine === "postgres") {
       await postgres.signal("SIGSTOP");
       return () => postgres.signal("SIGCONT");
@@ -142,7 +142,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
   }
 });
 
-test("an undo in portions that is interrupted says where it stopped, and how to do the rest", async () => {
+test("an undo in chunks that is interrupted reports where it stopped, and the command for the rest", async () => {
   const count = 50_001;
   await shop.data.addSite("large");
   const site = await shop.data.use(async (engine) => {
@@ -155,13 +155,13 @@ test("an undo in portions that is interrupted says where it stopped, and how to 
     return ID;
   });
   using database = new Database(shop.file("test.db"));
-  // From the second portion on, it has a second for each, so that the signal comes before the last one.
+  // From the second chunk on, a chunk takes a second, so that the signal arrives before the last chunk.
   database.run(`create trigger slow after insert on journal when new.revision > ${count + 5000} begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1000) select n from numbers);
   end`);
   const stored = database.query<{ revision: number }, [number]>("select revision from sites where id = ?");
   const started = shop.start(["undo", "--site", "large", "--since", "0", "--run", "all"]);
-  await waitFor(() => (stored.get(site)?.revision ?? 0) > count, "the first portion");
+  await waitFor(() => (stored.get(site)?.revision ?? 0) > count, "the first chunk");
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
   database.run("drop trigger slow");
@@ -180,7 +180,7 @@ test("an undo in portions that is interrupted says where it stopped, and how to 
   );
 });
 
-test("what was read of a file is not kept in memory until all of it is", async () => {
+test("the chunks of a file that were read are not kept in memory until its end", async () => {
   const chunks: WeakRef<Uint8Array>[] = [];
   const source = (async function* () {
     for (let n = 0; n < 200; n++) {

@@ -1,4 +1,4 @@
-// The files of a SQLite database are taken away under a running server (contract section 7).
+// The files of a SQLite database are removed or replaced while a server runs (contract section 7).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
@@ -32,12 +32,12 @@ const names = async ({ url }: Served) =>
     ({ Name }) => Name,
   );
 
-describe("from then on no write is acknowledged, no read succeeds and the server is not ready, when", () => {
+describe("all writes and reads fail and the server is not ready after", () => {
   const losses: [string, () => void][] = [
-    ["the database is removed", () => rmSync(join(folder, "shop.db"))],
-    ["the log is removed", () => rmSync(join(folder, "shop.db-wal"))],
-    ["the index of the log is removed", () => rmSync(join(folder, "shop.db-shm"))],
-    ["another database is moved into its place", () => replace(join(folder, "shop.db"))],
+    ["the database file is removed", () => rmSync(join(folder, "shop.db"))],
+    ["the write-ahead log is removed", () => rmSync(join(folder, "shop.db-wal"))],
+    ["the index of the write-ahead log is removed", () => rmSync(join(folder, "shop.db-shm"))],
+    ["another database replaces the file", () => replace(join(folder, "shop.db"))],
     ["its folder is moved away", () => renameSync(folder, shop.file("away"))],
     ["its folder is replaced", () => replaceFolder()],
   ];
@@ -48,7 +48,7 @@ describe("from then on no write is acknowledged, no read succeeds and the server
     const statuses: number[] = [];
     for (let n = 0; n < 40; n++) statuses.push(await create(server, `after ${n}`));
     expect(new Set(statuses)).toEqual(new Set([503]));
-    await waitFor(async () => (await read(server)) === 503, "reads to be refused");
+    await waitFor(async () => (await read(server)) === 503, "reads to fail");
     await waitFor(async () => (await ready(server)) === 503, "the server not to be ready");
   });
 
@@ -65,15 +65,15 @@ describe("from then on no write is acknowledged, no read succeeds and the server
   }
 });
 
-test("a key that is revoked after the index of the log was removed is not accepted for long", async () => {
+test("a key that is revoked after the index of the write-ahead log was removed is soon rejected", async () => {
   const server = await serve();
   expect(await read(server)).toBe(200);
   rmSync(join(folder, "shop.db-shm"));
   await shop.run(["key", "revoke", key.slice(0, 12), "--database", database]);
-  await waitFor(async () => (await read(server)) !== 200, "the key to be refused");
+  await waitFor(async () => (await read(server)) !== 200, "the key to be rejected");
 });
 
-test("files that are put back are used again, with every write that was acknowledged", async () => {
+test("files that are moved away and back are used again, with all acknowledged writes", async () => {
   const server = await serve();
   expect(await create(server, "before")).toBe(201);
   renameSync(folder, shop.file("away"));
@@ -83,7 +83,7 @@ test("files that are put back are used again, with every write that was acknowle
   expect([await names(server), await ready(server)]).toEqual([["before", "after"], 200]);
 });
 
-test("a server that is stopped after the log was removed writes what it acknowledged into the database", async () => {
+test("a server that is stopped after the write-ahead log was removed writes all acknowledged changes into the database", async () => {
   const server = await serve();
   const acknowledged = ["one", "two", "three"];
   for (const name of acknowledged) expect(await create(server, name)).toBe(201);
@@ -97,7 +97,7 @@ test("a server that is stopped after the log was removed writes what it acknowle
   await run("check");
 });
 
-test("a database behind a symbolic link is served, until the link leads elsewhere", async () => {
+test("a database behind a symbolic link is served until the link names another file", async () => {
   const link = shop.file("link.db");
   symlinkSync(join(folder, "shop.db"), link);
   const server = await shop.serve(["--database", `sqlite:${link}`]);
@@ -108,7 +108,7 @@ test("a database behind a symbolic link is served, until the link leads elsewher
   expect(await create(server, "after")).toBe(503);
 });
 
-test("a command that reads on makes no new database in the place of one that was removed", async () => {
+test("a command that continues to read does not recreate a database that was removed", async () => {
   const engine = await openEngine(database, allResources);
   rmSync(join(folder, "shop.db"));
   expect(() => [...(engine.dump() as Iterable<DumpedRow>)]).toThrow("was removed while it was in use");

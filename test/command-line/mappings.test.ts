@@ -13,7 +13,7 @@ const recipes = new Map(
   ),
 );
 
-/** A record without its empty fields. */
+/** Returns a record without its empty fields. */
 function filled(record: object): unknown {
   const entries = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
     const inner = typeof value === "object" ? filled(value) : value;
@@ -26,11 +26,11 @@ function filled(record: object): unknown {
 
 interface Expected {
   readonly records: readonly object[];
-  /** The messages about refused rows. */
-  readonly refused?: string;
+  /** The messages about rejected rows. */
+  readonly rejected?: string;
 }
 
-/** What each recipe makes of the sample in test/mappings, which has the form that the other program documents. */
+/** The records that each recipe creates from the sample in test/mappings. The sample has the form that the other program documents. */
 const expected: Record<string, Expected> = {
   "prestashop-manufacturers": {
     records: [
@@ -117,7 +117,7 @@ const expected: Record<string, Expected> = {
     ],
   },
   "spreadsheet-locations": {
-    refused: 'row 5: Address.Country: the mapping has no entry for "Norge"',
+    rejected: 'row 5: Address.Country: the mapping has no entry for "Norge"',
     records: [
       {
         ID: 1,
@@ -170,8 +170,8 @@ describe("a recipe", () => {
   });
   afterAll(() => shop.close());
 
-  test("of the page makes the records that it promises, and a second run changes nothing", async () => {
-    for (const [name, { records, refused = "" }] of Object.entries(expected)) {
+  test("of the page creates the expected records, and a second run changes nothing", async () => {
+    for (const [name, { records, rejected = "" }] of Object.entries(expected)) {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
       await shop.data.addSite(name);
       const run = () => {
@@ -180,7 +180,7 @@ describe("a recipe", () => {
       };
       const { code, stderr } = await run();
       const messages = stderr.split("\n").filter((line) => line.startsWith("row "));
-      expect([code, messages.join("; ")]).toEqual([refused ? 1 : 0, refused]);
+      expect([code, messages.join("; ")]).toEqual([rejected ? 1 : 0, rejected]);
       const stored = JSON.parse(await shop.data.file(name, resource, "json"));
       expect(stored.map(filled)).toEqual(records);
       expect((await run()).stdout).toMatch(/: 0 created, 0 updated, [1-9]/);
@@ -205,7 +205,7 @@ describe("--map", () => {
     ["is not JSON", "{", "A\n", "storefront: mapping.json: the file is not valid JSON: line 1, column 2: .*", 1],
     ["is empty", "", "A\n", "storefront: mapping.json: the file is empty; .*", 1],
     [
-      "has several faults",
+      "has several errors",
       '{"fields": {"Nmae": "A", "Town": "A"}}',
       "A\n",
       "storefront: mapping.json: `fields.Nmae`: no such field of brands; did you mean `Name`\\? \\(and 1 more\\)\nstorefront: `fields.Town`: .*",
@@ -222,14 +222,14 @@ describe("--map", () => {
   ];
   test.each(
     faults,
-  )("a mapping that %s is refused in clear lines, and nothing is stored", async (name, mapping, csv, lines, status) => {
+  )("a mapping that %s is rejected in clear lines, and nothing is stored", async (name, mapping, csv, lines, status) => {
     const more = name === "is for JSON" ? ["--format", "json"] : [];
     const { code, stdout, stderr } = await load(mapping, csv, ...more);
     expect([code, stdout]).toEqual([status, ""]);
     expect(stderr).toMatch(new RegExp(`^${lines}\n$`));
   });
 
-  test("a mapping that is huge, a folder, absent or standard input beside the rows is refused", async () => {
+  test("a mapping that is too large, a folder, missing, or standard input like the rows is rejected", async () => {
     const run = async (map: string) =>
       (await shop.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
     expect(await run("/dev/zero")).toContain("/dev/zero is larger than 1 MiB; is it a mapping?");
@@ -238,7 +238,7 @@ describe("--map", () => {
     expect(await run("-")).toContain("--map and the rows cannot both be standard input");
   });
 
-  test("rows that the mapping leaves out are counted", async () => {
+  test("rows that the mapping skips are counted", async () => {
     const mapping = '{"fields": {"Name": "A"}, "skip": {"A": ["", "x"], "B": ["0"]}}';
     const csv = "A,B\n,1\nx,1\nX,0\nX,1\n,\n";
     const { stdout } = await load(mapping, csv, "--dry-run");
@@ -248,7 +248,7 @@ describe("--map", () => {
     expect(JSON.parse((await load(mapping, csv, "--dry-run", "--json")).stdout)).toMatchObject({ rows: 1, skipped: 3 });
   });
 
-  test("rows are matched by mapped fields; refused ones go to --rejects with the columns of the file", async () => {
+  test("rows are matched by mapped fields; rejected rows are written to --rejects with the columns of the file", async () => {
     const mapping = '{"fields": {"Name": "Marke", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}}';
     await load(mapping, "Land;Marke;Andere\nNorge;Fjord;1\n");
     const csv = "Land;Marke;Andere\nNorge;Fjord;1\nNarnia;Aslan;2\n";

@@ -1,4 +1,4 @@
-// Every command as a process on PostgreSQL. What each of them does is tried on SQLite in the other files, and on both engines as functions in operator/.
+// Every command as a process on PostgreSQL. The other files test the commands in detail on SQLite, and operator/ tests their functions on both engines.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Command } from "commander";
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /**
- * Every command with arguments, and what it prints. Each goes on with the database as the ones before left it.
+ * Every command with arguments, and its output. Each command uses the database as the previous commands left it.
  *
  * `URL` is the address of a receiver, `KEY` a key, `DATABASE` the address of the database.
  */
@@ -80,7 +80,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["check", "", /^no faults found\n$/],
 ];
 
-test.each(calls)("%s %s", async (command, args, printed, stdin = "") => {
+test.each(calls)("%s %s prints its result", async (command, args, printed, stdin = "") => {
   const words = `${command} ${args}`
     .replace("URL", receiver.url)
     .replace("KEY", key)
@@ -90,12 +90,12 @@ test.each(calls)("%s %s", async (command, args, printed, stdin = "") => {
   if (command === "key create") key = stdout.trim();
 });
 
-test("no command is missing here, except those of servers", async () => {
+test("every command is tested here, except those of servers", async () => {
   const known = new Set(["serve", "health", "help", ...calls.map(([command]) => command)]);
   expect(namesOf(await createProgram(undefined)).filter((name) => !known.has(name))).toEqual([]);
 });
 
-/** The commands, without the names of groups. */
+/** Returns the names of all commands below `parent`, without groups. */
 function namesOf(parent: Command, above = ""): string[] {
   return parent.commands.flatMap((command) => {
     const name = above + command.name();

@@ -1,4 +1,4 @@
-// `storefront operator` as an administrator runs it.
+// The commands of `storefront operator`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openWorkshop, type Workshop } from "../support/command.ts";
@@ -11,7 +11,7 @@ describe("storefront operator", () => {
   afterEach(() => shop.close());
 
   const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
-  const refused = async (...args: string[]) => {
+  const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await shop.run(args);
     return { code, stdout, stderr };
   };
@@ -38,7 +38,7 @@ describe("storefront operator", () => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
-  test("changes the sites of an operator, also of the last one of all sites with --yes", async () => {
+  test("changes the sites of an operator; for the last operator of all sites it needs --yes", async () => {
     await shop.must(["site", "add", "garden"]);
     await shop.must(["site", "add", "toys"]);
     await shop.must(["operator", "add", "anna"]);
@@ -47,7 +47,7 @@ describe("storefront operator", () => {
     expect(await set("ben", "--site", "toys")).toMatchObject({ Name: "ben", Sites: ["toys"] });
     expect(await set("ben", "--all-sites")).toMatchObject({ Sites: null });
     expect(await set("ben", "--site", "toys", "--site", "garden")).toMatchObject({ Sites: ["garden", "toys"] });
-    const { code, stderr } = await refused("operator", "set", "anna", "--site", "garden");
+    const { code, stderr } = await run("operator", "set", "anna", "--site", "garden");
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/`anna` is the last operator of all sites.*add --yes to limit it/),
@@ -55,15 +55,15 @@ describe("storefront operator", () => {
     expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ Sites: ["garden"] });
     const journal = await shop.must(["journal", "--system"]);
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
-    const { stdout, stderr: said } = await refused("operator", "set", "anna", "--all-sites");
+    const { stdout, stderr: said } = await run("operator", "set", "anna", "--all-sites");
     expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
   });
 
-  test("removes the last operator of all sites only with --yes", async () => {
+  test("needs --yes to remove the last operator of all sites", async () => {
     await shop.data.addSite("garden");
     await shop.must(["operator", "add", "anna"]);
     await shop.must(["operator", "add", "ben", "--site", "garden"]);
-    const { code, stderr } = await refused("operator", "remove", "anna");
+    const { code, stderr } = await run("operator", "remove", "anna");
     expect([code, stderr.trim().split("\n")]).toEqual([
       1,
       [expect.stringMatching(/`anna` is the last operator of all sites.*add --yes/)],
@@ -72,7 +72,7 @@ describe("storefront operator", () => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
-  test("prints a link that signs in once at the running server, and ends sessions", async () => {
+  test("prints a link that works once at the running server, and ends sessions with sign-out", async () => {
     const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
     await shop.must(["operator", "add", "anna"]);
     const link = await shop.must(["operator", "link", "anna", "--url", adminUrl]);
@@ -91,7 +91,7 @@ describe("storefront operator", () => {
     expect([await sites(), (await signIn(unused)).status]).toEqual([401, 401]);
   });
 
-  test("prints a link for the address of the settings, and says when nothing listens there", async () => {
+  test("prints a link for the address in the settings, and warns if nothing listens there", async () => {
     const { stderr: added } = await shop.run(["operator", "add", "o'neil b"]);
     expect(added).toContain("operator link 'o'\\''neil b'");
     const server = await shop.serve(["--admin", "127.0.0.1:0"]);
@@ -114,41 +114,41 @@ describe("storefront operator", () => {
       1,
       /unknown operator `nobody`: known operators: anna/,
     ],
-    ["changing nothing", ["set", "anna"], 2, /either --site or --all-sites/],
+    ["a change without options", ["set", "anna"], 2, /either --site or --all-sites/],
     [
-      "changing to some sites and all",
+      "a change to some sites and to all",
       ["set", "anna", "--site", "x", "--all-sites"],
       2,
       /either --site or --all-sites/,
     ],
-    ["changing an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
-    ["changing to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
-    ["signing out an unknown one", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
-    ["removing an unknown one", ["remove", "nobody"], 1, /unknown operator `nobody`/],
+    ["a change of an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
+    ["a change to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
+    ["a sign-out of an unknown operator", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
+    ["a removal of an unknown operator", ["remove", "nobody"], 1, /unknown operator `nobody`/],
     ["a name that is taken", ["add", "anna"], 1, /operator `anna` exists already/],
-    ["an unknown site", ["add", "ben", "--site", "nowhere"], 1, /unknown site `nowhere`/],
+    ["a new operator of an unknown site", ["add", "ben", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["a name with a terminal escape", ["add", "\u001b[31mben"], 1, /must not contain the character U\+001B/],
     ["an empty name", ["add", ""], 1, /Name/],
     ["a name that is too long", ["add", "b".repeat(65)], 1, /64/],
-    ["an address that is none", ["link", "anna", "--url", "console"], 2, /invalid --url `console`/],
+    ["an address that is not a URL", ["link", "anna", "--url", "console"], 2, /invalid --url `console`/],
     ["an address of another scheme", ["link", "anna", "--url", "ftp://a.example"], 2, /invalid --url/],
     ["an address with a path", ["link", "anna", "--url", "https://a.example/console"], 2, /invalid --url/],
     ["an address with a password", ["link", "anna", "--url", "https://a:b@a.example"], 2, /invalid --url/],
   ];
-  test("refuses what is wrong with one line, and changes nothing", async () => {
+  test("rejects wrong arguments with one line, and changes nothing", async () => {
     await shop.must(["operator", "add", "anna"]);
-    for (const [what, args, code, message] of bad) {
-      const ended = await refused("operator", ...args);
-      expect([what, ended.code, ended.stdout]).toEqual([what, code, ""]);
+    for (const [name, args, code, message] of bad) {
+      const ended = await run("operator", ...args);
+      expect([name, ended.code, ended.stdout]).toEqual([name, code, ""]);
       expect(ended.stderr).toMatch(message);
       expect(ended.stderr).not.toContain("\u001b[31mben");
     }
     expect(await json("operator", "list")).toHaveLength(1);
   }, 60_000);
 
-  test("asks for an address when there is no admin listener", async () => {
+  test("needs an address for a link if the server has no admin listener", async () => {
     await shop.must(["operator", "add", "anna"]);
-    const { code, stderr } = await refused("operator", "link", "anna");
+    const { code, stderr } = await run("operator", "link", "anna");
     expect(code).toBe(2);
     expect(stderr).toContain("name its address with --url");
   });

@@ -1,4 +1,4 @@
-// Where a command's words go, and what becomes of it when they cannot go there.
+// The output of commands: progress and escapes, and the result if the output cannot be written.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openWorkshop, type Workshop } from "../support/command.ts";
@@ -25,17 +25,17 @@ describe("on a terminal", () => {
     [1, ["site", "list", "--database", "sqlite:none.db"]],
     [2, ["site", "lsit"]],
   ];
-  test.each(commands)("nothing is coloured, and the exit status is %i, for %j", async (status, args) => {
+  test.each(commands)("the output has no colours, and the exit status is %i, for %j", async (status, args) => {
     await Bun.write(shop.file("more.csv"), "Name\nA\n");
     const { code, shown } = await shop.runOnTerminal(args);
     expect(code).toBe(status);
     expect(shown).not.toBe("");
-    // Progress moves the cursor and deletes its line.
+    // Progress moves the cursor and erases its line. Only colours are not allowed.
     for (const sequence of shown.split("\u001b[").slice(1)) expect(sequence).not.toMatch(/^[\d;]*m/);
   });
 });
 
-test("commands on the whole database show their progress on a terminal, and nothing of it elsewhere", async () => {
+test("commands on the whole database show their progress, only on a terminal", async () => {
   const other = (name: string) => `sqlite:${shop.file(name)}`;
   const commands: [string[], RegExp[]][] = [
     [["backup", "progress.backup"], [/reading: \d+ rows/]],
@@ -74,7 +74,7 @@ describe("a full disk under stdout", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("leaves a new key's prefix to revoke it by", async () => {
+  test("does not prevent that the prefix of a new key is printed, so that the key can be revoked", async () => {
     const { stderr } = await shop.run(["key", "create", "--site", "main"], { to: { stdout: "/dev/full" } });
     const prefix = /^created the key (sfk_\w{8});/.exec(stderr)?.[1] as string;
     expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
@@ -86,14 +86,14 @@ test.each([
   [["journal", "--site", "main", "--follow", "--since", "0"]],
   [["export", "--site", "main", "brands", "--format", "json"]],
   [["site", "list"]],
-])("%j to a reader that has gone ends without a complaint", async (args) => {
+])("%j ends without an error if its reader has stopped", async (args) => {
   const { code, stderr } = await shop.run(args, {
     wrap: (command) => `{ (sleep 0.2; ${command}); echo $? >&2; } | true`,
   });
   expect([code, stderr]).toEqual([0, "0\n"]);
 });
 
-test("a command that fails ends although its pipe stays open", async () => {
+test("a command that fails ends although its input pipe stays open", async () => {
   const started = shop.start(["import", "--site", "main", "brands", "-"]);
   started.write("Nmae\nA\n");
   expect(await started.exited).toBe(1);
@@ -104,13 +104,13 @@ test.each([
   [["site", "list"]],
   [["check"]],
   [["site", "lsit"]],
-])("%j does its work when stderr cannot be written", async (args) => {
+])("%j has the same result if stderr cannot be written", async (args) => {
   const usual = await shop.run(args);
   const { code, stdout } = await shop.run(args, { to: { stderr: "/dev/full" } });
   expect([code, stdout]).toEqual([usual.code, usual.stdout]);
 });
 
-test("what would command a terminal or turn its text round is shown harmless, in lists and in JSON", async () => {
+test("control characters and changes of text direction are escaped, in lists and in JSON", async () => {
   const name = "red\u009b31m \u202eback";
   const label = ["--label", name];
   await shop.must(["key", "create", "--site", "main", ...label]);
@@ -133,7 +133,7 @@ test("what would command a terminal or turn its text round is shown harmless, in
   expect(stderr).toContain("red\\u009b31m \\u202eback");
 });
 
-test("a change whose result cannot be printed says how to take it back", async () => {
+test("a change whose result cannot be printed prints its revisions, so that it can be undone", async () => {
   const onFull = { to: { stdout: "/dev/full" } };
   const site = ["--site", "main"];
   const imported = await shop.run(["import", ...site, "brands", "-", "--atomic"], { stdin: "Name\nA\n", ...onFull });

@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => shop.close());
 
-/** Every command and group of commands, with its path. */
+/** Returns every command and group of commands below `parent`, with its path. */
 function commandsOf(parent: Command, above: readonly string[] = []): { path: string[]; command: Command }[] {
   return parent.commands.flatMap((command) => {
     const path = [...above, command.name()];
@@ -24,7 +24,7 @@ function commandsOf(parent: Command, above: readonly string[] = []): { path: str
   });
 }
 
-/** The help of a command as it is printed. */
+/** Returns the help of a command as it is printed. */
 function helpOf(command: Command): string {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 80 }).outputHelp();
@@ -34,7 +34,7 @@ function helpOf(command: Command): string {
 const all = commandsOf(await createProgram(undefined));
 
 describe("help", () => {
-  test("groups all commands, on stdout", async () => {
+  test("lists all commands in groups, on stdout", async () => {
     const { code, stdout, stderr } = await shop.run(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n").filter((line) => line.length > 120)).toEqual([]);
@@ -61,19 +61,19 @@ describe("help", () => {
     expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !help.includes(` ${option}`))).toEqual([]);
   });
 
-  test("of a command is on stdout, with the command's own options and example", async () => {
+  test("of a command is printed to stdout, with the command's own options and example", async () => {
     const { code, stdout, stderr } = await shop.run(["site", "add", "--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toBe(helpOf(all.find(({ path }) => path.join(" ") === "site add")?.command as Command));
   });
 
-  test("is also the command `help`", async () => {
+  test("is also printed by the command `help`", async () => {
     expect(await shop.must(["help"])).toBe(await shop.must(["--help"]));
     expect(await shop.must(["help", "site", "add"])).toBe(await shop.must(["site", "add", "--help"]));
   });
 });
 
-test("a call loads the file of its command, and no other", async () => {
+test("a call loads only the file of its command", async () => {
   const top = all.filter(({ path: [name, ...inside] }) => name !== "help" && inside.length === 0);
   for (const { command } of top) {
     const loaded = (await loadCommands(command.name())).map((each) => each.name());
@@ -83,25 +83,29 @@ test("a call loads the file of its command, and no other", async () => {
   expect((await loadCommands("unknown")).length).toBe(top.length);
 });
 
-describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
+describe("a wrong call exits with 2, prints nothing on stdout, and prints a hint", () => {
   const calls: [string, string[], RegExp][] = [
     ["no command", [], /Usage: storefront/],
     ["a misspelt command", ["serv"], /^storefront: unknown command `serv`: did you mean `serve`\?\n$/],
     ["a misspelt command of a group", ["site", "ad"], /unknown command `site ad`: did you mean `site add`\?/],
-    ["a command without its hyphen", ["operator", "sigout", "x"], /did you mean `operator sign-out`\?/],
-    ["a command by another word", ["start"], /did you mean `serve`\?/],
-    ["a command of a group by another word", ["key", "delete", "x"], /did you mean `key revoke`\?/],
-    ["a command with a hyphen for a space", ["create-site", "x"], /did you mean `site add`\?/],
+    ["a misspelt command without its hyphen", ["operator", "sigout", "x"], /did you mean `operator sign-out`\?/],
+    ["a synonym of a command", ["start"], /did you mean `serve`\?/],
+    ["a synonym of a command of a group", ["key", "delete", "x"], /did you mean `key revoke`\?/],
+    ["a command with a hyphen instead of a space", ["create-site", "x"], /did you mean `site add`\?/],
     ["a command in the other order", ["list", "keys"], /did you mean `key list`\?/],
-    ["a command that may be several", ["list"], /did you mean `site list` or `key list` or `webhook list`\?/],
-    ["a command like no other", ["frobnicate"], /unknown command `frobnicate`: `storefront --help` lists all commands/],
-    ["a command with a name of the prototype", ["constructor"], /unknown command `constructor`/],
+    ["a word that several commands have", ["list"], /did you mean `site list` or `key list` or `webhook list`\?/],
+    [
+      "a word that is unlike all commands",
+      ["frobnicate"],
+      /unknown command `frobnicate`: `storefront --help` lists all commands/,
+    ],
+    ["a command that is named like a member of every object", ["constructor"], /unknown command `constructor`/],
     ["a very long command", ["x".repeat(100_000)], /^storefront: unknown command `x{200}`: `storefront --help`/],
     ["the help of a misspelt command", ["help", "site", "remvoe"], /`site remvoe`: did you mean `site remove`\?/],
     ["a misspelt field", ["import", "--site", "x", "brands", "-", "--match", "Town"], /did you mean `Address.Town`\?/],
     ["an unknown option", ["check", "--jsno"], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
-    ["an argument too few", ["backup"], /missing required argument 'file'/],
-    ["an argument too many", ["renew", "twice"], /too many arguments/],
+    ["a missing argument", ["backup"], /missing required argument 'file'/],
+    ["an extra argument", ["renew", "twice"], /too many arguments/],
     ["an option without its value", ["check", "--database"], /argument missing/],
   ];
   test.each(calls)("%s", async (_, args, hint) => {
@@ -111,12 +115,12 @@ describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
   });
 });
 
-test("--version is that of the package, with the commit", async () => {
+test("--version prints the version of the package, with the commit", async () => {
   expect(await shop.must(["--version"])).toBe(versionLine);
   expect(await shop.must(["-V"])).toBe(versionLine);
 });
 
-test("--json parses for every command that prints", async () => {
+test("every command that prints a result prints valid JSON with --json", async () => {
   const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
   expect(await json("site", "add", "main")).toMatchObject({ ID: 1, Name: "main" });
   expect(await json("site", "set", "main", "--default")).toMatchObject({ Default: "yes" });
@@ -141,7 +145,7 @@ test("--json parses for every command that prints", async () => {
   expect(await json("site", "remove", "main", "--yes")).toMatchObject({ Name: "main" });
 });
 
-test("`npx --no storefront` works in a checkout with Node alone", async () => {
+test("`npx --no storefront` runs in a checkout that has only Node", async () => {
   const { bin } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const node = Bun.which("node") ?? process.execPath;
   const run = (...args: string[]) => Bun.spawnSync([node, `${root}${bin.storefront}`, ...args], { cwd: shop.folder });
@@ -155,7 +159,7 @@ test("`npx --no storefront` works in a checkout with Node alone", async () => {
   }
 });
 
-test("a server that was started through Node ends as well as one without, also on a Ctrl-C that comes twice", async () => {
+test("a server that was started through Node exits with 0, also on two signals of Ctrl-C", async () => {
   const node = Bun.which("node") ?? process.execPath;
   const child = Bun.spawn([node, `${root}bin/storefront.js`, "serve", "--port", "0"], {
     cwd: shop.folder,
@@ -169,7 +173,7 @@ test("a server that was started through Node ends as well as one without, also o
   expect(await child.exited).toBe(0);
 });
 
-test("a server that npm started ends when npm is ended", async () => {
+test("a server that npm started ends when npm is stopped", async () => {
   const child = Bun.spawn(["npm", "start", "--silent"], {
     cwd: root,
     env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${shop.file("npm.db")}` },
@@ -179,8 +183,8 @@ test("a server that npm started ends when npm is ended", async () => {
   const url = await addressIn(child.stdout);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   child.kill("SIGTERM");
-  const isGone = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) === undefined;
-  await waitFor(isGone, "its end");
+  const hasEnded = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) === undefined;
+  await waitFor(hasEnded, "its end");
 });
 
 async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {

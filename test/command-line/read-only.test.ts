@@ -1,4 +1,4 @@
-// What can be read where nothing can be written: a read-only disk, file or folder.
+// Commands read a database on a read-only disk, or in a file or folder that no user may write to.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -27,18 +27,18 @@ afterEach(async () => {
 });
 
 const run = (...args: string[]) => shop.run([...args, "--database", database], { wrap: withoutPower });
-// The process of the test keeps the files open; with them, a disk could not become read-only.
+// On a mounted disk, commands run as processes: open files in the process of the test would prevent that the disk becomes read-only.
 const must = (args: string[], stdin = "") =>
   shop.must([...args, "--database", database], { stdin, ...(isMounted && { asProcess: true }) });
 
-/** A shop with a brand, in a database that was closed in good order. */
+/** Creates a site with a brand, in a database that was closed normally. Returns a key. */
 async function fill(): Promise<string> {
   await must(["site", "add", "main", "--default"]);
   await must(["import", "--site", "main", "brands", "-"], "Name\nAcme\n");
   return (await must(["key", "create", "--site", "main"])).trim();
 }
 
-/** A server that was killed after it had stored a second brand, which only the log has. */
+/** Starts a server, which stores a second brand, and kills it, so that only the write-ahead log has that brand. */
 async function writeAndKill(key: string): Promise<void> {
   const server = await shop.serve(["--database", database]);
   const body = '{"Name":"Bolt"}';
@@ -52,7 +52,7 @@ function protectFolder(): void {
   chmodSync(folder, 0o555);
 }
 
-/** Mounts a disk at the folder. Only root may. */
+/** Mounts a disk at the folder, and returns whether that succeeded: only root may do it. */
 function mount(): boolean {
   isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "ignore" }).status === 0;
   return isMounted;
@@ -99,7 +99,7 @@ const protections: [string, () => void][] = [
 ];
 
 describe.each(protections)("a database %s can be read", (_, protect) => {
-  test("after it was closed in good order", async () => {
+  test("after it was closed normally", async () => {
     await fill();
     protect();
     await expectReadable(["Acme"]);
@@ -107,7 +107,7 @@ describe.each(protections)("a database %s can be read", (_, protect) => {
     await expectUnwritable();
   });
 
-  test("after its server was killed, with what only the log has", async () => {
+  test("after its server was killed, including the changes in the write-ahead log", async () => {
     await writeAndKill(await fill());
     protect();
     await expectReadable(["Acme", "Bolt"]);
@@ -129,7 +129,7 @@ test("a database on a read-only disk can be read", async () => {
   await expectUnwritable();
 });
 
-test("what is read without a log is not relied on when another process writes meanwhile", async () => {
+test("a read without a write-ahead log fails if another process writes during the read", async () => {
   if (!mount()) return;
   await fill();
   spawnSync("mount", ["-o", "remount,ro", folder]);
@@ -144,7 +144,7 @@ test("what is read without a log is not relied on when another process writes me
   await engine.close();
 });
 
-test("a log that cannot be read without its index is refused, since the newest records would be missing", async () => {
+test("a write-ahead log without its index is rejected, because the newest records would be missing", async () => {
   await writeAndKill(await fill());
   rmSync(join(folder, "shop #1?.db-shm"));
   protectFolder();
@@ -153,7 +153,7 @@ test("a log that cannot be read without its index is refused, since the newest r
   expect(stderr).toMatch(/its newest changes are only in .*-wal.*copy both/);
 });
 
-test("a server does not start where nothing can be written", async () => {
+test("a server does not start on a database that it cannot write to", async () => {
   await fill();
   protectFolder();
   const { code, stderr } = await run("serve", "--port", "0");

@@ -19,7 +19,7 @@ const load = (content: string, ...more: string[]) =>
 const read = (name: string) => readFileSync(shop.file(name), "utf8");
 const names = async () => (await shop.data.brands(site)).map(({ Name }) => Name);
 
-test("refused rows are in the file with their number and fault; corrected, they are imported with the same options", async () => {
+test("rejected rows are in the file with their number and error; after a correction, they are imported with the same options", async () => {
   const options = ["--delimiter", ";", "--encoding", "windows-1252", "--rejects"];
   const csv = "Name;Address.Country\nGood;GB\nA;United; Kingdom\nB;!\n;GB\n'C;FR\n";
   const { code, stdout, stderr } = await load(csv, ...options, shop.file("first.csv"));
@@ -38,7 +38,7 @@ test("refused rows are in the file with their number and fault; corrected, they 
   expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: must not be empty;;GB\r\n");
 });
 
-test("rows whose quoting has a fault are written as they are, the one that is never closed last", async () => {
+test("rows with invalid quotes are written unchanged, and the row with an unclosed quote comes last", async () => {
   await load("ID,Name\n5,Deleted\n");
   const key = await shop.data.addKey(site);
   await shop.must(["site", "set", site, "--default"]);
@@ -57,7 +57,7 @@ test("rows whose quoting has a fault are written as they are, the one that is ne
   expect(read("again.csv")).toBe(read("quotes.csv"));
 });
 
-test("without refused rows the file is empty; an import that fails leaves it as it was", async () => {
+test("the file is empty if no row was rejected; an import that fails before its first row does not change it", async () => {
   writeFileSync(shop.file("old.csv"), "before");
   expect((await load("Nmae\nA\n", "--rejects", shop.file("old.csv"))).code).toBe(1);
   expect(read("old.csv")).toBe("before");
@@ -82,7 +82,7 @@ test.each([
     "<Results><Brand><Name>Good</Name></Brand><Brand ID='7'/></Results>",
     "<!-- row 2: Name: is required -->\n<Brand ID='7'/>",
   ],
-])("refused rows of a %s file are in one of that format, to correct and to import again", async (format, content, written) => {
+])("rejected rows of a %s file are written in that format, so that they can be corrected and imported again", async (format, content, written) => {
   const file = shop.file(`refused.${format}`);
   const { stdout } = await load(content, "--format", format, "--rejects", file);
   expect(stdout).toContain("1 created");
@@ -94,14 +94,14 @@ test.each([
   expect(await names()).toEqual(["Good", "Seven"]);
 });
 
-test("a dry run writes the file too", async () => {
+test("a dry run writes the file of rejected rows too", async () => {
   const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
   expect(stderr).toEndWith("the refused rows are in dry.csv\n");
   expect(read("dry.csv")).toContain("3,Name: must not be empty,,2");
   expect(await names()).toEqual([]);
 });
 
-test("a full disk under the file stops the import, which reports what was stored before", async () => {
+test("a full disk under the file stops the import, and the error says how many rows were stored", async () => {
   const rows = `${"A,1\n".repeat(600)}${",2\n".repeat(20_000)}`;
   const { code, stderr } = await load(`Name,AccountNumber\n${rows}`, "--rejects", "/dev/full");
   expect(code).toBe(1);
@@ -110,7 +110,7 @@ test("a full disk under the file stops the import, which reports what was stored
   );
 });
 
-test("a full disk at the end of an import is an error after its summary", async () => {
+test("if the disk is full at the end of an import, the error follows the summary", async () => {
   const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
   expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
   expect(stderr).toMatch(
@@ -118,7 +118,7 @@ test("a full disk at the end of an import is an error after its summary", async 
   );
 });
 
-test("Ctrl-C keeps the rows that were refused so far", async () => {
+test("Ctrl-C keeps the rows that were already rejected in the file", async () => {
   const started = shop.start([
     "import",
     "--site",
@@ -154,7 +154,7 @@ test.each(wrong)("%j exits with %i", async (args, status, message) => {
   expect(stderr).toMatch(message);
 });
 
-test("the file to import is not overwritten, by whatever name", async () => {
+test("the imported file and the mapping are not overwritten, whatever path names them", async () => {
   writeFileSync(shop.file("in.csv"), "Name,ID\n,1\n");
   for (const name of ["in.csv", "./in.csv", shop.file("in.csv")]) {
     const { code, stderr } = await shop.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);

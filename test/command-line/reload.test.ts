@@ -1,4 +1,4 @@
-// What a server does at SIGHUP.
+// A server that gets SIGHUP replaces its processes and reloads its certificate.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ interface LoadCounts {
   readonly failures: readonly string[];
 }
 
-/** For a request whose connection is not kept: a process that is replaced would wait for it. */
+/** Options of a request that closes its connection. Otherwise, a process that is being replaced would wait for the connection. */
 const once = { headers: { Connection: "close" } };
 
 /** Sends SIGHUP, and waits until `message` is on stderr. */
@@ -39,7 +39,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
   });
 
   const onLinux = test.skipIf(process.platform !== "linux");
-  onLinux("ends a request under way with its response, and an idle connection serves one more", async () => {
+  onLinux("completes a request in flight, and an idle connection serves one more request", async () => {
     await shop.data.addSite("main", { isDefault: true });
     const key = await shop.data.addKey("main");
     const server = await shop.serve(["--workers", "2"]);
@@ -62,10 +62,10 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     await waitFor(() => server.stderr().includes("replaced 2 processes"), "the end", server.stderr);
   });
 
-  // The rest is the same on each engine.
+  // The other tests do not depend on the engine.
   if (kind !== engines[0]) return;
 
-  test("replaces all workers and the admin process under load, and every kept connection gets its responses", async () => {
+  test("replaces all workers and the admin process under load, and every kept connection gets all its responses", async () => {
     await shop.data.addSite("main");
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
     const before = childrenOf(server.pid);
@@ -89,7 +89,7 @@ describe("SIGHUP", () => {
     shop = opened;
   });
 
-  test("that comes again while workers are replaced is done after that", async () => {
+  test("during a replacement of workers causes one more replacement after it", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const before = childrenOf(server.pid);
     server.kill("SIGHUP");
@@ -101,7 +101,7 @@ describe("SIGHUP", () => {
     expect(await server.exited).toBe(0);
   });
 
-  test("and then SIGTERM ends all processes, also those that are being replaced", async () => {
+  test("followed by SIGTERM ends all processes, also those that are being replaced", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const client = await openClient(Number(new URL(server.url).port));
     server.kill("SIGHUP");
@@ -122,7 +122,7 @@ describe("SIGHUP after an upgrade", () => {
 
   const root = fileURLToPath(new URL("../..", import.meta.url));
 
-  /** A copy of the program in the folder of the workshop. Its version is 7.0.1. */
+  /** Copies the program into the folder of the workshop, as version 7.0.1. Returns the path of its main file. */
   function install(): string {
     for (const part of ["src", "docs"]) cpSync(join(root, part), shop.file(part), { recursive: true });
     symlinkSync(join(root, "node_modules"), shop.file("node_modules"));
@@ -140,7 +140,7 @@ describe("SIGHUP after an upgrade", () => {
     return [...text.matchAll(/^storefront_build_info\{version="([^"]+)"/gm)].map(([, version]) => version as string);
   }
 
-  test("workers run the new version; one that does not start is reported, and no process is replaced", async () => {
+  test("starts workers of the new version; if a worker does not start, it is reported, and no process is replaced", async () => {
     const main = install();
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
     expect(await versionsOf(server)).toEqual(["7.0.1"]);
@@ -158,14 +158,14 @@ describe("SIGHUP after an upgrade", () => {
     expect(await versionsOf(server)).toEqual(["7.0.3"]);
   });
 
-  test("a worker that cannot make its metrics serves nevertheless, and ends when it has to", async () => {
+  test("replaces workers that cannot send their metrics but still serve requests", async () => {
     const main = install();
     const file = shop.file("src/lib/metrics.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, once)).status;
-    // It is 503 when the workers do not respond in time.
+    // The status is 503 if the workers do not respond in time.
     await waitFor(async () => (await metrics()) === 500, "the fault");
     expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
@@ -175,7 +175,7 @@ describe("SIGHUP after an upgrade", () => {
     expect(await server.exited).toBe(0);
   });
 
-  test.skipIf(process.platform !== "linux")("the parent keeps no file open of processes that have ended", async () => {
+  test.skipIf(process.platform !== "linux")("leaves no open file of ended processes in the parent", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;
     await reload(server, /replaced 2 processes/);
@@ -200,14 +200,14 @@ describe("SIGHUP with TLS", () => {
     return cert;
   }
 
-  /** Whether a new connection gets this certificate. */
+  /** Returns whether a new connection gets this certificate. */
   const has = ({ url }: Served, ca: string) =>
     fetch(`${url}/healthz`, { ...once, tls: { ca } }).then(
       ({ ok }) => ok,
       () => false,
     );
 
-  test("new connections get the new certificate of one worker, and kept ones continue", async () => {
+  test("gives new connections the new certificate of one worker, and kept connections continue", async () => {
     const first = renewCertificate();
     const server = await shop.serve(options);
     const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", ca: first });
@@ -224,7 +224,7 @@ describe("SIGHUP with TLS", () => {
     expect(await server.exited).toBe(0);
   });
 
-  /** What may be wrong with a file, how it comes about, and what the server says. */
+  /** A damage to a file, the function that causes it, and the message of the server. */
   const faults: [string, () => void, RegExp][] = [
     ["is not PEM", () => writeFileSync(shop.file("cert.pem"), "junk"), /are not a certificate and its key/],
     ["is empty", () => writeFileSync(shop.file("key.pem"), ""), /are not a certificate and its key/],
@@ -233,27 +233,27 @@ describe("SIGHUP with TLS", () => {
       () => writeFileSync(shop.file("cert.pem"), makeCertificate().cert),
       /are not a certificate and its key/,
     ],
-    ["is gone", () => Bun.spawnSync(["rm", shop.file("key.pem")]), /ENOENT|cannot read/],
+    ["is missing", () => Bun.spawnSync(["rm", shop.file("key.pem")]), /ENOENT|cannot read/],
   ];
-  test("a file that cannot be used is reported, and the previous certificate stays", async () => {
-    let present = renewCertificate();
+  test("reports a file that cannot be used, and the server keeps the previous certificate", async () => {
+    let current = renewCertificate();
     const server = await shop.serve(options);
     for (const [, spoil, message] of faults) {
       const before = server.stderr().length;
       spoil();
       await reload(server, message);
       expect(server.stderr().slice(before)).toContain("the previous one stays in use");
-      expect(await has(server, present)).toBe(true);
-      present = renewCertificate();
+      expect(await has(server, current)).toBe(true);
+      current = renewCertificate();
       await reload(server, /reloaded the certificate/);
-      expect(await has(server, present)).toBe(true);
+      expect(await has(server, current)).toBe(true);
     }
   });
 
   test.each([
     "1",
     "2",
-  ])("with %s workers, a certificate that has expired is reported at the start and by SIGHUP", async (workers) => {
+  ])("reports an expired certificate, and so does the start of the server, with %s workers", async (workers) => {
     const expired = Date.parse("2026-03-01T12:00:00Z");
     renewCertificate(expired);
     const server = await shop.serve([...options, "--workers", workers]);
@@ -268,7 +268,7 @@ describe("SIGHUP with TLS", () => {
     expect(server.stderr().split(report)).toHaveLength(3);
   });
 
-  test("with two workers a bad file is reported, and new workers have the previous certificate", async () => {
+  test("reports a bad file with two workers, and new workers have the previous certificate", async () => {
     const first = renewCertificate();
     const server = await shop.serve([...options, "--workers", "2"]);
     const before = childrenOf(server.pid);
@@ -283,7 +283,7 @@ describe("SIGHUP with TLS", () => {
   });
 });
 
-/** The sockets that listen on a port of 127.0.0.1, by their inode (proc_net_tcp(5)). */
+/** Returns the inodes of the sockets that listen on a port of 127.0.0.1 (proc_net_tcp(5)). */
 function listenersAt(port: number): string[] {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const sockets = readFileSync("/proc/net/tcp", "utf8").split("\n");
@@ -300,7 +300,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** All requests that the metrics count. */
+/** Returns the number of requests that the metrics count. */
 async function servedRequests({ adminUrl }: Served): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
   const counts = text.matchAll(/^storefront_http_requests_total\{.*\} (\d+)$/gm);

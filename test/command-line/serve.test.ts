@@ -16,7 +16,7 @@ async function newKey(): Promise<string> {
   return await shop.data.addKey("main");
 }
 
-/** Pastes the lines that `served` printed into a shell. */
+/** Runs the indented lines of a server's output in a shell, as if they were pasted. Returns the output of the shell. */
 async function paste({ stdout }: Pick<Served, "stdout">) {
   const lines = stdout()
     .split("\n")
@@ -31,10 +31,10 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
     stdout: "pipe",
     stderr: "pipe",
   });
-  return { text: await new Response(child.stdout).text(), fault: await new Response(child.stderr).text() };
+  return { text: await new Response(child.stdout).text(), errors: await new Response(child.stderr).text() };
 }
 
-/** Sends the head of a request that has a body, and lets the body follow when it is asked to. */
+/** Sends the header section and a part of the body of a request. `finish` sends the rest of the body. */
 async function openRequest(url: string, key: string) {
   const { hostname, port } = new URL(url);
   let response = "";
@@ -52,8 +52,8 @@ async function openRequest(url: string, key: string) {
     },
   });
   const body = '{"Name":"Late"}';
-  const head = `POST /restapi/brands.json HTTP/1.1\r\nHost: x\r\nX-API-AUTH: ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
-  socket.write(head);
+  const header = `POST /restapi/brands.json HTTP/1.1\r\nHost: x\r\nX-API-AUTH: ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.write(header);
   await waitFor(() => response.includes("100 Continue"), "the server to have the request");
   socket.write(body.slice(0, 3));
   return {
@@ -64,7 +64,7 @@ async function openRequest(url: string, key: string) {
 }
 
 describe("serve", () => {
-  test("prints its address once it listens, on a free port, and ends with 0", async () => {
+  test("prints its address when it listens, on a free port, and exits with 0", async () => {
     const server = await shop.serve();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -83,7 +83,7 @@ describe("serve", () => {
     expect((await fetchWithKey(`${url}/restapi/brands.json`, key)).status).toBe(200);
   });
 
-  test.each([[[]], [["--workers", "2"]]])("refuses a port that is in use in one line %j", async (more: string[]) => {
+  test.each([[[]], [["--workers", "2"]]])("rejects a port that is in use in one line %j", async (more: string[]) => {
     const server = await shop.serve();
     const port = new URL(server.url).port;
     const { code, stdout, stderr } = await shop.run(["serve", "--port", port, ...more]);
@@ -91,7 +91,7 @@ describe("serve", () => {
     expect(stderr).toBe(`storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`);
   });
 
-  test("does not share the workers' port of another server", async () => {
+  test("rejects a port that the workers of another server share", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const port = new URL(server.url).port;
     for (const workers of ["1", "2"]) {
@@ -103,21 +103,21 @@ describe("serve", () => {
 
   const misused: [string, string[], Record<string, string>][] = [
     ["an unknown option", ["--prot", "1"], {}],
-    ["a port that is none", ["--port", "http"], {}],
-    ["a port beyond all ports", ["--port", "65536"], {}],
+    ["a port that is not a number", ["--port", "http"], {}],
+    ["a port above the maximum", ["--port", "65536"], {}],
     ["no workers", ["--workers", "0"], {}],
     ["a certificate without its key", ["--tls-cert", "x.pem"], {}],
     ["an unknown log level", ["--log", "loud"], {}],
     ["a bad setting in the environment", [], { STOREFRONT_IDLE_TIMEOUT: "never" }],
-    ["a database of no known kind", ["--database", "mysql://x"], {}],
+    ["an unknown kind of database", ["--database", "mysql://x"], {}],
   ];
-  test.each(misused)("is called wrongly with %s", async (_, args, env) => {
+  test.each(misused)("rejects %s", async (_, args, env) => {
     const { code, stdout, stderr } = await shop.run(["serve", ...args], { env, asProcess: false });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toContain("    at ");
   });
 
-  test("takes every option from the environment too, and the command line wins", async () => {
+  test("reads every option from the environment too, and the command line has priority", async () => {
     const help = await shop.must(["serve", "--help"]);
     const names = [...help.matchAll(/^ +--([a-z-]+)/gm)].map(([, name]) => name as string);
     const options = names.filter((name) => !["json", "as"].includes(name));
@@ -135,7 +135,7 @@ describe("serve", () => {
   });
 });
 
-test("a port that Kubernetes names for a service called storefront is none of ours", async () => {
+test("STOREFRONT_PORT of Kubernetes, for a service that is named storefront, is ignored", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
   await shop.must(["site", "add", "main"], { env });
   const next = await shop.run(["serve", "--workers", "0"], { env, asProcess: false });
@@ -145,22 +145,22 @@ test("a port that Kubernetes names for a service called storefront is none of ou
 });
 
 describe("serve --demo", () => {
-  test("prints a link to the console, and how to get another one for the same address", async () => {
+  test("prints a link to the console, and the command for another link to the same address", async () => {
     const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
     await waitFor(() => server.stdout().includes(`${url}/#sign-in=`), "the link", server.stderr);
     expect(server.stderr()).toContain(`For another: npx --no storefront operator link demo --url ${url}\n`);
   });
 
-  test("on an empty database makes a site, and the printed line works when pasted", async () => {
+  test("creates a site in an empty database, and prints a command that lists its records", async () => {
     const server = await shop.serve(["--demo"]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
-    const { text, fault } = await paste(server);
-    expect(fault).toBe("");
+    const { text, errors } = await paste(server);
+    expect(errors).toBe("");
     expect(JSON.parse(text).map(({ Name }: { Name: string }) => Name)).toContain("Blåbær & Sønner");
   });
 
-  test("on a database with sites makes none, and the printed lines work when pasted", async () => {
+  test("creates no site in a database with sites, and prints commands that list their records", async () => {
     await shop.data.addSite("mine", { hostnames: ["mine.example"] });
     const server = await shop.serve(["--demo", "--database", shop.database]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
@@ -168,7 +168,7 @@ describe("serve --demo", () => {
     expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
   });
 
-  test("of several servers that start at once on one database, one makes the site", async () => {
+  test("creates one site if several servers start at once on one database", async () => {
     const servers = await Promise.all([1, 2, 3].map(() => shop.serve(["--demo"])));
     expect(servers).toHaveLength(3);
     expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
@@ -176,7 +176,7 @@ describe("serve --demo", () => {
 });
 
 describe("serve with TLS", () => {
-  test("serves HTTPS, and the printed line works when pasted", async () => {
+  test("serves HTTPS, and prints a command that lists records", async () => {
     const { cert, key } = makeCertificate();
     writeFileSync(shop.file("cert.pem"), cert);
     writeFileSync(shop.file("key.pem"), key);
@@ -189,7 +189,7 @@ describe("serve with TLS", () => {
     expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
   });
 
-  test("refuses files that are missing or no certificate in one line", async () => {
+  test("rejects missing or invalid certificate files in one line", async () => {
     const serve = (file: string) => shop.run(["serve", "--port", "0", "--tls-cert", file, "--tls-key", file]);
     expect(await serve("missing.pem")).toMatchObject({
       code: 1,
@@ -203,9 +203,9 @@ describe("serve with TLS", () => {
   });
 });
 
-test("serves where memory is limited, and sees what other processes commit", async () => {
+test("a server without the JIT compiler, as with limited memory, serves requests and sees the commits of other processes", async () => {
   const key = await newKey();
-  // What `ulimit -v` does to the runtime, on every system.
+  // `ulimit -v` has this effect on the runtime.
   const server = await shop.serve([], { env: { BUN_JSC_useJIT: "0" } });
   const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key);
   expect(
@@ -217,7 +217,10 @@ test("serves where memory is limited, and sees what other processes commit", asy
 });
 
 describe("SIGTERM and SIGINT", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("%s finishes what is under way, then ends with 0", async (signal) => {
+  test.each([
+    "SIGTERM",
+    "SIGINT",
+  ] as const)("%s lets the server finish requests in flight, and then exit with 0", async (signal) => {
     const key = await newKey();
     const server = await shop.serve();
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
@@ -239,7 +242,7 @@ describe("SIGTERM and SIGINT", () => {
     expect(await shop.must(["export", "--site", "main", "brands"])).toContain("Late");
   });
 
-  test("an idle connection that is kept alive does not hold it up", async () => {
+  test("an idle connection that is kept alive does not delay the exit", async () => {
     const key = await newKey();
     const server = await shop.serve();
     const request = await openRequest(server.url, key);
@@ -248,7 +251,7 @@ describe("SIGTERM and SIGINT", () => {
     const begun = performance.now();
     server.kill();
     expect(await server.exited).toBe(0);
-    // It would hold it up for 10 seconds.
+    // Otherwise, the exit would take 10 seconds.
     expect(performance.now() - begun).toBeLessThan(8000);
     await waitFor(request.isClosed, "the connection's end");
   });
@@ -257,7 +260,7 @@ describe("SIGTERM and SIGINT", () => {
 test.each([
   "1",
   "2",
-])("with --drain and %s workers, a server that is to stop serves, and is not ready", async (workers) => {
+])("with --drain and %s workers, a server that gets SIGTERM still serves requests, and is not ready", async (workers) => {
   const key = await newKey();
   const server = await shop.serve(["--workers", workers, "--drain", "3600", "--admin", "127.0.0.1:0", "--log", "info"]);
   const ready = () => fetch(`${server.url}/readyz`);
@@ -279,7 +282,7 @@ test.each([
   for (const pid of [...childrenOf(server.pid), server.pid]) process.kill(pid, "SIGKILL");
 });
 
-test.each(["1", "2"])("after --drain, a server with %s workers ends with 0", async (workers) => {
+test.each(["1", "2"])("after the time of --drain, a server with %s workers exits with 0", async (workers) => {
   const server = await shop.serve(["--workers", workers, "--drain", "1"]);
   const begun = performance.now();
   server.kill();
@@ -291,7 +294,7 @@ test.each(["1", "2"])("after --drain, a server with %s workers ends with 0", asy
 describe("SIGUSR1 and SIGUSR2", () => {
   const others = ["SIGUSR1", "SIGUSR2"] as const;
 
-  test("end neither a server nor a request that is under way, and are logged", async () => {
+  test("stop neither a server nor a request in flight, and are logged", async () => {
     const key = await newKey();
     const server = await shop.serve(["--log", "info"]);
     const request = await openRequest(server.url, key);
@@ -309,7 +312,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
     expect(await server.exited).toBe(0);
   });
 
-  test("end no worker either, nor the parent of workers", async () => {
+  test("stop neither workers nor their parent", async () => {
     const server = await shop.serve(["--workers", "2", "--log", "info"]);
     const pids = [server.pid, ...childrenOf(server.pid)];
     expect(pids).toHaveLength(3);
@@ -324,7 +327,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
   });
 });
 
-test("a log that cannot be written, to a full disk or a reader that has gone, keeps no request waiting", async () => {
+test("a log that cannot be written, because of a full disk or a closed pipe, delays no request", async () => {
   const wraps = [(command: string) => `${command} 2> /dev/full`, (command: string) => `${command} 2> >(true)`];
   for (const wrap of wraps) {
     const server = await shop.serve(["--log", "debug"], { wrap: (command) => `exec bash -c ${quoted(wrap(command))}` });
@@ -343,7 +346,7 @@ describe("serve --workers", () => {
     }
   };
 
-  test("share one port, a killed one is replaced, and SIGTERM ends them all", async () => {
+  test("starts workers that share one port; a killed worker is replaced, and SIGTERM ends all of them", async () => {
     const key = await newKey();
     const server = await shop.serve(["--workers", "3"]);
     const before = childrenOf(server.pid);
@@ -362,7 +365,7 @@ describe("serve --workers", () => {
     expect(last.filter(isAlive)).toEqual([]);
   });
 
-  test("a write through one is seen through every other at once", async () => {
+  test("starts workers that read each other's writes immediately", async () => {
     const key = await newKey();
     const server = await shop.serve(["--workers", "2"]);
     for (let n = 1; n <= 20; n++) {
@@ -377,14 +380,14 @@ describe("serve --workers", () => {
     }
   });
 
-  test("end when their parent is killed", async () => {
+  test("starts workers that end when their parent is killed", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const workers = childrenOf(server.pid);
     server.kill("SIGKILL");
     await waitFor(() => workers.every((pid) => !isAlive(pid)), "the workers' end");
   });
 
-  test("end when their parent is killed while they start", async () => {
+  test("starts workers that end when their parent is killed during their start", async () => {
     for (const wait of [0, 100, 300]) {
       const parent = shop.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
       await waitFor(() => childrenOf(parent.pid).length > 0, "a worker");

@@ -1,4 +1,4 @@
-// Settings that are wrong, and how an operator notices that the server has another database than was meant.
+// Unknown settings are rejected, and a server prints facts by which an operator notices a wrong database.
 
 import { describe, expect, test } from "bun:test";
 import { openWorkshop, useWorkshop, type Workshop } from "../support/command.ts";
@@ -14,15 +14,15 @@ describe("an unknown setting in the environment", () => {
     ["STOREFRONT_", "the settings are in `serve --help`"],
   ];
 
-  test.each(cases)("%s is refused, with the nearest one, by servers and commands", async (variable, hint) => {
+  test.each(cases)("%s is rejected by servers and commands, with the most similar setting", async (variable, hint) => {
     const shop = openWorkshop();
-    const refused = { code: 2, stdout: "", stderr: `storefront: unknown setting ${variable}: ${hint}\n` };
+    const rejected = { code: 2, stdout: "", stderr: `storefront: unknown setting ${variable}: ${hint}\n` };
     for (const args of [["serve", "--port", "0"], ["site", "add", "main"], ["health"]])
-      expect(await shop.run(args, { env: { [variable]: "8081" }, asProcess: false })).toEqual(refused);
+      expect(await shop.run(args, { env: { [variable]: "8081" }, asProcess: false })).toEqual(rejected);
     await shop.close();
   });
 
-  test("is none if Kubernetes or a link of Docker sets it for a service whose name begins with storefront", async () => {
+  test("is ignored if Kubernetes or a link of Docker sets it for a service whose name begins with storefront", async () => {
     const shop = openWorkshop();
     const env = {
       STOREFRONT_SERVICE_HOST: "10.0.0.1",
@@ -53,7 +53,7 @@ for (const kind of engines) {
       shop = workshop;
     });
 
-    /** What a server says about its database when it starts. */
+    /** Starts a server, stops it, and returns its output about the database. */
     async function started(args: readonly string[]): Promise<string> {
       const server = shop.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
       await server.until(/serves .*\n/);
@@ -64,19 +64,19 @@ for (const kind of engines) {
 
     test.each(
       kind === engines[0] ? [1, 2] : [1],
-    )("with %i workers, it says when it creates the database, and at each start how many sites it serves", async (workers) => {
+    )("with %i workers prints that it creates the database, and at each start how many sites it serves", async (workers) => {
       const args = ["--workers", `${workers}`];
-      const none = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
+      const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
       const first = await started(args);
       expect(first).toStartWith(`It has created the database ${shop.database.replace(/:[^:@/]+@/, ":...@")}\n`);
-      expect(first.split("\n").slice(1).join("\n")).toMatch(none);
-      expect(await started(args)).toMatch(none);
+      expect(first.split("\n").slice(1).join("\n")).toMatch(noSites);
+      expect(await started(args)).toMatch(noSites);
       await shop.data.addSite("garden", { isSuspended: true });
       await shop.data.addSite("toys");
       expect(await started(args)).toBe("It serves 1 site\n");
     });
 
-    test("it says so with --demo and in JSON too", async () => {
+    test("prints the same with --demo in JSON", async () => {
       const server = shop.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
       await server.until(/\n}\n/);
       const { created, sites } = JSON.parse(server.stdout());

@@ -1,4 +1,4 @@
-// Commands on one site as a file.
+// The commands `export-site`, `import-site` and `renew`.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { setSite } from "../../src/operator/sites.ts";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
-describe.each(engines)("one site as a file on $name", (kind) => {
+describe.each(engines)("a site on $name", (kind) => {
   let shop: Workshop;
   useWorkshop(kind, (workshop) => {
     shop = workshop;
@@ -19,15 +19,15 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     await shop.data.addBrands("garden", ...Array.from({ length: rows }, (_, index) => `Brand ${index}`));
     return shop.data.addKey("garden");
   };
-  /** Writes the site to a file, for tests of what reads it. */
+  /** Exports the site to a file, without the command. */
   const writeGarden = async () => {
     const file = shop.file("garden.site");
     await shop.data.use((engine) => exportSite(engine, "garden", file, Date.now()));
     return file;
   };
 
-  /** Starts to import a file whose end does not arrive, and waits until rows are stored. */
-  async function beginImport(file: string) {
+  /** Starts to import a file whose last rows never arrive, and waits until rows are stored. */
+  async function startImport(file: string) {
     const lines = gunzipSync(readFileSync(file)).toString().split("\n");
     writeFileSync(shop.file("part"), gzipSync(lines.slice(0, -3000).join("\n")));
     await Bun.$`mkfifo ${shop.file("pipe")}`;
@@ -38,11 +38,11 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     return { ...started, endInput: () => writer.kill() };
   }
 
-  test("leaves nothing when its import is killed: the name is free again after a minute, or at once by removing it", async () => {
+  test("whose import was killed can be removed, and then imported again", async () => {
     await addGarden(4000);
     const file = await writeGarden();
     await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
-    const killed = await beginImport(file);
+    const killed = await startImport(file);
     killed.kill("SIGKILL");
     await killed.exited;
     killed.endInput();
@@ -56,14 +56,14 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.data.check()).toEqual([]);
   }, 60_000);
 
-  // The rest is the command's own: what it calls is tried on each engine in operator/, and the command in on-postgres.test.ts.
+  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
 
-  test("leaves nothing when its import is stopped", async () => {
+  test("whose import is stopped leaves no rows", async () => {
     await addGarden(4000);
     const file = await writeGarden();
     await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
-    const stopped = await beginImport(file);
+    const stopped = await startImport(file);
     stopped.kill("SIGINT");
     stopped.endInput();
     expect(await stopped.exited).toBe(1);
@@ -71,7 +71,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.data.check()).toEqual([]);
   }, 60_000);
 
-  test("moves with its keys: exported, removed, imported, and served again", async () => {
+  test("is exported, removed and imported with its keys, and then served again", async () => {
     const key = await addGarden(3);
     const server = await shop.serve();
     const get = () => fetchWithKey(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
@@ -91,7 +91,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.data.check()).toEqual([]);
   });
 
-  test("is copied through a pipe, without its keys, and lists what it cannot have twice", async () => {
+  test("is imported from a pipe without its keys, and the hostnames and keys that are in use are listed", async () => {
     await addGarden(2);
     const file = await writeGarden();
     const taken = await shop.run(["import-site", file]);
@@ -110,7 +110,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(await shop.data.check()).toEqual([]);
   });
 
-  test("renew gives every site a new history", async () => {
+  test("gets a new epoch by renew", async () => {
     await addGarden(1);
     const { stdout, stderr } = await shop.run(["renew", "--json"]);
     expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "started new histories for 1 site\n"]);

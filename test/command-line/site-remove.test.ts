@@ -1,4 +1,4 @@
-// `site remove` of a site with many records, on both engines.
+// `site remove` of a site with many records, on each engine.
 
 import { describe, expect, test } from "bun:test";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
@@ -24,7 +24,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
   };
   const counts = () => Promise.all(["records", "journal"].map(count));
 
-  test("that is killed half-way is finished by the next command, whichever that is", async () => {
+  test("a removal that is killed halfway is finished by the next command", async () => {
     await addSites(records);
     const removing = shop.start(["site", "remove", "large", "--yes"]);
     await waitFor(async () => (await count("records")) < records, "the first records to go");
@@ -39,7 +39,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     expect(await must(["site", "add", "large"])).toBe("3\n");
   });
 
-  test("lets other sites write meanwhile", async () => {
+  test("a removal does not block the writes of other sites", async () => {
     await addSites(5000);
     const key = await shop.data.addKey("main");
     const server = await shop.serve([]);
@@ -60,7 +60,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     await server.exited;
   });
 
-  test("stays removed in a backup that is restored", async () => {
+  test("a removed site stays removed in a restored backup", async () => {
     await addSites(3);
     await must(["site", "remove", "large", "--yes"]);
     const file = shop.file("removed.backup");

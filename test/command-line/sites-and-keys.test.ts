@@ -16,7 +16,7 @@ const newKey = async (...args: string[]) => (await shop.must(["key", "create", "
 const prefixOf = (key: string) => key.slice(0, 12);
 
 describe("site", () => {
-  test("is added, listed, changed and removed, and a running server follows", async () => {
+  test("is added, listed, changed and removed, and each change affects a running server", async () => {
     expect(await shop.must(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
     const key = await shop.data.addKey("garden");
     expect(await status(key, { Host: "garden.example" })).toBe(200);
@@ -30,7 +30,7 @@ describe("site", () => {
     expect(await status(key, { Host: "patio.example" })).toBe(401);
   });
 
-  test("its records are seen by no other site", async () => {
+  test("has records that no other site can read", async () => {
     await shop.data.addSite("alone", { hostnames: ["alone.example"] });
     const csv = "Name\nOnly here\n";
     await shop.must(["import", "--site", "alone", "brands", "-"], { stdin: csv });
@@ -40,7 +40,7 @@ describe("site", () => {
     expect(await status(key, { Host: "alone.example" })).toBe(200);
   });
 
-  test("of one name or hostname is made once, however many try at the same time", async () => {
+  test("is added once for each name and hostname, also by commands at the same time", async () => {
     const add = (name: string, host: string) =>
       shop.run(["site", "add", name, "--hostname", host], { asProcess: true });
     const names = await Promise.all([1, 2, 3, 4].map((n) => add("twin", `twin${n}.example`)));
@@ -51,7 +51,7 @@ describe("site", () => {
     expect(others.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   });
 
-  test("of a list are created with their keys, and work", async () => {
+  test("in a list is added with its key, and served", async () => {
     const rows = Array.from({ length: 300 }, (_, n) => `list-${n},list-${n}.example www.list-${n}.example,\n`);
     const { code, stdout, stderr } = await shop.run(["site", "add", "--from", "-", "--with-key"], {
       stdin: `name,hostnames,default\n${rows.join("")}`,
@@ -70,7 +70,7 @@ describe("site", () => {
     expect((await shop.run(["site", "show", "new"])).code).toBe(1);
   });
 
-  test("is added with a key, which is all on stdout", async () => {
+  test("is added with a key, and only the key is printed on stdout", async () => {
     const key = await shop.must(["site", "add", "keyed", "--hostname", "keyed.example", "--with-key"]);
     expect(key).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
     expect(await status(key.trim(), { Host: "keyed.example" })).toBe(200);
@@ -123,7 +123,7 @@ describe("site", () => {
     expect((await shop.run(["site", "show", "puase"])).stderr).toMatch(/did you mean `pause`/);
   });
 
-  test("keeps a hostname as clients send it", async () => {
+  test("stores a hostname in the form in which clients send it", async () => {
     const site = await shop.must(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
     expect(JSON.parse(site).Hostnames).toBe("xn--bcher-kva.example");
     const changed = await shop.must([
@@ -144,7 +144,7 @@ describe("site", () => {
     await shop.must(["site", "set", "idn", "--hostname", "bücher.example"]);
   });
 
-  const refused: [string, string[], RegExp][] = [
+  const rejected: [string, string[], RegExp][] = [
     ["a name that is taken", ["add", "main"], /the site `main` exists already/],
     ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
     [
@@ -160,9 +160,9 @@ describe("site", () => {
       /already belongs to the site `idn`/,
     ],
     ["a misspelt name", ["set", "mian", "--default"], /unknown site `mian`: did you mean `main`\?/],
-    ["a removal that is not meant", ["remove", "main"], /add --yes/],
+    ["a removal without --yes", ["remove", "main"], /add --yes/],
   ];
-  test.each(refused)("refuses %s in one line", async (_, args, line) => {
+  test.each(rejected)("command rejects %s in one line", async (_, args, line) => {
     const { code, stdout, stderr } = await shop.run(["site", ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(line);
@@ -171,12 +171,12 @@ describe("site", () => {
 });
 
 describe("key", () => {
-  test("create prints the key and nothing else on stdout", async () => {
+  test("create prints only the key on stdout", async () => {
     const { stdout } = await shop.run(["key", "create", "--site", "main", "--label", "till"]);
     expect(stdout).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
   });
 
-  test("list shows what it is for and never the key", async () => {
+  test("list shows the label, scope and prefix, and never the key", async () => {
     const key = await newKey("--label", "the list", "--scope", "read", "--expires", "90d");
     const list = await shop.must(["key", "list", "--site", "main"]);
     expect(list).toContain(prefixOf(key));
@@ -197,7 +197,7 @@ describe("key", () => {
     expect(await shop.must(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
   });
 
-  test("set changes a key that stays valid", async () => {
+  test("set changes the label, rate and expiry of a key, which stays valid", async () => {
     const key = await newKey("--label", "before");
     await shop.must(["key", "set", prefixOf(key), "--label", "after", "--rate", "3", "--expires", "90d"]);
     const [changed] = JSON.parse(await shop.must(["key", "list", "--json"])).filter(
@@ -211,14 +211,14 @@ describe("key", () => {
     expect((await shop.run(["key", "set", prefixOf(key), "--rate", "0"])).code).toBe(2);
   });
 
-  test("a revoked one is refused on the very next request", async () => {
+  test("revoke makes the server reject the key on the next request", async () => {
     const key = await newKey();
     expect(await status(key)).toBe(200);
     await shop.must(["key", "revoke", prefixOf(key)]);
     expect(await status(key)).toBe(401);
   });
 
-  test("the whole key may be given to revoke it, and is not repeated", async () => {
+  test("revoke accepts the whole key, and does not print it", async () => {
     const key = await newKey();
     const { code, stdout, stderr } = await shop.run(["key", "revoke", key]);
     expect(code).toBe(0);
@@ -228,14 +228,14 @@ describe("key", () => {
 
   test.each([
     8, 11, 12, 13, 14, 45, 46,
-  ])("the first %i characters name it, and no more than twelve are repeated", async (length) => {
+  ])("revoke accepts the first %i characters, and prints at most twelve of them", async (length) => {
     const key = await newKey();
     const { code, stdout, stderr } = await shop.run(["key", "revoke", key.slice(0, length)]);
     expect([code, stdout, stderr]).toEqual([0, "", `revoked the key ${prefixOf(key)}\n`]);
     expect(await status(key)).toBe(401);
   });
 
-  test("one that begins like it and goes on otherwise is another one", async () => {
+  test("revoke and rotate do not accept a text that begins like a key and then differs", async () => {
     const key = await newKey();
     const last = key.endsWith("0") ? "1" : "0";
     for (const other of [
@@ -253,7 +253,7 @@ describe("key", () => {
     expect(await status(key)).toBe(200);
   });
 
-  test("rotate ends the old one at once, or lets it work on with --overlap", async () => {
+  test("rotate revokes the old key immediately, or keeps it valid with --overlap", async () => {
     const old = await newKey("--label", "turned", "--scope", "read");
     const next = (await shop.must(["key", "rotate", prefixOf(old)])).trim();
     expect([await status(old), await status(next)]).toEqual([401, 200]);
@@ -265,8 +265,8 @@ describe("key", () => {
     expect((await shop.run(["key", "rotate", prefixOf(old)])).stderr).toMatch(/is revoked or expired/);
   });
 
-  test("expires when it was said to", async () => {
-    // Not asked for before its end: a busy machine may need that second.
+  test("create sets the time at which the key expires", async () => {
+    // The short key is not used before it expires, because a busy machine may need that second.
     const [short, long] = [await newKey("--expires", "1s"), await newKey("--expires", "1h")];
     await Bun.sleep(1100);
     expect([await status(short), await status(long)]).toEqual([401, 200]);
@@ -275,22 +275,22 @@ describe("key", () => {
   const misused: [string, string[]][] = [
     ["no site", ["create"]],
     ["an unknown scope", ["create", "--site", "main", "--scope", "admin"]],
-    ["an expiry that is no duration", ["create", "--site", "main", "--expires", "soon"]],
-    ["an expiry of no time at all", ["create", "--site", "main", "--expires", "0d"]],
-    ["an expiry beyond all time", ["create", "--site", "main", "--expires", "999999w"]],
-    ["a rate that is no number", ["create", "--site", "main", "--rate", "many"]],
+    ["an expiry that is not a duration", ["create", "--site", "main", "--expires", "soon"]],
+    ["an expiry of zero days", ["create", "--site", "main", "--expires", "0d"]],
+    ["an expiry that is too large", ["create", "--site", "main", "--expires", "999999w"]],
+    ["a rate that is not a number", ["create", "--site", "main", "--rate", "many"]],
   ];
-  test.each(misused)("is called wrongly with %s", async (_, args) => {
+  test.each(misused)("create rejects %s", async (_, args) => {
     expect((await shop.run(["key", ...args])).code).toBe(2);
   });
 
-  test("too short a prefix revokes nothing", async () => {
+  test("revoke rejects a prefix that is too short", async () => {
     expect((await shop.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least the first 8 characters/);
     expect((await shop.run(["key", "revoke", ""])).code).toBe(1);
     expect((await shop.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key begins with sfk_0000/);
   });
 
-  test("a label that would command a terminal is shown harmless", async () => {
+  test("list escapes control characters in a label", async () => {
     await newKey("--label", "a\tb");
     await newKey("--label", "red\u009b31m");
     const list = await shop.must(["key", "list", "--site", "main"]);

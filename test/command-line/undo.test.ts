@@ -13,16 +13,16 @@ describe.each(engines)("on $name", (kind) => {
     JSON.parse(await shop.data.file("main", resource, "json")).map(({ ID, Name }: TestRecord) => `${ID} ${Name}`);
   const load = (text: string, ...more: string[]) =>
     shop.run(["import", "--site", "main", "brands", "-", ...more], { stdin: text });
-  /** Runs the command that another one printed. */
+  /** Runs the `undo` command that another command printed. */
   const runPrinted = (stderr: string) => {
     const [, line = ""] = /storefront (undo [^\n]*)/.exec(stderr) ?? [];
     return shop.run(line.split(" "));
   };
 
-  test("the printed lines name the database, if the command did", async () => {
+  test("the printed commands name the database, if the first command did", async () => {
     const added = await shop.run(["site", "add", "main", "--database", shop.database]);
     const imported = await load("Name\nA\n", "--database", shop.database);
-    /** Its words, as a shell reads them. */
+    /** Returns the words of the printed command, as a shell reads them. */
     const line = (stderr: string) =>
       /npx --no storefront ([^\n]*)/.exec(stderr)?.[1]?.replaceAll("'", "").split(" ") ?? [];
     const PGPASSWORD = decodeURIComponent(new URL(shop.database).password);
@@ -33,7 +33,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await names()).toEqual([]);
   });
 
-  test("an import that is interrupted says how to take back what it has stored", async () => {
+  test("an import that is interrupted prints the command that undoes it", async () => {
     await shop.data.addSite("main");
     const started = shop.start(["import", "--site", "main", "brands", "-"]);
     started.write(`Name\n${"Bad\n".repeat(700)}`);
@@ -45,10 +45,10 @@ describe.each(engines)("on $name", (kind) => {
     expect(await names()).toEqual([]);
   });
 
-  // The rest is the command's own: what it calls is tried on each engine in operator/, and the command in on-postgres.test.ts.
+  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
 
-  test("an import says what it wrote and how to take it back, and that takes back nothing else", async () => {
+  test("an import prints its revisions and the command that undoes only this import", async () => {
     await shop.data.addSite("main", { isDefault: true });
     const key = await shop.data.addKey("main");
     await shop.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
@@ -70,7 +70,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
   });
 
-  test("an age or a time says which changes are taken back, as for journal", async () => {
+  test("an age or a time selects the changes to undo, as for journal", async () => {
     await shop.data.addSite("main");
     await shop.data.load("main", "brands", "Name\nOld\n");
     const [created] = JSON.parse(`[${await shop.must(["journal", "--site", "main", "--json"])}]`);
@@ -89,7 +89,7 @@ describe.each(engines)("on $name", (kind) => {
       expect((await undo(...bad)).code).toBe(2);
   });
 
-  test("delete removes records, locations too, all or none, and says how to take that back", async () => {
+  test("delete deletes all given records or none, locations too, and prints the command that undoes it", async () => {
     await shop.data.addSite("main");
     await shop.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
     const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
@@ -127,7 +127,7 @@ describe.each(engines)("on $name", (kind) => {
       expect((await load("Name\nA\n", "--as", name)).code).toBe(2);
   });
 
-  test("undo says what is wrong with its options", async () => {
+  test("undo reports errors in its options", async () => {
     await shop.data.addSite("main");
     await shop.data.addBrands("main", "A");
     const undo = async (...more: string[]) => {

@@ -9,16 +9,16 @@ afterAll(async () => {
   for (const kind of engines) await kind.close();
 });
 
-// At the same time, since most of it is waiting for a lease to end.
-test("when the process that delivers is killed under load, another goes on: in order, nothing missing", async () => {
+// Both engines run at the same time, because most of the test waits for a lease to end.
+test("when the process that delivers is killed under load, another process continues in order and without a gap", async () => {
   const figures = await Promise.all(
     engines.map(async (kind) => deliverUnderKills(await kind.newDatabase(), { changes: 1000, kills: 1 })),
   );
   for (const { pauses, repeats } of figures) {
     expect(pauses).toHaveLength(1);
-    // 30 seconds are promised, which the simulation checks; this machine may be busy.
+    // The documented maximum is 30 seconds, which the simulation checks. This machine may be busy.
     expect(pauses[0]).toBeLessThan(45_000);
-    // The page whose response the killed process did not get.
+    // The page is repeated whose response the killed process did not get.
     expect(repeats).toBe(1);
   }
 }, 120_000);

@@ -23,7 +23,7 @@ describe("webhooks", () => {
   const list = async (...args: string[]) => JSON.parse(await must("list", "--json", ...args));
   const importBrands = (...names: string[]) => shop.data.addBrands("main", ...names);
 
-  test("add prints the secret alone, once; list, journal and backups that are listed never have it", async () => {
+  test("add prints only the secret, once; list and journal never print it", async () => {
     const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
     expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now: it cannot be shown again\n"]);
     expect(stdout).toMatch(secretForm);
@@ -44,7 +44,7 @@ describe("webhooks", () => {
     expect(await shop.must(["site", "show", "main"])).toContain("Webhooks   2\n");
   });
 
-  test("test sends one event, signed with the secret that was printed, and exits with 1 when it fails", async () => {
+  test("test sends one event, signed with the printed secret, and exits with 1 if it fails", async () => {
     const secret = (await add()).trim();
     const sent = await run("test", "1");
     expect([sent.code, sent.stdout]).toEqual([0, ""]);
@@ -64,7 +64,7 @@ describe("webhooks", () => {
     expect(await must("deliveries", "1")).toMatch(/^AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n\S+Z +none +\d+ +\S/);
   });
 
-  test("after a rotation, events are signed with both secrets; after two, the first is gone", async () => {
+  test("after a rotation, events are signed with both secrets; after two rotations, not with the first", async () => {
     const secrets = [(await add()).trim()];
     for (let i = 0; i < 2; i++) {
       const { stdout, stderr } = await run("rotate", "1");
@@ -81,7 +81,7 @@ describe("webhooks", () => {
     ]);
   });
 
-  test("is paused, resumed, rewound and removed", async () => {
+  test("are paused, resumed, rewound and removed", async () => {
     await importBrands("a", "b", "c");
     await add();
     await add("--since", "0.0");
@@ -99,7 +99,7 @@ describe("webhooks", () => {
     expect(await shop.data.check()).toEqual([]);
   });
 
-  test("of one site are listed alone, and go with it", async () => {
+  test("of one site are listed separately, and are removed with the site", async () => {
     await shop.data.addSite("other");
     await add();
     await must("add", "--site", "other", receiver.url);
@@ -108,7 +108,7 @@ describe("webhooks", () => {
     expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([1]);
   });
 
-  test("pruning lists the webhooks that cannot continue", async () => {
+  test("that cannot continue are listed by journal prune", async () => {
     await importBrands("a", "b", "c");
     await add("--since", "0.0");
     await add();
@@ -120,7 +120,7 @@ describe("webhooks", () => {
     expect(JSON.parse(again.stdout)).toEqual([{ journal: "main", deleted: 0, begins: 3, webhooks: [] }]);
   });
 
-  const refused: [string[], number, string][] = [
+  const rejected: [string[], number, string][] = [
     [["add", "--site", "main", "http://erp.example/"], 1, "must begin with https"],
     [["add", "--site", "main", "https://10.0.0.7/"], 1, "not public"],
     [["add", "--site", "main", "https://erp.example/\u001b[31m"], 1, "control character"],
@@ -135,8 +135,8 @@ describe("webhooks", () => {
     [["rewind", "7"], 2, "--since"],
     [["replay", "7"], 2, "did you mean `webhook rewind`?"],
   ];
-  test("what is wrong is refused, and adds nothing", async () => {
-    for (const [args, code, text] of refused) {
+  test("are not added by commands with wrong arguments", async () => {
+    for (const [args, code, text] of rejected) {
       const ended = await run(...args);
       expect([args, ended.code, ended.stderr]).toEqual([args, code, expect.stringContaining(text)]);
       expect(ended.stderr).not.toContain("\u001b");
@@ -144,7 +144,7 @@ describe("webhooks", () => {
     expect(await list()).toEqual([]);
   });
 
-  test("other networks are allowed by the option or the environment", async () => {
+  test("may deliver to networks that the option or the environment allows", async () => {
     await must("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
     const env = { STOREFRONT_WEBHOOK_ALLOW: "192.168.0.0/16,fd00::/8" };
     await shop.must(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });
