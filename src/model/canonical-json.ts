@@ -2,7 +2,7 @@
 //
 // Most programs write a record without white space and escapes, and with its members in the order of the declaration. One regular expression can then
 // tell that the record is valid, and that `JSON.stringify` would write the same text. This takes a tenth of the time of parsing, validating and
-// writing the record (docs/decisions/requests.md). Any other text, valid or not, is parsed and validated (`record.ts`).
+// writing the record (bench/measured/requests.md). Any other text, valid or not, is parsed and validated (`record.ts`).
 
 import { type Field, type Fields, type TextField, validateText } from "./field.ts";
 import type { Resource } from "./resource.ts";

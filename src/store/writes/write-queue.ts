@@ -5,7 +5,7 @@
 //
 // Reads go before writes. While reads arrive, the next batch waits for up to 60 reads per write of the batch before, until 4 ticks pass without
 // a read; and outcomes are sent to clients 8 per tick. Without reads, writes do not wait for them. The measurements behind these numbers are in
-// docs/decisions.md ("Reads go before writes", "While reads arrive").
+// bench/measured/storage.md ("Reads beside writes", "Responses in parts").
 
 import { nextImmediate } from "../../lib/event-loop.ts";
 import { Histogram } from "../../lib/metrics.ts";
