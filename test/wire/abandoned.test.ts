@@ -12,11 +12,11 @@ let arrived: Promise<WireRequest>;
 let respond: () => void;
 
 beforeEach(() => {
-  const [seen, held] = [Promise.withResolvers<WireRequest>(), Promise.withResolvers<void>()];
-  [arrived, respond] = [seen.promise, held.resolve];
+  const [seen, released] = [Promise.withResolvers<WireRequest>(), Promise.withResolvers<void>()];
+  [arrived, respond] = [seen.promise, released.resolve];
   listener = startListener((request) => {
     seen.resolve(request);
-    return held.promise.then(() => text("here"));
+    return released.promise.then(() => text("here"));
   });
 });
 afterEach(() => listener.stop(0));

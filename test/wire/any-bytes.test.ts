@@ -1,4 +1,4 @@
-// Arbitrary bytes get a response or the end of the connection, and leave nothing behind.
+// The listener answers arbitrary bytes with responses or ends the connection, and no connection stays open.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -25,26 +25,26 @@ const word = fc.constantFrom(
 const words = fc
   .array(fc.oneof({ weight: 6, arbitrary: word }, latin(8)), { maxLength: 25 })
   .map((all) => all.join(""));
-const anything = fc.oneof(
+const anyBytes = fc.oneof(
   latin(300),
   words,
   words.map((text) => good + text),
 );
 
-test("any bytes, in any pieces, get responses and the end of the connection", async () => {
-  const property = fc.asyncProperty(anything, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
+test("any bytes get the same responses in any pieces, and then their connection ends", async () => {
+  const property = fc.asyncProperty(anyBytes, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
     const whole = await exchangeOnce(listener.port, bytes);
     for (const { status } of whole) expect([100, 200, 400]).toContain(status);
-    const known = ({ status, body }: { status: number; body: string }) => `${status} ${body}`;
+    const summary = ({ status, body }: { status: number; body: string }) => `${status} ${body}`;
     const inPieces = bytes === "" ? [] : await exchangeOnce(listener.port, cut(bytes, cuts));
     const final = ({ status }: { status: number }) => status !== 100;
-    expect(inPieces.filter(final).map(known)).toEqual(whole.filter(final).map(known));
+    expect(inPieces.filter(final).map(summary)).toEqual(whole.filter(final).map(summary));
   });
   await fc.assert(property, { numRuns: 400 });
   expect(await exchangeOnce(listener.port, good)).toHaveLength(1);
 });
 
-test("no connection remains, however it ended", async () => {
+test("no connection stays open, however its client ends it", async () => {
   const open = () => readdirSync("/proc/self/fd").length;
   await exchangeOnce(listener.port, good);
   const before = open();
@@ -69,6 +69,6 @@ test("no connection remains, however it ended", async () => {
       }
     }
   }
-  for (let turn = 0; turn < 1000 && open() > before; turn++) await exchangeOnce(listener.port, good);
+  for (let attempt = 0; attempt < 1000 && open() > before; attempt++) await exchangeOnce(listener.port, good);
   expect(open()).toBeLessThanOrEqual(before);
 });

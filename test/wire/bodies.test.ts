@@ -1,4 +1,4 @@
-// Request bodies: in chunks, held back, cut off, or not read by the handler.
+// Request bodies in chunks, bodies after `Expect: 100-continue`, incomplete bodies, and bodies that the handler does not read.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -11,7 +11,7 @@ import type { WireResponse } from "../../src/wire/response.ts";
 import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
-/** These resolve the responses to requests for `/later`, in the order of the requests. */
+/** Functions that respond to the requests for `/later`, in the order of the requests. */
 const later: ((response: WireResponse) => void)[] = [];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
@@ -31,7 +31,7 @@ const chunked = (target: string) => toRequest(`POST ${target} HTTP/1.1`, ["Trans
 const bodiesOf = async (bytes: string | string[]) => (await exchangeOnce(listener.port, bytes)).map(({ body }) => body);
 
 describe("a chunked body", () => {
-  test("is the same in any chunks and any pieces", async () => {
+  test("is read the same in any chunks and any pieces", async () => {
     const bytes = fc.string({ unit: "binary-ascii", maxLength: 200 });
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 10 });
     const cuts = fc.array(fc.nat(), { maxLength: 12 });
@@ -42,12 +42,12 @@ describe("a chunked body", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  test("can arrive byte by byte", async () => {
+  test("is read when it arrives byte by byte", async () => {
     const stream = chunked("/x") + toChunks("hello world", [1, 2, 3], ";a=b", "T: railer\r\n") + next;
     expect(await bodiesOf([...stream])).toEqual(["POST /x hello world", "GET /next "]);
   });
 
-  test("in a million chunks of one byte is kept in one buffer, not in a million objects", async () => {
+  test("in a million chunks of one byte is stored in one buffer, not in a million objects", async () => {
     const framing = { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined };
     const share = new MemoryShare(new ConnectionMemoryBudget(2 ** 30, () => {}), () => {});
     const body = new RequestBody(framing, 2 ** 20, share, undefined);
@@ -60,13 +60,13 @@ describe("a chunked body", () => {
     expect((await body.readWholeBody()).length).toBe(2 ** 20);
   });
 
-  test("that is malformed is not continued by later bytes, even if the response is late", async () => {
+  test("that is malformed is not continued by later bytes, also if the response is late", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/later"));
     client.send("zz\r\n");
-    await turns();
+    await arrive();
     client.send(`0\r\n\r\n${toRequest("GET /smuggled HTTP/1.1")}`);
-    await turns();
+    await arrive();
     later.pop()?.(text("late"));
     client.socket.end();
     const { received } = await client.ended();
@@ -77,7 +77,7 @@ describe("a chunked body", () => {
 });
 
 /** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
-async function turns(): Promise<void> {
+async function arrive(): Promise<void> {
   for (let count = 0; count < 3; count++) await exchangeOnce(listener.port, next);
 }
 
@@ -85,8 +85,11 @@ describe("a body that the handler does not read", () => {
   test.each([
     ["of a length", toRequest("POST /unread HTTP/1.1", ["Content-Length: 200000"], "x".repeat(200_000))],
     ["in chunks", chunked("/unread") + toChunks("x".repeat(200_000), [1000, 50_000])],
-    ["longer than any may be", toRequest("POST /unread HTTP/1.1", ["Content-Length: 2000000"], "x".repeat(2_000_000))],
-  ])("%s is passed over", async (_, stream) => {
+    [
+      "above the maximum length",
+      toRequest("POST /unread HTTP/1.1", ["Content-Length: 2000000"], "x".repeat(2_000_000)),
+    ],
+  ])("%s is skipped", async (_, stream) => {
     expect(await bodiesOf(stream + next)).toEqual(["unread", "GET /next "]);
   });
 
@@ -101,13 +104,13 @@ describe("a body that the handler does not read", () => {
   });
 });
 
-describe("a body that is held back", () => {
-  const held = (version: string, more: string[] = []) =>
+describe("a body with Expect: 100-continue", () => {
+  const expecting = (version: string, more: string[] = []) =>
     toRequest(`POST /x HTTP/${version}`, ["Content-Length: 5", "Expect: 100-Continue", ...more]);
 
-  test("is asked for once with 100, and the connection persists", async () => {
+  test("is requested once with 100, and the connection stays open", async () => {
     const client = await openClient(listener.port);
-    client.send(held("1.1"));
+    client.send(expecting("1.1"));
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("hello");
     await client.responses(2);
@@ -120,21 +123,21 @@ describe("a body that is held back", () => {
     client.socket.destroy();
   });
 
-  test("is not asked for if it arrives without being asked for", async () => {
-    expect(await bodiesOf(`${held("1.1")}hello${next}`)).toEqual(["POST /x hello", "GET /next "]);
+  test("is not requested with 100 if it arrives with the header section", async () => {
+    expect(await bodiesOf(`${expecting("1.1")}hello${next}`)).toEqual(["POST /x hello", "GET /next "]);
   });
 
-  test("is not asked for in HTTP/1.0", async () => {
+  test("is not requested with 100 in HTTP/1.0", async () => {
     const client = await openClient(listener.port);
-    client.send(held("1.0"));
-    await turns();
+    client.send(expecting("1.0"));
+    await arrive();
     expect(client.received).toBe("");
     client.send("hello");
     expect((await client.responses(1)).map(({ body }) => body)).toEqual(["POST /x hello"]);
     client.socket.destroy();
   });
 
-  test("is not asked for if the response does not need it; then the connection ends, since what follows is unknown", async () => {
+  test("is not requested with 100 if the handler does not read it; the connection ends, because the client may send the body or another request", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /unread HTTP/1.1", ["Content-Length: 5", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -143,7 +146,7 @@ describe("a body that is held back", () => {
     client.socket.destroy();
   });
 
-  test("is refused without being asked for if it is too large", async () => {
+  test("is rejected without 100 if it is too large", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 9999999", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -153,13 +156,13 @@ describe("a body that is held back", () => {
   });
 });
 
-describe("a body that is cut off", () => {
+describe("a body that ends early", () => {
   test.each([
     ["of a length", toRequest("POST /x HTTP/1.1", ["Content-Length: 5"], "hell")],
     ["in the middle of a chunk", `${chunked("/x")}5\r\nhell`],
     ["before the last chunk", `${chunked("/x")}5\r\nhello\r\n`],
     ["in the middle of the last chunk", `${chunked("/x")}5\r\nhello\r\n0\r\n`],
-  ])("%s is refused, to a client that still listens", async (_, stream) => {
+  ])("%s gets 400 if the client still reads", async (_, stream) => {
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
   });

@@ -1,4 +1,4 @@
-// While a handler works, it learns that its client has closed its side or the connection.
+// While a handler works on a request, it learns that the client has closed its side or the connection.
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:tls";
@@ -12,7 +12,7 @@ setDefaultTimeout(60_000);
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** Sends `/wait` and then stays, until it is killed. */
+/** Returns a program that requests `/wait` and then keeps the connection open, until it is killed. */
 const waitingProgram = (secure: boolean) => `
 const { connect } = require(${secure ? '"node:tls"' : '"node:net"'});
 const socket = connect({ port: Number(process.argv[2]), host: "127.0.0.1", rejectUnauthorized: false });
@@ -21,18 +21,18 @@ setInterval(() => {}, 1000);
 `;
 
 for (const secure of [false, true]) {
-  describe(secure ? "over TLS" : "without TLS", () => {
+  describe(`the handler learns of the end of a client ${secure ? "over TLS" : "without TLS"}`, () => {
     let listener: Listener;
-    /** The targets of requests that have arrived, and of those whose client has ended meanwhile. */
+    /** The targets of requests that have arrived, and the targets of requests whose client has ended before the response. */
     let arrived: string[];
     let ended: string[];
-    /** The response to `/wait` is made when its client has ended, or when the test says so. */
+    /** Responds to `/wait`. The end of its client does the same. */
     let respond: () => void;
 
     beforeEach(() => {
       [arrived, ended] = [[], []];
-      const held = Promise.withResolvers<void>();
-      respond = held.resolve;
+      const released = Promise.withResolvers<void>();
+      respond = released.resolve;
       listener = startListener(
         (request: WireRequest) => {
           arrived.push(request.target);
@@ -43,7 +43,7 @@ for (const secure of [false, true]) {
               resolve();
             });
           });
-          if (request.target === "/wait") return Promise.race([end, held.promise]).then(() => text("waited"));
+          if (request.target === "/wait") return Promise.race([end, released.promise]).then(() => text("waited"));
           return text("at once");
         },
         secure ? { tls: makeCertificate() } : {},
@@ -60,7 +60,7 @@ for (const secure of [false, true]) {
       while (!isTrue()) await Bun.sleep(5);
     }
 
-    test("when it closes its side, and it still gets the response", async () => {
+    test("when the client closes its side; the client still gets the response", async () => {
       const client = await open();
       client.send(get("/wait"));
       await until(() => arrived.length === 1);
@@ -73,14 +73,14 @@ for (const secure of [false, true]) {
       client.socket.destroy();
     });
 
-    test("when it sends a request and closes its side at once", async () => {
+    test("when the client closes its side together with its request", async () => {
       const client = await open();
       client.socket.end(get("/wait"));
       expect(await client.responses(1)).toMatchObject([{ body: "waited" }]);
       client.socket.destroy();
     });
 
-    test("when it has sent several requests and closes its side: each gets its response", async () => {
+    test("when the client closes its side after several requests; each request gets its response", async () => {
       const client = await open();
       client.send(get("/wait") + get("/wait") + get("/other"));
       await until(() => arrived.length === 1);
@@ -99,7 +99,7 @@ for (const secure of [false, true]) {
       await until(() => listener.usage().connections === 0);
     });
 
-    test("when its process is killed", async () => {
+    test("when the process of the client is killed", async () => {
       const program = ["-e", waitingProgram(secure), "x", String(listener.port)];
       const child = Bun.spawn(["node", ...program], { stdio: ["ignore", "ignore", "ignore"] });
       await until(() => arrived.length === 1);
@@ -110,7 +110,7 @@ for (const secure of [false, true]) {
       await until(() => listener.usage().connections === 0);
     });
 
-    test("but not of a request that has its response, and not while the client is there", async () => {
+    test("but not after the response, and not while the client is connected", async () => {
       const client = await open();
       client.send(get("/other") + get("/wait"));
       await until(() => arrived.length === 2);
@@ -126,9 +126,9 @@ for (const secure of [false, true]) {
   });
 }
 
-test("of a client with much more to send, after the response; its memory is bounded, and it times out", async () => {
-  const held = Promise.withResolvers<void>();
-  const listener = startListener(() => held.promise.then(() => text("waited")), { idleTimeoutSeconds: 1 });
+test("a client that sends many requests before the first response uses limited memory, and its connection ends after the response", async () => {
+  const released = Promise.withResolvers<void>();
+  const listener = startListener(() => released.promise.then(() => text("waited")), { idleTimeoutSeconds: 1 });
   try {
     const client = await openClient(listener.port);
     client.socket.on("error", () => {});
@@ -136,7 +136,7 @@ test("of a client with much more to send, after the response; its memory is boun
     await Bun.sleep(200);
     expect(listener.usage().bytes).toBeLessThan(2 * 1024 * 1024);
     client.socket.destroy();
-    held.resolve();
+    released.resolve();
     while (listener.usage().connections > 0) await Bun.sleep(5);
   } finally {
     await listener.stop(0);

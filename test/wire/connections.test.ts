@@ -1,4 +1,4 @@
-// Requests that no HTTP client would send, and connections that stall or close early.
+// The whole server gets requests that no HTTP client would send, and connections that stall or close early.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -16,7 +16,7 @@ const authorised = () => `X-API-AUTH: ${server.key}`;
 const statusOf = (response: string) => Number(/^HTTP\/1\.[01] (\d+)/.exec(response)?.[1]);
 
 describe("hosts", () => {
-  test("two Host lines are refused", async () => {
+  test("two Host lines are rejected", async () => {
     for (const target of ["/restapi/brands.json", "/healthz", "http://a/restapi/brands.json"]) {
       const response = await exchangeBytes(
         server.port,
@@ -34,12 +34,12 @@ describe("hosts", () => {
     [["Host: a,b"]],
     [["Host: a,"]],
     [["Host: ,a"]],
-  ])("%j are two hosts", async (hosts) => {
+  ])("%j are rejected as two hosts", async (hosts) => {
     const lines = ["GET /healthz HTTP/1.1", ...hosts];
     expect(await exchangeBytes(server.port, request(lines))).toContain("more than one Host header");
   });
 
-  test("HTTP/1.1 without a Host is refused", async () => {
+  test("HTTP/1.1 without a Host is rejected", async () => {
     expect(
       statusOf(await exchangeBytes(server.port, request(["GET /restapi/brands.json HTTP/1.1", authorised()]))),
     ).toBe(400);
@@ -69,7 +69,7 @@ describe("hosts", () => {
     }
   });
 
-  test("a target without its slash is 404, and the response suggests the path with it", async () => {
+  test("a target without its leading slash is 404, and the response suggests the path with the slash", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -78,7 +78,7 @@ describe("hosts", () => {
     expect(response).toContain("did you mean `/restapi/brands.json`?");
   });
 
-  test("an absolute URL as the target works like its path", async () => {
+  test("an absolute URL as the target is read like its path", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET http://other.example/restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -88,7 +88,7 @@ describe("hosts", () => {
 });
 
 describe("keys", () => {
-  test("two X-API-AUTH lines are not a key, even if both are valid", async () => {
+  test("two X-API-AUTH lines are 401, even if both keys are valid", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
@@ -133,7 +133,7 @@ describe("limits", () => {
   test.each([
     ["announced", "Content-Length: 8388608", "a".repeat(8_388_608)],
     ["chunked", "Transfer-Encoding: chunked", `${`10000\r\n${"a".repeat(65_536)}\r\n`.repeat(128)}0\r\n\r\n`],
-  ])("a client that sends all of a large body that is %s gets 413, and the connection persists", async (_, header, body) => {
+  ])("a client that sends all of a large body that is %s gets 413, and the connection stays open", async (_, header, body) => {
     const headers = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), header]);
     const next = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
     const response = await exchangeBytes(server.port, [headers + body, next]);
@@ -154,9 +154,9 @@ describe("limits", () => {
 
 describe("connections", () => {
   test.each([
-    ["one that does not complete its header section", ["X-Slow"], "", "the header section did not end in time"],
+    ["a request that does not complete its header section", ["X-Slow"], "", "the header section did not end in time"],
     [
-      "one whose body stalls",
+      "a request whose body stalls",
       ["X-API-AUTH: {key}", "Content-Length: 20", "", ""],
       '{"Name":"stalled',
       "of the 20 bytes that Content-Length announces, 16 came in time",
@@ -171,7 +171,7 @@ describe("connections", () => {
     expect(await server.metrics()).toMatch(/storefront_http_requests_total\{.*status="408"/);
   });
 
-  test("a client that disconnects in the middle of its body stores nothing and does not affect others", async () => {
+  test("a client that disconnects in the middle of its body stores nothing and does not affect other clients", async () => {
     const before = (await server.call("GET", "/restapi/brands.json")).text;
     await Promise.all(
       Array.from({ length: 20 }, () => {
@@ -198,7 +198,7 @@ describe("connections", () => {
     expect(responses).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  test("bytes that are not HTTP are refused", async () => {
+  test("bytes that are not HTTP are rejected", async () => {
     for (const bytes of [
       "GARBAGE\r\n\r\n",
       request(["POST / HTTP/1.1", "Host: x", "Content-Length: 3", "Transfer-Encoding: chunked"], "abc"),

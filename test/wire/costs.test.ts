@@ -1,4 +1,4 @@
-// Header sections made to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
+// Header sections that are designed to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startTestServer, type TestServer } from "../support/server.ts";
@@ -29,7 +29,7 @@ test.each<[string, string[]]>([
   ["many quotes in If-None-Match", [`If-None-Match: ${'"W/'.repeat(length / 3)}`]],
   ["many tags in If-Match", [`If-Match: ${'"a",'.repeat(length / 4)}`]],
   ["many hosts in X-Forwarded-Host", [`X-Forwarded-Host: ${",".repeat(length)}`]],
-])("%s", async (_, lines) => {
+])("a header section with %s is parsed quickly", async (_, lines) => {
   const client = await openClient(server.port);
   const authorised = [`X-API-AUTH: ${server.key}`, ...lines];
   const count = 80;
@@ -37,8 +37,8 @@ test.each<[string, string[]]>([
     client.send(toRequest("GET /restapi/brands.json HTTP/1.1", [...authorised, `N: ${index}`]));
     client.send(toRequest("PUT /restapi/brands/1.json HTTP/1.1", [...authorised, "Content-Length: 2"], "{}"));
   }
-  const isRefused = lines[0]?.startsWith("Host");
-  const responses = await client.responses(isRefused ? 1 : 2 * count);
-  if (isRefused) expect(responses[0]?.status).toBe(400);
+  const isRejected = lines[0]?.startsWith("Host");
+  const responses = await client.responses(isRejected ? 1 : 2 * count);
+  if (isRejected) expect(responses[0]?.status).toBe(400);
   client.socket.destroy();
 });

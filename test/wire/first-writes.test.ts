@@ -1,4 +1,4 @@
-// What new responses write at once, and what is kept of them until the client reads.
+// The first write of a new response, and the memory of the rest until the client reads it.
 
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
@@ -9,11 +9,11 @@ import { encodeResponse } from "../../src/wire/encode-response.ts";
 import type { ResponseBody } from "../../src/wire/response.ts";
 import { Output } from "../../src/wire/streams.ts";
 
-const goesOn = { omitsBody: false, connection: undefined };
+const persistent = { omitsBody: false, connection: undefined };
 const send = (output: Output, body: ResponseBody) =>
-  output.send(encodeResponse({ status: 200, headers: [], body }, goesOn));
+  output.send(encodeResponse({ status: 200, headers: [], body }, persistent));
 
-/** The output of a connection of which the system accepts `space` more bytes. */
+/** Opens the output of a connection whose kernel buffer accepts `space` more bytes. */
 function openOutput(memory: ConnectionMemoryBudget, space: number) {
   const written: Buffer[] = [];
   const write = (bytes: Uint8Array, start: number, length: number) => {
@@ -34,7 +34,7 @@ function openOutput(memory: ConnectionMemoryBudget, space: number) {
 const unlimited = () => new ConnectionMemoryBudget(Number.POSITIVE_INFINITY, () => {});
 const large = joinWithHeadroom([Buffer.alloc(1024 * 1024, "l")]);
 
-test("hundreds of large responses in one turn write little at once, and small ones whole", async () => {
+test("hundreds of large responses in one tick write only their beginnings, and small responses are written completely", async () => {
   const memory = unlimited();
   await nextImmediate();
   const outputs = Array.from({ length: 300 }, () => openOutput(memory, Number.POSITIVE_INFINITY));
@@ -59,7 +59,7 @@ test("hundreds of large responses in one turn write little at once, and small on
   expect(next.written().length).toBe(512 * 1024);
 });
 
-test("a list that waits for many clients is in memory once, also when the system accepts nothing of it", () => {
+test("a body that waits for many clients is in memory once, also if the kernel accepts no byte of it", () => {
   const memory = unlimited();
   const outputs = Array.from({ length: 20 }, () => openOutput(memory, 0));
   for (const { output } of outputs) send(output, large);

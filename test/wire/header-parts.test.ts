@@ -1,4 +1,4 @@
-// Header lines in parts: they are sent as if they had been joined.
+// Header lines that consist of parts are written like their joined text.
 
 import { expect, test } from "bun:test";
 import { type HeaderParts, joinParts, maxByteLength, toHeaderLines, writeEndingAt } from "../../src/wire/response.ts";
@@ -25,7 +25,7 @@ const cases: HeaderParts = [
   toHeaderLines({ ETag: ['"', ["x", ".", 5], '.a-json"'], "X-Total-Count": "12" }),
 ];
 
-test.each(cases.map((part) => ({ part })))("$part", ({ part }) => {
+test.each(cases.map((part) => ({ part })))("the part $part is written like its joined text", ({ part }) => {
   const text = joinParts([part]);
   const target = Buffer.alloc(1000, "-");
   const start = writeEndingAt(target, 900, part);
@@ -34,6 +34,6 @@ test.each(cases.map((part) => ({ part })))("$part", ({ part }) => {
   expect(maxByteLength([part])).toBeGreaterThanOrEqual(text.length);
 });
 
-test("fields are lines of their own", () => {
+test("each field is written as a line", () => {
   expect(joinParts(toHeaderLines({ A: "b", C: ["d", 1] }))).toBe("A: b\r\nC: d1\r\n");
 });

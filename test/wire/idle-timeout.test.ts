@@ -1,4 +1,4 @@
-// When a client times out, and when it does not. The test controls the listener's clock.
+// The cases in which a client times out, and in which it does not. The test controls the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -12,12 +12,12 @@ import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const idleTimeoutSeconds = 10;
 const large = "l".repeat(12 * 2 ** 20);
-/** More than the buffers of the system on both sides. */
+/** More than the kernel buffers of both sides. */
 const huge = Buffer.alloc(64 * 2 ** 20);
 let listener: Listener;
 let held: (() => void)[] = [];
 
-/** `/held` waits for a function in `held` to be called, and only then reads its body. */
+/** The handler of `/held` waits until a function in `held` is called, and then reads its body. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
   if (request.target === "/huge") return { status: 200, headers: [], body: huge };
@@ -54,10 +54,10 @@ async function arrive(): Promise<void> {
   other.socket.destroy();
 }
 
-/** How many descriptors this process has open, without those that are being closed. */
+/** Returns the number of open descriptors of this process, without descriptors that are being closed. */
 async function descriptors(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < 100; turn++) {
+  for (let tick = 0; tick < 100; tick++) {
     await new Promise<void>((resolve) => setImmediate(resolve));
     least = Math.min(least, readdirSync("/proc/self/fd").length);
   }
@@ -82,7 +82,7 @@ describe("a client times out", () => {
     ["stops in a chunk", toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nabc"), /^HTTP.*timeout$/s],
     ["sends no second request", toRequest("GET / HTTP/1.1"), /^HTTP.*GET \/ $/s],
     [
-      "was asked for its body and sends none",
+      "got 100 for its body and sends no body",
       toRequest("POST / HTTP/1.1", ["Content-Length: 9", "Expect: 100-continue"]),
       /100 Continue.*timeout$/s,
     ],
@@ -97,7 +97,7 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that sends its header section byte by byte without end", async () => {
+  test("that sends an endless header section byte by byte", async () => {
     const client = await openClient(listener.port);
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
     for (let second = 0; second < idleTimeoutSeconds + 2; second++) {
@@ -109,9 +109,9 @@ describe("a client times out", () => {
   });
 
   test.each([
-    ["of less than 256 bytes per second, after a minute", 250, 60],
-    ["of more than that, but only after 30 timeouts", 300, 30 * idleTimeoutSeconds],
-  ])("that sends a body without end %s", async (_, rate, end) => {
+    ["at less than 256 bytes per second, after a minute", 250, 60],
+    ["at more than 256 bytes per second, but only after 30 timeouts", 300, 30 * idleTimeoutSeconds],
+  ])("that sends an endless body %s", async (_, rate, end) => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 999999"]));
     const trickle = async (seconds: number) => {
@@ -128,7 +128,7 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that reads less than 256 bytes per second of a response in a minute, however long it may be idle", async () => {
+  test("that reads less than 256 bytes per second of a response in a minute, whatever the idle timeout is", async () => {
     const patient = startListener(respond, { idleTimeoutSeconds: 3600 });
     const client = await openClient(patient.port);
     client.socket.pause();
@@ -137,7 +137,7 @@ describe("a client times out", () => {
     client.send("G");
     await arrive();
     expect(isOpen(client)).toBe(true);
-    // The system may still accept some for a while.
+    // The kernel may still accept some bytes for a while.
     for (let minute = 1; minute < 30 && isOpen(client); minute++) {
       await pass(60);
       client.send("G");
@@ -148,7 +148,7 @@ describe("a client times out", () => {
     await patient.stop(0);
   });
 
-  test("that does not read its response, although it sends more", async () => {
+  test("that does not read its response, although it sends more bytes", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /huge HTTP/1.1"));
@@ -181,7 +181,7 @@ describe("a client times out", () => {
     const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
-    // The listener accepts it some turns after it was connected, and counts from then on.
+    // The listener accepts the connection some ticks after the client has connected, and starts the timeout then.
     for (let second = 0; second < 3 * idleTimeoutSeconds && !socket.closed; second++) await pass(1);
     expect(socket.closed).toBe(true);
     jest.useRealTimers();
@@ -189,7 +189,7 @@ describe("a client times out", () => {
   });
 });
 
-test("a TLS client that times out and does not close its side does not hold a descriptor", async () => {
+test("the descriptor of a TLS client that times out and does not close its side is closed", async () => {
   const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
   const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
   const script = `require("tls").connect(${options}, () => console.log("connected"))`;
@@ -209,7 +209,7 @@ test("a TLS client that times out and does not close its side does not hold a de
 });
 
 describe("a client does not time out", () => {
-  test("in the header section after an empty line, which counts from its own beginning", async () => {
+  test("in the header section after an empty line, because the timeout starts again with the request line", async () => {
     const client = await openClient(listener.port);
     for (const bytes of ["\r\n", "GET / HTTP/1.1\r\n", "Host: x\r\n\r\n"]) {
       client.send(bytes);
@@ -231,7 +231,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it waits to be asked for its body", async () => {
+  test("while it waits for 100 to send its body", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
     await pass(5 * idleTimeoutSeconds);
@@ -263,7 +263,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it reads too little for the system to report that it accepts more", async () => {
+  test("while it reads too little for the kernel to report free space", async () => {
     const client = await openClient(listener.port);
     const pause = () => client.socket.pause();
     client.socket.on("data", pause);
@@ -298,7 +298,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it has not read the bytes that the system has accepted", async () => {
+  test("while it has not read the bytes that the kernel has accepted", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));

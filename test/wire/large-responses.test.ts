@@ -1,4 +1,4 @@
-// Responses that are larger than what the system accepts at once, and clients that do not read them.
+// Responses that are larger than the kernel's send buffer, and clients that do not read them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
@@ -38,7 +38,7 @@ test.each(["pieces", "headroom"])("a client that reads with pauses gets every by
   for (let count = 1; count <= 60; count++) {
     left = 200_000;
     client.socket.resume();
-    // Its header section is written into the same headroom again.
+    // The header section of this response is written into the same headroom.
     if (count === 30) await (await openClient(listener.port)).send(toRequest(`GET /${kind} HTTP/1.1`));
     other.send(toRequest("GET /text/o/60000 HTTP/1.1"));
     expect((await other.responses(count))[count - 1]?.body).toBe("o".repeat(60_000));
@@ -52,7 +52,7 @@ test.each(["pieces", "headroom"])("a client that reads with pauses gets every by
   other.socket.destroy();
 });
 
-test("a client that disconnects in the middle of a response does not affect others", async () => {
+test("a client that disconnects in the middle of a response does not affect other clients", async () => {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 20; count++) {
     const client = await openClient(listener.port);
@@ -66,7 +66,7 @@ test("a client that disconnects in the middle of a response does not affect othe
   other.socket.destroy();
 });
 
-test("a client that reads late gets its own responses, not bytes of responses that were sent to others meanwhile", async () => {
+test("a client that reads late gets its own responses, without bytes of responses to other clients", async () => {
   const slow = await openClient(listener.port);
   slow.socket.pause();
   const count = 300;

@@ -1,4 +1,4 @@
-// Compared with Node's parser: what Node refuses is refused, and both read the same from what they accept.
+// Compares the listener with Node's parser: the listener rejects each request that Node rejects, and both read the same from accepted requests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { METHODS } from "node:http";
@@ -10,10 +10,10 @@ import type { WireResponse } from "../../src/wire/response.ts";
 import { exchangeOnce, type ReceivedResponse, toChunks, toRequest } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";
 
-// Not `Content-Length`: what it says is in how much of the body was read.
+// Not `Content-Length`, because its value has an effect on the body that was read.
 const names = ["host", "a", "b-c", "transfer-encoding", "connection", "__proto__"];
 
-/** As `support/node-echo.mjs` does. */
+/** Responds like `support/node-echo.mjs`. */
 async function echo(request: WireRequest): Promise<WireResponse> {
   const { method, target, headers } = request;
   try {
@@ -51,11 +51,11 @@ const value = fc.string({ unit: fc.constantFrom(..."ab, \t:;\xe9\"'{}[]()<>@=?/\
 const plainField = fc
   .tuple(fc.constantFrom("A", "a", "B-C", "__proto__", "X-Other"), value)
   .map(([name, text]) => `${name}:${text}`);
-const telling = fc.oneof(
+const specialField = fc.oneof(
   fc.constantFrom("Connection: keep-alive", "Connection: close", "Host: y", "Content-Length: 3", "Content-Length: 03"),
   fc.constantFrom("Transfer-Encoding: chunked", "Transfer-Encoding: gzip", "Content-Length: 3, 3", "TE: trailers"),
 );
-const field = fc.oneof({ weight: 6, arbitrary: plainField }, { weight: 1, arbitrary: telling });
+const field = fc.oneof({ weight: 6, arbitrary: plainField }, { weight: 1, arbitrary: specialField });
 const extension = fc.constantFrom(
   "",
   "",
@@ -95,36 +95,36 @@ const line = fc
 const request = fc
   .tuple(line, fc.array(field, { maxLength: 3 }), body)
   .map(([first, fields, { line, bytes }]) => toRequest(first, [...fields, ...line], bytes));
-/** One insertion, deletion or replacement. Never a tab: Node refuses it after a Content-Length, where it is valid. */
-const fault = fc.tuple(
+/** One insertion, deletion or replacement of characters. It has no tab, because Node rejects a tab after a Content-Length, although it is valid. */
+const edit = fc.tuple(
   fc.nat(),
   fc.integer({ min: 0, max: 2 }),
   fc.constantFrom("", "\r", "\n", "\r\n", "\r\n ", " ", "\0", ":", ",", ";", "+", "0", "x", "\x0b", "\x7f", "\xa0"),
 );
 
-function spoilt(stream: string, faults: readonly (readonly [number, number, string])[]): string {
-  return faults.reduce((text, [place, length, by]) => {
+function applyEdits(stream: string, edits: readonly (readonly [number, number, string])[]): string {
+  return edits.reduce((text, [place, length, by]) => {
     const at = place % text.length;
     return text.slice(0, at) + by + text.slice(at + length);
   }, stream);
 }
 
-/** Node refuses unregistered methods, bytes outside ASCII in a target, and targets of unknown form. The handler responds to these with 404 or 501. */
+/** Returns false for requests that Node rejects and the handler answers with 404 or 501: unregistered methods, and targets with bytes outside ASCII or of unknown form. */
 function isCommon({ method, target }: { method: string; target: string }): boolean {
   return METHODS.includes(method) && /^(?:\/|\*$|http:\/\/)[!-~]*$/.test(target);
 }
 
-/** Node does not recognise this, and closes the connection. */
+/** Node does not recognise this field, and closes the connection. */
 const keepAliveAfterSpaces = /HTTP\/1\.0\r\n(?:.+\r\n)*Connection: {2,}keep-alive/i;
 
 const readBy = (responses: ReceivedResponse[]) =>
   responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
 
 test("every request that is accepted is accepted by Node too, with the same meaning", async () => {
-  const faults = fc.array(fault, { maxLength: 2 });
+  const edits = fc.array(edit, { maxLength: 2 });
   let count = 0;
-  const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), faults, async (all, faults) => {
-    const stream = spoilt(all.join(""), faults);
+  const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), edits, async (all, edits) => {
+    const stream = applyEdits(all.join(""), edits);
     if (keepAliveAfterSpaces.test(stream)) return;
     const [ours, nodes] = await Promise.all([exchangeOnce(listener.port, stream), exchangeOnce(node.port, stream)]);
     const read = readBy(ours);

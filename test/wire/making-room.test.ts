@@ -1,4 +1,4 @@
-// Who makes room for a new connection at the limit, and who does not. The test controls the listener's clock.
+// Which connection ends for a new connection at the limit (src/wire/places.ts). The test controls the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -8,32 +8,33 @@ import { openClient, toRequest, type WireClient } from "../support/wire-client.t
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const limit = 6;
-/** More than the buffers of the system on both sides, and what any of the tests reads. */
+/** More than the kernel buffers of both sides plus the bytes that any of the tests reads. */
 const large = Buffer.alloc(64 * 2 ** 20, "l");
 let listener: Listener;
-/** Has no limit, for exchanges that show that time has passed. */
+/** A listener without a limit. An exchange with it shows that earlier bytes have arrived. */
 let other: Listener;
 let incidents: Incident[];
 let held: (() => void)[];
-/** Requests that make room, the first one first. */
+/** Functions that respond to `/waiting`, in the order of the requests. `makeRoom` calls the first. */
 let waiting: (() => void)[];
 let clients: WireClient[];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return { status: 200, headers: [], body: large };
-  if (request.target === "/read-and-held") return echo(request).then((response) => hold(held, response));
-  if (request.target === "/held") return hold(held, text("held"));
-  if (request.target === "/waiting") return hold(waiting, text("waited"));
+  if (request.target === "/read-and-held") return echo(request).then((response) => respondLater(held, response));
+  if (request.target === "/held") return respondLater(held, text("held"));
+  if (request.target === "/waiting") return respondLater(waiting, text("waited"));
   return echo(request);
 }
 
-function hold(queue: (() => void)[], response: WireResponse): Promise<WireResponse> {
+/** Returns a promise of `response`, and adds the function that fulfils the promise to `queue`. */
+function respondLater(queue: (() => void)[], response: WireResponse): Promise<WireResponse> {
   return new Promise<void>((resolve) => queue.push(resolve)).then(() => response);
 }
 
 function makeRoom(): boolean {
   const next = waiting.shift();
-  // Some turns of the event loop later, as a server that ends many.
+  // Respond some ticks later, like a server that ends many requests.
   if (next) setImmediate(() => setImmediate(next));
   return next !== undefined;
 }
@@ -42,8 +43,8 @@ beforeEach(() => {
   jest.useFakeTimers();
   [incidents, held, waiting, clients] = [[], [], [], []];
   other = startListener(echo);
-  const note = (incident: Incident) => void incidents.push(incident);
-  listener = startListener(respond, { connections: limit, idleTimeoutSeconds: 60 }, { logIncident: note, makeRoom });
+  const logIncident = (incident: Incident) => void incidents.push(incident);
+  listener = startListener(respond, { connections: limit, idleTimeoutSeconds: 60 }, { logIncident, makeRoom });
 });
 afterEach(async () => {
   jest.useRealTimers();
@@ -69,7 +70,7 @@ async function arrive(): Promise<void> {
   client.socket.destroy();
 }
 
-/** Opens `count` connections that send `bytes`, one after the other. Those that request what is large do not read. */
+/** Opens `count` connections that send `bytes`, one after the other. Clients that request `/large` do not read. */
 async function openAll(count: number, bytes = ""): Promise<WireClient[]> {
   const opened: WireClient[] = [];
   for (let index = 0; index < count; index++) {
@@ -83,7 +84,7 @@ async function openAll(count: number, bytes = ""): Promise<WireClient[]> {
   return opened;
 }
 
-/** Whether a new client is served. Its connection stays open. */
+/** Returns whether a new client gets a response. Its connection stays open. */
 async function isServed(): Promise<boolean> {
   const [client] = await openAll(1, get("/new"));
   return (client as WireClient).responses(1).then(
@@ -92,7 +93,7 @@ async function isServed(): Promise<boolean> {
   );
 }
 
-/** Lets the client read about `bytes` more, and then waits a second. */
+/** Lets the client read about `bytes`, and then waits a second. */
 async function read({ socket }: WireClient, bytes: number): Promise<void> {
   let left = bytes;
   const count = (part: Buffer) => {
@@ -106,7 +107,7 @@ async function read({ socket }: WireClient, bytes: number): Promise<void> {
   socket.pause();
 }
 
-/** Which of the clients still have their connections. */
+/** Returns for each client whether its connection is open. */
 async function areOpen(some: readonly WireClient[]): Promise<boolean[]> {
   await arrive();
   // A client that does not read notices the end only when it sends.
@@ -119,12 +120,15 @@ const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 const halfBody = toRequest("POST / HTTP/1.1", ["Content-Length: 99"], "half of a body");
 const busy = get("/held");
 
-describe("a new connection takes the place of", () => {
+describe("at the limit, a new connection ends the connection of", () => {
   test.each<[string, string]>([
     ["does not read its response", get("/large")],
     ["does not send all of its body", halfBody],
     ["does not send its body in chunks", toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nhalf")],
-    ["was asked for its body", toRequest("POST / HTTP/1.1", ["Content-Length: 99", "Expect: 100-continue"])],
+    [
+      "got 100 and does not send its body",
+      toRequest("POST / HTTP/1.1", ["Content-Length: 99", "Expect: 100-continue"]),
+    ],
   ])("a client that %s, after two seconds", async (_, bytes) => {
     await openAll(limit, bytes);
     expect(await isServed()).toBe(false);
@@ -135,27 +139,27 @@ describe("a new connection takes the place of", () => {
     expect(listener.usage().connections).toBe(limit);
   });
 
-  test("a client that does not read, also when the server is too busy to ask the system again", async () => {
+  test("a client that does not read, also if the server was too busy to try another write", async () => {
     await openAll(limit, get("/large"));
     await pass(1);
-    // Without a turn of the event loop in between.
+    // Advance the clock in one step, without a tick in between.
     jest.advanceTimersByTime(4000);
     expect(await isServed()).toBe(true);
     expect(incidents).toEqual(["slow connection ended"]);
   });
 
-  test("the slowest reader, though it has read a lot before", async () => {
+  test("the slowest reader, even if it has read much before", async () => {
     const [first, later] = (await openAll(2, get("/large"))) as [WireClient, WireClient];
     const others = await openAll(limit - 2, busy);
     await read(first, 9_000_000);
     for (let second = 0; second < 25; second++) await read(later, 200_000);
     expect(await isServed()).toBe(true);
     expect(incidents).toEqual(["slow connection ended"]);
-    for (const letGo of held) letGo();
+    for (const release of held) release();
     expect(await areOpen([first, later, ...others])).toEqual([false, true, true, true, true, true]);
   });
 
-  test("the client that sends its body slowest", async () => {
+  test("the client that sends its body most slowly", async () => {
     const body = toRequest("POST / HTTP/1.1", ["Content-Length: 500000"], "a body");
     const all = await openAll(limit, body);
     for (let second = 0; second < 5; second++) {
@@ -168,7 +172,7 @@ describe("a new connection takes the place of", () => {
     expect(await areOpen(all)).toEqual([true, true, true, false, true, true]);
   });
 
-  test("a request that waits, if no client is slow; its response ends its connection", async () => {
+  test("a waiting request, after its response, if no client is slow", async () => {
     const [first, second] = await openAll(2, get("/waiting"));
     await openAll(limit - 2, busy);
     await pass(4);
@@ -183,7 +187,7 @@ describe("a new connection takes the place of", () => {
     expect(await areOpen([second as WireClient])).toEqual([true]);
   });
 
-  test("an idle one, and no other", async () => {
+  test("an idle client, before all others", async () => {
     const slow = await openAll(limit - 1, get("/large"));
     const [idle] = (await openAll(1, get("/used"))) as [WireClient];
     await idle.responses(1);
@@ -195,23 +199,23 @@ describe("a new connection takes the place of", () => {
 });
 
 describe("at the limit of connections", () => {
-  test("neither a request that is being worked on makes room, nor one that has just been opened", async () => {
+  test("requests in progress and connections that were just opened stay open", async () => {
     const working = await openAll(2, toRequest("POST /read-and-held HTTP/1.1", ["Content-Length: 4"], "body"));
     const dropping = await openAll(1, toRequest("GET /held HTTP/1.1", ["Content-Length: 4"], "bo"));
     const slow = await openAll(limit - 4, get("/large"));
     await pass(4);
     const [newborn] = await openAll(1);
-    // Each of these is busy when the next one comes.
+    // Each of these connections is busy when the next connection arrives.
     for (let count = 0; count < slow.length; count++) await openAll(1, busy);
     expect(incidents).toEqual(slow.map(() => "slow connection ended"));
     expect(await isServed()).toBe(false);
     expect(incidents.at(-1)).toBe("connection turned away");
-    for (const letGo of held) letGo();
+    for (const release of held) release();
     expect(await areOpen([newborn as WireClient, ...working, ...dropping])).toEqual([true, true, true, true]);
     expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-held body");
   });
 
-  test("a client that opens many connections does not end the responses of others", async () => {
+  test("a client that opens many connections does not end the responses of other clients", async () => {
     const slow = await openAll(limit / 2, get("/large"));
     await pass(4);
     await openAll(4 * limit);

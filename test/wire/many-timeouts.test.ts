@@ -1,16 +1,16 @@
-// Many clients that time out at the same moment.
+// Many clients time out at the same time.
 
 import { expect, test } from "bun:test";
 import { openClient } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
-test("many clients that time out at once end in many turns of the event loop", async () => {
-  let turn = 0;
+test("many clients that time out at once are ended in many ticks", async () => {
+  let tick = 0;
   let isCounting = true;
-  const turns: number[] = [];
-  // Each takes longer than the system does to free what it keeps for a client that does not read.
+  const ticks: number[] = [];
+  // Each response takes longer than the kernel needs to free the buffers of a client that does not read.
   const respondToUnreadable = () => {
-    turns.push(turn);
+    ticks.push(tick);
     for (const end = performance.now() + 1; performance.now() < end; );
     return text("timeout", 408);
   };
@@ -18,7 +18,7 @@ test("many clients that time out at once end in many turns of the event loop", a
   const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(listener.port)));
   for (const client of clients) client.send("GET /");
   const count = () => {
-    turn++;
+    tick++;
     if (isCounting) setImmediate(count);
   };
   setImmediate(count);
@@ -27,5 +27,5 @@ test("many clients that time out at once end in many turns of the event loop", a
   for (const { socket } of clients) socket.destroy();
   await listener.stop(0);
   expect(responses.map(([response]) => response?.status)).toEqual(Array(30).fill(408));
-  expect(new Set(turns).size).toBeGreaterThan(10);
+  expect(new Set(ticks).size).toBeGreaterThan(10);
 });

@@ -1,4 +1,4 @@
-// As many connections as the limit allows, and one more.
+// As many connections as the limit allows, and one more connection.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -22,7 +22,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
 }
 
-function begin(options: Partial<ListenOptions> = {}): void {
+function start(options: Partial<ListenOptions> = {}): void {
   incidents = [];
   listener = startListener(
     respond,
@@ -48,7 +48,7 @@ async function open(): Promise<WireClient> {
 const openAll = (count: number) => Promise.all(Array.from({ length: count }, open));
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** Whether the connection is open: a request on it gets a response. */
+/** Returns whether the connection is open, so that a request on it gets a response. */
 async function isKept(client: WireClient): Promise<boolean> {
   const before = client.received.length;
   client.send(get("/kept"));
@@ -69,8 +69,8 @@ describe("at the limit of connections", () => {
   test.each([
     ["", false],
     [" over TLS", true],
-  ])("a new one takes the place of the one that has been idle longest%s", async (_, isSecure) => {
-    begin(isSecure ? { tls: makeCertificate() } : {});
+  ])("a new connection ends the connection that has been idle longest%s", async (_, isSecure) => {
+    start(isSecure ? { tls: makeCertificate() } : {});
     const [first, second, ...others] = (await openAll(limit)) as [WireClient, WireClient, ...WireClient[]];
     for (const client of [...others, first]) await use(client);
     expect(await isKept(await open())).toBe(true);
@@ -80,7 +80,7 @@ describe("at the limit of connections", () => {
   });
 
   test("half a request does not make a connection busy, even if more of it arrives", async () => {
-    begin();
+    start();
     const [first, ...others] = (await openAll(limit)) as [WireClient, ...WireClient[]];
     first.send("GET / HTTP/1.1\r\nHost: ");
     for (const client of others) await use(client);
@@ -92,8 +92,8 @@ describe("at the limit of connections", () => {
     for (const client of others) expect(await isKept(client)).toBe(true);
   });
 
-  test("a connection that is turned away before its TLS handshake does not hold a descriptor", async () => {
-    begin({ tls: makeCertificate() });
+  test("the descriptor of a connection that is turned away before its TLS handshake is closed", async () => {
+    start({ tls: makeCertificate() });
     for (const client of await openAll(limit)) client.send(get("/held"));
     while (held.length < limit) await Bun.sleep(1);
     const before = readdirSync("/proc/self/fd").length;
@@ -101,31 +101,31 @@ describe("at the limit of connections", () => {
     const late = Array.from({ length: 20 }, () => connectPlainly(options));
     await Promise.all(late.map((socket) => new Promise((resolve) => socket.once("end", resolve).resume())));
     expect(incidents).toEqual(new Array(20).fill("connection turned away"));
-    // Those of the clients, which do not close their side.
+    // The clients, which are in this process too, do not close their side.
     expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before + late.length);
     for (const socket of late) socket.destroy();
   });
 
-  test("a connection with a request under way stays open, and a new one is closed when none is idle", async () => {
-    begin();
+  test("a connection with a request in flight stays open, and a new connection is closed if no connection is idle", async () => {
+    start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/held"));
     while (held.length < limit) await Bun.sleep(1);
     const late = await open();
     expect((await late.ended()).received).toBe("");
     expect(incidents).toEqual(["connection turned away"]);
-    for (const letGo of held) letGo();
+    for (const release of held) release();
     for (const client of busy) expect((await client.responses(1))[0]?.body).toBe("GET /held ");
     expect(await isKept(await open())).toBe(true);
   });
 
-  test("a connection that was closed during its request makes room for another", async () => {
-    begin();
+  test("a connection that was closed during its request does not count", async () => {
+    start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/held"));
     while (held.length < limit) await Bun.sleep(1);
     for (const { socket } of busy) socket.destroy();
-    for (const letGo of held) letGo();
+    for (const release of held) release();
     const later: WireClient[] = [];
     for (let count = 0; count < limit; count++) {
       const client = await open();

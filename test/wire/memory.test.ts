@@ -1,4 +1,4 @@
-// The memory that all clients together can make the server use.
+// The limit of the memory that the server uses for all clients together.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
@@ -16,7 +16,7 @@ let incidents: Incident[];
 let held: (() => void)[];
 
 /**
- * `/own` and `/longer` get bytes of their own, and `/shared` always the same ones. `/held` waits for a function in `held` to be called.
+ * Responds to `/own` and `/longer` with new bytes, and to `/shared` always with the same bytes. `/held` waits until a function in `held` is called.
  * The body of `/unread` is not read.
  */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
@@ -28,17 +28,17 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
 }
 
-function begin(memory: number): void {
-  const note = (incident: Incident) => void incidents.push(incident);
-  listener = startListener(respond, { memory }, { logIncident: note });
+function start(memory: number): void {
+  const logIncident = (incident: Incident) => void incidents.push(incident);
+  listener = startListener(respond, { memory }, { logIncident });
 }
 
 beforeEach(() => {
   clients = [];
   incidents = [];
   held = [];
-  // Room for two large responses and a half.
-  begin(2.5 * large);
+  // Memory for two and a half large responses.
+  start(2.5 * large);
 });
 afterEach(async () => {
   for (const { socket } of clients) socket.destroy();
@@ -47,7 +47,7 @@ afterEach(async () => {
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** A client that sends `bytes` and reads nothing. */
+/** Opens a client that sends `bytes` and reads nothing. */
 async function openSilent(bytes: string): Promise<WireClient> {
   const client = await openClient(listener.port);
   clients.push(client);
@@ -67,7 +67,7 @@ async function arrive(): Promise<void> {
   other.socket.destroy();
 }
 
-/** Whether the client gets its whole response when it begins to read. */
+/** Lets the client read, and returns whether it gets its whole response. */
 async function isWhole(client: WireClient): Promise<boolean> {
   client.socket.resume();
   return client.responses(1).then(
@@ -76,7 +76,7 @@ async function isWhole(client: WireClient): Promise<boolean> {
   );
 }
 
-const wholeOnes = async () => {
+const areWhole = async () => {
   const whole: boolean[] = [];
   for (const client of clients) whole.push(await isWhole(client));
   return whole;
@@ -86,26 +86,26 @@ describe("above the limit of memory", () => {
   test("the clients that have read nothing for the longest time are cut off", async () => {
     for (let count = 0; count < 4; count++) await openSilent(get("/own"));
     expect(incidents).toEqual(["connection cut off", "connection cut off"]);
-    expect(await wholeOnes()).toEqual([false, false, true, true]);
+    expect(await areWhole()).toEqual([false, false, true, true]);
   });
 
-  test("a client that reads nothing is cut off before one that reads slowly", async () => {
+  test("a client that reads nothing is cut off before a client that reads slowly", async () => {
     await listener.stop(0);
-    // Room for the longer response, two others and a half.
-    begin(5.5 * large);
+    // Memory for the longer response and two and a half large responses.
+    start(5.5 * large);
     const slow = await openSilent(get("/longer"));
     await openSilent(get("/own"));
     slow.socket.resume();
-    // More than the buffers of the system on both sides, so the server has made progress.
+    // More than the kernel buffers of both sides, so that the connection has made progress.
     await slow.until((received) => received.length > large);
     slow.socket.pause();
     await arrive();
     for (let count = 0; count < 2; count++) await openSilent(get("/own"));
     expect(incidents).toEqual(["connection cut off"]);
-    expect(await wholeOnes()).toEqual([true, false, true, true]);
+    expect(await areWhole()).toEqual([true, false, true, true]);
   });
 
-  test("a connection without progress is ended before one with progress", () => {
+  test("a connection without progress is ended before a connection with progress", () => {
     const ended: string[] = [];
     const memory = new ConnectionMemoryBudget(25, () => {});
     const share = (name: string) => {
@@ -124,7 +124,7 @@ describe("above the limit of memory", () => {
     expect([ended, memory.bytes]).toEqual([["second"], 20]);
   });
 
-  test("a buffer that several connections hold counts until the last one releases it", () => {
+  test("a buffer that several connections retain counts once, until the last connection releases it", () => {
     const memory = new ConnectionMemoryBudget(100, () => {});
     const bytes = new Uint8Array(10);
     const shares = Array.from({ length: 3 }, () => new MemoryShare(memory, () => {}));
@@ -143,12 +143,12 @@ describe("above the limit of memory", () => {
   test("a buffer that is sent to many clients counts once", async () => {
     for (let count = 0; count < 6; count++) await openSilent(get("/shared"));
     expect(incidents).toEqual([]);
-    expect(await wholeOnes()).toEqual(new Array(6).fill(true));
+    expect(await areWhole()).toEqual(new Array(6).fill(true));
   });
 
-  test("pipelined requests that wait count, and clients with one request are served", async () => {
+  test("pipelined requests that wait count, and a client with one request is served", async () => {
     await listener.stop(0);
-    begin(2 ** 20);
+    start(2 ** 20);
     const stream = get("/held") + get("/behind").repeat(20_000);
     for (let count = 0; count < 40; count++) await openSilent(stream);
     expect(incidents.length).toBeGreaterThan(0);
@@ -164,13 +164,13 @@ describe("above the limit of memory", () => {
     expect(incidents.length).toBeGreaterThan(0);
   });
 
-  // The rest is a part of the buffer in which it arrived, which stays in memory as long as it.
+  // The beginning is a part of the buffer in which it arrived, and keeps the whole buffer in memory.
   test.each<[string, string]>([
     ["header", "GET /x HT"],
     ["body", toRequest("POST /x HTTP/1.1", ["Content-Length: 100"], "x")],
-  ])("the beginning of a %s that arrived together with much else counts as all of that", async (_, rest) => {
+  ])("the beginning of a %s that arrived with other bytes counts as the whole buffer", async (_, rest) => {
     await listener.stop(0);
-    begin(2 ** 20);
+    start(2 ** 20);
     const body = toRequest("POST /unread HTTP/1.1", ["Content-Length: 50000"], "x".repeat(50_000));
     for (let count = 0; count < 40; count++) await openSilent(body + rest);
     expect(incidents.length).toBeGreaterThan(0);
@@ -190,13 +190,13 @@ describe("above the limit of memory", () => {
     ];
     for (let round = 0; round < 10; round++) {
       for (const stream of streams) (await openSilent(stream)).socket.resetAndDestroy();
-      for (const letGo of held.splice(0)) letGo();
+      for (const release of held.splice(0)) release();
       await arrive();
     }
     expect(incidents).toEqual([]);
     clients = [];
     for (let count = 0; count < 2; count++) await openSilent(get("/own"));
     expect(incidents).toEqual([]);
-    expect(await wholeOnes()).toEqual([true, true]);
+    expect(await areWhole()).toEqual([true, true]);
   });
 });

@@ -13,7 +13,7 @@ const held: (() => void)[] = [];
 /** The targets, in the order of the requests. */
 const handled: string[] = [];
 
-/** `/now`, `/turn` and `/large` determine when and how the response comes. `/held` waits for a function in `held` to be called. */
+/** `/now` and `/large` get their response immediately, and `/later` after a promise. `/held` waits until a function in `held` is called. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   handled.push(request.target);
   if (request.target.startsWith("/now")) return echoNow(request);
@@ -37,18 +37,18 @@ interface Case {
   readonly isHead?: boolean;
 }
 
-const target = fc.constantFrom("/now", "/turn", "/now?a=b&c");
+const target = fc.constantFrom("/now", "/later", "/now?a=b&c");
 const bodyText = fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 60 });
 const request: fc.Arbitrary<Case> = fc.oneof(
   target.map((path) => ({ bytes: get(path), body: path.startsWith("/now") ? `GET ${path}` : `GET ${path} ` })),
   target.map((path) => ({ bytes: toRequest(`HEAD ${path} HTTP/1.1`), body: "", isHead: true })),
   bodyText.map((body) => ({
-    bytes: toRequest("POST /turn HTTP/1.1", [`Content-Length: ${body.length}`], body),
-    body: `POST /turn ${body}`,
+    bytes: toRequest("POST /later HTTP/1.1", [`Content-Length: ${body.length}`], body),
+    body: `POST /later ${body}`,
   })),
   fc.tuple(bodyText, fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 })).map(([body, sizes]) => ({
-    bytes: toRequest("PUT /turn HTTP/1.1", ["Transfer-Encoding: chunked"], toChunks(body, sizes)),
-    body: `PUT /turn ${body}`,
+    bytes: toRequest("PUT /later HTTP/1.1", ["Transfer-Encoding: chunked"], toChunks(body, sizes)),
+    body: `PUT /later ${body}`,
   })),
   fc.constant({ bytes: `\r\n${get("/now")}`, body: "GET /now" }),
   fc.constant({ bytes: get("/large"), body: large }),
@@ -81,35 +81,35 @@ describe("a stream of requests", () => {
     expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
   });
 
-  test("of many thousands with later responses gets them in order", async () => {
+  test("of many thousands gets later responses in order", async () => {
     const count = 5000;
     const responses = await exchangeOnce(
       listener.port,
       sequence(count)
-        .map((index) => get(`/turn/${index}`))
+        .map((index) => get(`/later/${index}`))
         .join(""),
     );
-    expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /turn/${index} `));
+    expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /later/${index} `));
   });
 
-  test("that ends gets all its responses, also after one that is late or large", async () => {
-    const responses = await exchangeOnce(listener.port, [get("/turn"), get("/large") + get("/turn") + get("/now")]);
-    expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", large, "GET /turn ", "GET /now"]);
+  test("that ends gets all its responses, also after a late or large response", async () => {
+    const responses = await exchangeOnce(listener.port, [get("/later"), get("/large") + get("/later") + get("/now")]);
+    expect(responses.map(({ body }) => body)).toEqual(["GET /later ", large, "GET /later ", "GET /now"]);
   });
 
-  test("that ends in the middle of a request gets the responses to those before it", async () => {
-    const responses = await exchangeOnce(listener.port, `${get("/turn") + get("/now")}GET /ha`);
-    expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", "GET /now"]);
+  test("that ends in the middle of a request gets the responses to the requests before it", async () => {
+    const responses = await exchangeOnce(listener.port, `${get("/later") + get("/now")}GET /ha`);
+    expect(responses.map(({ body }) => body)).toEqual(["GET /later ", "GET /now"]);
   });
 
-  test("that ends in bytes that are not a request gets its responses and then a refusal, even if many bytes follow", async () => {
-    const stream = `${get("/turn")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
+  test("that ends in bytes that are not a request gets its responses and then a 400, even if many bytes follow", async () => {
+    const stream = `${get("/later")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses).toHaveLength(5002);
     expect(responses.at(-1)?.body).toBe("malformed");
   });
 
-  test("after `Connection: close` gets no responses", async () => {
+  test("gets no responses after `Connection: close`", async () => {
     const last = toRequest("GET /now HTTP/1.1", ["Connection: foo , Close"]);
     const responses = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
     expect(responses.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
@@ -126,18 +126,18 @@ describe("a client that sends and does not read", () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(get(first).repeat(count));
-    let isTaken = false;
+    let isSent = false;
     client.socket.write(much, () => {
-      isTaken = true;
+      isSent = true;
     });
     const other = await openClient(listener.port);
     for (let exchange = 1; exchange <= 200; exchange++) {
       other.send(get("/now"));
       await other.responses(exchange);
     }
-    expect(isTaken).toBe(false);
+    expect(isSent).toBe(false);
     other.socket.destroy();
-    for (const letGo of held.splice(0)) letGo();
+    for (const release of held.splice(0)) release();
     client.socket.resume();
     const responses = await client.responses(count + 100);
     expect(responses[count + 99]?.body).toBe("GET /now");
@@ -152,10 +152,10 @@ describe("other clients get their responses during", () => {
 
   test.each([
     ["the requests of one client", 1, get("/now/many").repeat(many)],
-    ["those of many clients", 20, get("/now/many").repeat(many / 20)],
+    ["the requests of many clients", 20, get("/now/many").repeat(many / 20)],
     ["requests whose responses have no body", 1, toRequest("HEAD /now/many HTTP/1.1").repeat(many)],
     ["requests with bodies", 1, `${put("Content-Length: 2")}{}`.repeat(many)],
-    ["a body in very small chunks and what follows it", 1, smallChunks + get("/now/many").repeat(10)],
+    ["a body in very small chunks and the requests after it", 1, smallChunks + get("/now/many").repeat(10)],
   ])("%s", async (_, count, stream) => {
     const clients = await Promise.all(sequence(count).map(() => openClient(listener.port)));
     const other = await openClient(listener.port);

@@ -1,4 +1,4 @@
-// What is kept of a connection's last header never changes how the next one is read: a reader that has read others reads like a new one.
+// A header reader caches parts of the last header of its connection. It reads each header like a new reader, whatever it has read before.
 
 import { describe, expect, test } from "bun:test";
 import { HeaderReader, RequestError } from "../../src/wire/request-header.ts";
@@ -29,9 +29,9 @@ function readWith(reader: HeaderReader, input: string) {
 }
 
 const next: [name: string, input: string][] = [
-  ["the same", request],
-  ["the same twice", request + request],
-  ["the same, and a part of the next", request + request.slice(0, 30)],
+  ["the same request", request],
+  ["the same request twice", request + request],
+  ["the same request, and a part of the next request", request + request.slice(0, 30)],
   ["another target", `GET /restapi/brands/22.xml HTTP/1.1\r\n${section}`],
   ["another method", `DELETE /restapi/brands/1.json HTTP/1.1\r\n${section}`],
   ["a target of 15 KiB", `GET /${"a".repeat(15_000)} HTTP/1.1\r\n${section}`],
@@ -45,12 +45,12 @@ const next: [name: string, input: string][] = [
   ["HTTP/1.0", `GET / HTTP/1.0\r\n${section}`],
   ["another key of the same length", request.replace("sfk_1", "sfk_2")],
   ["a longer key", request.replace("sfk_1", "sfk_12")],
-  ["one field more", request.replace("Accept", "Content-Length: 3\r\nAccept")],
+  ["one more field", request.replace("Accept", "Content-Length: 3\r\nAccept")],
   ["a length", post("12")],
   ["another length", post("7")],
   ["another length with its body", `${post("3")}abc`],
   ["another length and another target", post("345").replace("brands", "locations")],
-  ["another length of another chunk of the section", post("5").replace("sfk_1", "sfk_2")],
+  ["another length and another key", post("5").replace("sfk_1", "sfk_2")],
   ["zeros before a length", post("0012")],
   ["a length of 0", post("0")],
   ["a length of 15 digits", post("123456789012345")],
@@ -61,24 +61,24 @@ const next: [name: string, input: string][] = [
   ["no digits", post("")],
   ["a negative length", post("-1")],
   ["a length that is cut off", post("12").slice(0, -9)],
-  ["a length and chunks", post("12\r\nTransfer-Encoding: chunked")],
+  ["a length and Transfer-Encoding", post("12\r\nTransfer-Encoding: chunked")],
   ["two hosts", request.replace("Accept", "Host: b\r\nAccept")],
   ["no host", request.replace("Host: shop.example\r\n", "")],
   ["no fields", "GET / HTTP/1.0\r\n\r\n"],
-  ["half of it", request.slice(0, 60)],
+  ["half of the request", request.slice(0, 60)],
   ["all but the last byte", request.slice(0, -1)],
   ["a body after it", `${request}GET / HTTP/1.1`],
-  ["nothing", ""],
+  ["no bytes", ""],
 ];
 
-describe("after a request, the next one is read as the first one is:", () => {
+describe("after a request, a reader reads like a new reader:", () => {
   test.each(next)("%s", (_, input) => {
     const reader = new HeaderReader();
     readWith(reader, request);
     expect(readWith(reader, input)).toEqual(readWith(new HeaderReader(), input));
   });
 
-  test("any two in turn", () => {
+  test("any two requests in succession", () => {
     const reader = new HeaderReader();
     for (const [, one] of next) {
       for (const [, other] of next) {
@@ -88,7 +88,7 @@ describe("after a request, the next one is read as the first one is:", () => {
   });
 });
 
-test("HTTP/1.0 with the same header section as a chunked request before it is refused", () => {
+test("an HTTP/1.0 request with the same header section as the chunked HTTP/1.1 request before it is rejected", () => {
   const reader = new HeaderReader();
   const chunked = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   expect(readWith(reader, `POST / HTTP/1.1\r\n${chunked}`)).toMatchObject({ method: "POST" });

@@ -1,4 +1,4 @@
-// Responses: what depends on the request's method and version, and what must not be sent.
+// Responses: the parts that depend on the request's method and version, and values that must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
@@ -52,8 +52,8 @@ const reasons = new Map([
 ]);
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
-  if (request.target === "/throw") throw new Error("a fault");
-  if (request.target === "/reject") return Promise.reject(new Error("a fault"));
+  if (request.target === "/throw") throw new Error("a bug");
+  if (request.target === "/reject") return Promise.reject(new Error("a bug"));
   const [, status] = /^\/status\/(\d+)$/.exec(request.target) ?? [];
   if (status) return { status: Number(status), headers: [], body: null };
   return responses[request.target] ?? echoNow(request);
@@ -77,7 +77,7 @@ describe("a response", () => {
     ["bytes with too little headroom", "/headroom-long-header", "bytes"],
     ["no body", "/none", ""],
     ["a long header", "/long-header", "x"],
-  ])("of %s has its length and the date, and HEAD has the same without the body", async (_, path, body) => {
+  ])("of %s has its length and the date, and HEAD gets the same header section without the body", async (_, path, body) => {
     const [got] = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`));
     expect(got?.body).toBe(body);
     expect(Date.parse(got?.headers.date ?? "")).toBeGreaterThan(Date.now() - 5000);
@@ -102,18 +102,18 @@ describe("a response", () => {
 
 describe("the connection", () => {
   test.each<[string, string, string[], string | undefined]>([
-    ["goes on in HTTP/1.1", "1.1", [], undefined],
-    ["goes on in HTTP/1.1 that says so", "1.1", ["Connection: keep-alive"], undefined],
-    ["ends in HTTP/1.1 when the client says so", "1.1", ["Connection: close"], "close"],
-    ["ends when the client says both", "1.1", ["Connection: keep-alive", "Connection: CLOSE"], "close"],
-    ["goes on when the client says something else", "1.1", ["Connection: closed, x-close"], undefined],
+    ["stays open in HTTP/1.1", "1.1", [], undefined],
+    ["stays open in HTTP/1.1 with keep-alive", "1.1", ["Connection: keep-alive"], undefined],
+    ["ends in HTTP/1.1 with close", "1.1", ["Connection: close"], "close"],
+    ["ends in HTTP/1.1 with both", "1.1", ["Connection: keep-alive", "Connection: CLOSE"], "close"],
+    ["stays open in HTTP/1.1 with other options", "1.1", ["Connection: closed, x-close"], undefined],
     ["ends in HTTP/1.0", "1.0", [], "close"],
-    ["goes on in HTTP/1.0 when the client says so", "1.0", ["Connection: foo, Keep-Alive"], "keep-alive"],
-    ["ends in HTTP/1.0 when the client says both", "1.0", ["Connection: keep-alive, close"], "close"],
-  ])("%s", async (_, version, lines, said) => {
+    ["stays open in HTTP/1.0 with keep-alive", "1.0", ["Connection: foo, Keep-Alive"], "keep-alive"],
+    ["ends in HTTP/1.0 with both", "1.0", ["Connection: keep-alive, close"], "close"],
+  ])("%s", async (_, version, lines, expected) => {
     const responses = await exchangeOnce(listener.port, toRequest(`GET /text HTTP/${version}`, lines) + next);
-    expect(responses[0]?.headers.connection).toBe(said as string);
-    expect(responses).toHaveLength(said === "close" ? 1 : 2);
+    expect(responses[0]?.headers.connection).toBe(expected as string);
+    expect(responses).toHaveLength(expected === "close" ? 1 : 2);
   });
 });
 
@@ -138,8 +138,8 @@ test.each([
   expect(() => toHeaderLines({ "X-A": value })).toThrow("X-A cannot be sent");
 });
 
-describe("a fault in the handler", () => {
-  test.each(["/throw", "/reject"])("%s ends its connection, and no other", async (path) => {
+describe("an error that the handler throws or rejects with", () => {
+  test.each(["/throw", "/reject"])("for %s ends only its connection", async (path) => {
     const other = await openClient(listener.port);
     const client = await openClient(listener.port);
     client.send(toRequest(`GET ${path} HTTP/1.1`));

@@ -1,4 +1,4 @@
-// A listener that stops completes the requests under way and waits for nothing else.
+// A listener that stops completes the requests in flight and waits for nothing else.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** A connection that has had one request and its response. */
+/** Opens a connection and completes one request on it. */
 async function openUsed(): Promise<WireClient> {
   const client = await openClient(listener.port);
   client.send(get("/first"));
@@ -33,7 +33,7 @@ async function openUsed(): Promise<WireClient> {
 }
 
 /** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
-const arrived = async () => (await openUsed()).socket.destroy();
+const arrive = async () => (await openUsed()).socket.destroy();
 
 describe("a listener that stops", () => {
   test("ends idle connections", async () => {
@@ -42,12 +42,12 @@ describe("a listener that stops", () => {
     for (const client of clients) expect((await client.ended()).isReset).toBe(false);
   });
 
-  test("accepts no new connection", async () => {
+  test("accepts no new connections", async () => {
     await listener.stop(60);
     await expect(openClient(listener.port)).rejects.toThrow();
   });
 
-  test("responds to requests that were sent before it began to stop", async () => {
+  test("responds to requests that were sent before it started to stop", async () => {
     const client = await openUsed();
     client.send(get("/sent"));
     const stopped = listener.stop(60);
@@ -57,10 +57,10 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("completes the request under way, with Connection: close", async () => {
+  test("completes the request in flight, with Connection: close", async () => {
     const client = await openUsed();
     client.send(get("/held") + get("/behind"));
-    await arrived();
+    await arrive();
     const stopped = listener.stop(60);
     held.pop()?.();
     const { received } = await client.ended();
@@ -72,7 +72,7 @@ describe("a listener that stops", () => {
   test("completes a request whose body is still arriving", async () => {
     const client = await openUsed();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 6"], "abc"));
-    await arrived();
+    await arrive();
     const stopped = listener.stop(60);
     client.send("def");
     expect((await client.ended()).received).toEndWith("POST /x abcdef");
@@ -83,7 +83,7 @@ describe("a listener that stops", () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(get("/large"));
-    await arrived();
+    await arrive();
     const stopped = listener.stop(60);
     client.socket.resume();
     const { received, isReset } = await client.ended();
@@ -94,11 +94,11 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("leaves to the client the bytes that the system has accepted", async () => {
+  test("lets the client read the bytes that the kernel has accepted", async () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
-    await arrived();
+    await arrive();
     await listener.stop(60);
     client.socket.resume();
     const { received, isReset } = await client.ended();
@@ -106,13 +106,13 @@ describe("a listener that stops", () => {
     expect(received).toEndWith("m".repeat(1_000_000));
   });
 
-  test("accepts a connection that waits in its queue", async () => {
+  test("accepts a connection that is waiting in the kernel's queue", async () => {
     let received = "";
     const ended = Promise.withResolvers<void>();
     const data = (_: unknown, part: Buffer) => {
       received += part.toString();
     };
-    // This connects at once, before the listener gets a turn of the event loop.
+    // The kernel connects at once, before the tick in which the listener could accept.
     const handlers = { data, end: () => ended.resolve(), close: () => ended.resolve() };
     const opening = Bun.connect({ hostname: "127.0.0.1", port: listener.port, socket: handlers });
     const stopped = listener.stop(60, 60);
@@ -138,7 +138,7 @@ describe("a listener that stops", () => {
     await successor.stop(0);
   });
 
-  test("serves one more request on each idle connection for the time that it is given, and does not wait longer than for the last one", async () => {
+  test("serves one more request on each idle connection during the given time, and stops after the last of these requests", async () => {
     const clients = [await openUsed(), await openClient(listener.port)];
     const stopped = listener.stop(60, 60);
     await Bun.sleep(100);
@@ -152,13 +152,13 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("ends idle connections when that time is over", async () => {
+  test("ends idle connections when the given time is over", async () => {
     const client = await openUsed();
     await listener.stop(60, 0.2);
     expect((await client.ended()).isReset).toBe(false);
   });
 
-  test("ends idle connections at once when it is called again without such a time", async () => {
+  test("ends idle connections at once if it is called again without a time", async () => {
     const client = await openUsed();
     const first = listener.stop(60, 60);
     await listener.stop(60);
@@ -172,7 +172,7 @@ describe("a listener that stops", () => {
     const late = await openClient(listener.port);
     late.socket.pause();
     late.send(get("/large"));
-    await arrived();
+    await arrive();
     await listener.stop(0.1);
     await client.ended();
     late.socket.resume();

@@ -1,4 +1,4 @@
-// What the system keeps for a client that does not read: requests that it sends all the same, and responses.
+// Limits of the kernel's buffers for a client that does not read: of the requests that it sends, and of the responses.
 
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -6,8 +6,8 @@ import type { Listener } from "../../src/wire/listen.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { startListener } from "../support/wire-listener.ts";
 
-/** As many bytes as a client may have sent unread: twice what is asked of the system, which counts its own records too. */
-const most = 2 * 64 * 1024;
+/** Maximum bytes that a client can send before the server reads them. It is twice the requested buffer, because the kernel counts its own data too. */
+const maxUnreadBytes = 2 * 64 * 1024;
 
 let listener: Listener;
 let client: WireClient;
@@ -17,8 +17,8 @@ afterEach(async () => {
 });
 
 /**
- * Bytes of the connection that the system has accepted and the client's side has not received, and bytes that it has received and that were not
- * read yet (proc(5), `tx_queue` and `rx_queue` of /proc/net/tcp).
+ * Returns the bytes of the connection that the kernel has accepted and the client has not received, and the bytes that the kernel has received and
+ * the server has not read (proc(5), `tx_queue` and `rx_queue` of /proc/net/tcp).
  */
 function queues(): { readonly unsent: number; readonly unread: number } {
   const hex = (port: number | undefined) => (port ?? 0).toString(16).toUpperCase().padStart(4, "0");
@@ -29,24 +29,27 @@ function queues(): { readonly unsent: number; readonly unread: number } {
   return { unsent: Number.parseInt(unsent, 16), unread: Number.parseInt(unread, 16) };
 }
 
-test.if(process.platform === "linux")("the system receives little of requests that are not read yet", async () => {
-  listener = startListener(() => new Promise(() => {}), { receiveBufferBytes: most / 2 });
-  client = await openClient(listener.port);
-  const requests = toRequest("GET /a HTTP/1.1").repeat(10_000);
-  for (let sent = 0; sent < 40; sent++) client.socket.write(requests);
-  // Until it takes no more.
-  let left: number;
-  do {
-    left = client.socket.writableLength;
-    await Bun.sleep(100);
-  } while (client.socket.writableLength < left);
-  expect(left).toBeGreaterThan(0);
-  expect(queues().unread).toBeGreaterThan(0);
-  expect(queues().unread).toBeLessThanOrEqual(most);
-});
+test.if(process.platform === "linux")(
+  "the kernel receives little of the requests that the server does not read",
+  async () => {
+    listener = startListener(() => new Promise(() => {}), { receiveBufferBytes: maxUnreadBytes / 2 });
+    client = await openClient(listener.port);
+    const requests = toRequest("GET /a HTTP/1.1").repeat(10_000);
+    for (let sent = 0; sent < 40; sent++) client.socket.write(requests);
+    // Wait until the kernel accepts no more bytes.
+    let left: number;
+    do {
+      left = client.socket.writableLength;
+      await Bun.sleep(100);
+    } while (client.socket.writableLength < left);
+    expect(left).toBeGreaterThan(0);
+    expect(queues().unread).toBeGreaterThan(0);
+    expect(queues().unread).toBeLessThanOrEqual(maxUnreadBytes);
+  },
+);
 
 test.if(process.platform === "linux")(
-  "the system accepts little of a response that the client does not read",
+  "the kernel accepts little of a response that the client does not read",
   async () => {
     const body = Buffer.alloc(16 * 1024 * 1024, "b");
     const maxUnsentBytes = 256 * 1024;
@@ -54,7 +57,7 @@ test.if(process.platform === "linux")(
     client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /a HTTP/1.1"));
-    // Until it takes no more.
+    // Wait until the kernel accepts no more bytes.
     let before: number;
     let now = 0;
     do {
@@ -63,7 +66,7 @@ test.if(process.platform === "linux")(
       now = queues().unsent;
     } while (now === 0 || now > before);
     expect(now).toBeGreaterThan(0);
-    // A write that begins below the bound may end above it, by a packet.
+    // A write that begins below the limit may exceed it by a packet.
     expect(now).toBeLessThanOrEqual(maxUnsentBytes + 64 * 1024);
     client.socket.resume();
     expect((await client.responses(1))[0]?.body).toHaveLength(body.length);

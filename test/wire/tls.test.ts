@@ -1,4 +1,4 @@
-// The same over TLS, and connections with and without TLS on the wrong port.
+// Requests and responses over TLS, and connections with or without TLS on the wrong port.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
@@ -38,7 +38,7 @@ function openSecure(): Promise<WireClient> {
 }
 
 describe("over TLS", () => {
-  test("requests get their responses, one after the other and pipelined", async () => {
+  test("requests get their responses, in succession and pipelined", async () => {
     const client = await openSecure();
     client.send(get("/a"));
     await client.responses(1);
@@ -65,7 +65,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that sends much and does not read is paused", async () => {
+  test("a client that sends many requests and does not read gets all its responses later", async () => {
     const client = await openSecure();
     client.socket.pause();
     client.send(get("/large") + get("/x").repeat(20_000));
@@ -101,7 +101,7 @@ describe("over TLS", () => {
 });
 
 describe("on the wrong port", () => {
-  test("HTTP to a TLS port is ended and reported; a client that just disconnects is not reported", async () => {
+  test("a plain HTTP connection to a TLS port is ended and reported; a client that disconnects is not reported", async () => {
     const leaving = await openClient(listener.port);
     leaving.send("\x16");
     leaving.socket.destroy();
@@ -112,7 +112,7 @@ describe("on the wrong port", () => {
     client.socket.destroy();
   });
 
-  test("TLS to a plain port is refused at once", async () => {
+  test("a TLS connection to a plain port gets an error at once", async () => {
     const plain = startListener(echo);
     const socket = connect({ port: plain.port, host: "127.0.0.1", rejectUnauthorized: false });
     const error = await new Promise<Error>((resolve) => socket.once("error", resolve));
