@@ -1,4 +1,4 @@
-// Every page of the console for people who use a keyboard or a screen reader: axe finds nothing, in any size and colour scheme.
+// Every page of the console is accessible for people who use a keyboard or a screen reader: axe finds nothing, in both sizes and colour schemes.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
@@ -7,7 +7,7 @@ import { openBrowser } from "../support/browser.ts";
 import { desktop, openConsole, phone } from "../support/console-page.ts";
 import { startShop } from "../support/console-shop.ts";
 
-// axe is most of the work, for which a busy machine takes its time.
+// Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);
 
 let server: Awaited<ReturnType<typeof startShop>>;
@@ -23,7 +23,7 @@ afterAll(async () => {
 test.each([
   ["at a desk", desktop],
   ["on a phone", phone],
-] as const)("no page has a fault %s, in light and in dark colours", async (_, size) => {
+] as const)("axe finds nothing on any page %s, in light and in dark colours", async (_, size) => {
   const { page, show, finish } = await openConsole(browser, server, size);
   const found: Record<string, string[]> = {};
   for (const [name, path] of Object.entries(server.pages)) {

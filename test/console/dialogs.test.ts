@@ -1,4 +1,4 @@
-// What opens over a page, for people who use a keyboard or a screen reader: axe finds nothing, in either colour scheme, and Escape closes it.
+// Dialogs and menus are accessible for people who use a keyboard or a screen reader: axe finds nothing in both colour schemes, and Escape closes them.
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -8,7 +8,7 @@ import type { TestConsole } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
 import { useShopPage } from "../support/use-console.ts";
 
-// axe is most of the work, for which a busy machine takes its time.
+// Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);
 
 let server: TestConsole;
@@ -19,20 +19,20 @@ useShopPage((opened) => {
   ({ server, browser, view, page } = opened);
 }, /401|412/);
 
-/** What is open; accessibility.test.ts looks at the pages below. */
+/** The open dialog or menu; accessibility.test.ts checks the pages below. */
 const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
 
-/** What axe finds in what is open. */
+/** Returns the findings of axe in the open dialog or menu. */
 async function findingsAbove({ page: shown, settled }: Pick<Watched, "page" | "settled">): Promise<string[]> {
   await settled();
-  // Menus are no part of the page's regions.
+  // Menus are not part of the page's regions.
   return (await findingsInBothSchemes(shown, above)).filter((finding) => !finding.startsWith("region:"));
 }
 
 const click = (name: string | RegExp) => () => view.button(name).first().click();
 const dialog = () => page.getByRole("dialog").last();
 
-/** Where it is, and what opens it; then what is waited for, unless it is a dialog. */
+/** The path of the page, the function that opens a dialog or menu, and its role if it is not a dialog. */
 const opened: [name: string, path: string, open: () => Promise<void>, shown?: string][] = [
   ["the search over all shops", "shop", () => page.keyboard.press("Control+k")],
   ["the shortcuts", "shop", () => page.keyboard.press("?")],
@@ -56,7 +56,7 @@ afterEach(async () => {
   for (let i = 0; i < 2; i++) await page.keyboard.press("Escape");
 });
 
-test.each(opened)("%s", async (_, path, open, role = "dialog") => {
+test.each(opened)("axe finds nothing in %s, and Escape closes it", async (_, path, open, role = "dialog") => {
   await view.show(path);
   await open();
   const shown = page.locator(`${above} [role=${role}]`).last();
@@ -66,7 +66,7 @@ test.each(opened)("%s", async (_, path, open, role = "dialog") => {
   await shown.waitFor({ state: "hidden" });
 });
 
-test("a change to undo", async () => {
+test("axe finds nothing in the dialog of an undo, and Escape closes it", async () => {
   await view.show("shop/history");
   await view
     .button(/^Created|^Changed/)
@@ -79,7 +79,7 @@ test("a change to undo", async () => {
   await dialog().waitFor({ state: "hidden" });
 });
 
-test("a form that is left, a conflict, and the notification", async () => {
+test("axe finds nothing in the question before changes are discarded, in a conflict, and in the notification", async () => {
   await view.show("shop/brands/2");
   await view.field(/^Name/).fill("Barn Owl of anna");
   await page.keyboard.press("Escape");
@@ -97,7 +97,7 @@ test("a form that is left, a conflict, and the notification", async () => {
   expect(await findingsAbove(view)).toEqual([]);
 });
 
-test("a new key that is shown once", async () => {
+test("axe finds nothing in the dialog that shows a new key", async () => {
   await view.show("shop/keys");
   await view.button("New key").click();
   await view.button("Create").click();
@@ -107,16 +107,16 @@ test("a new key that is shown once", async () => {
   await dialog().waitFor({ state: "hidden" });
 });
 
-test("the end of the session", async () => {
+test("axe finds nothing in the dialog at the end of the session", async () => {
   const { call } = await server.signIn("anna");
   await call("DELETE", "/sessions");
   await page.evaluate("location.assign('#/shop/history')");
   await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
-  // The page below waits until someone has signed in.
+  // The page below loads nothing until the operator signs in.
   expect(await findingsAbove({ page, settled: () => drawn(page) })).toEqual([]);
 });
 
-test("the page that asks to sign in, also with a link that was used", async () => {
+test("axe finds nothing on the page for signing in, also with an invalid link", async () => {
   const watched = await openPage(browser, server.adminUrl, 375, 740);
   const { page: other } = watched;
   await other.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });

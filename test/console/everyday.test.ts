@@ -1,4 +1,4 @@
-// The console in a shop with many records and odd ones, in a browser that speaks German.
+// The console in a shop with many records and unusual names, in a browser whose language is German.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Creates brands as one run. */
+/** Creates brands in one run. */
 async function createMany(run: string, names: readonly string[]) {
   const engine = withActor(server.engine, "console:anna", run);
   for (let done = 0; done < names.length; done += 1000) {
@@ -45,7 +45,7 @@ async function createMany(run: string, names: readonly string[]) {
 
 const isTooWide = () => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
 
-test("an import of more changes than the server looks at for a page is one entry, which opens into each of them", async () => {
+test("an import of more changes than the server reads for a page is one entry, which expands into its changes", async () => {
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
   await page.getByRole("button", { name: /^Created the brand Supplied 10399/ }).waitFor();
@@ -57,13 +57,13 @@ test("an import of more changes than the server looks at for a page is one entry
   await explained.waitFor({ state: "hidden" });
 }, 60_000);
 
-test("the history of a record is found behind many later changes", async () => {
+test("the history of a record is found, although many later changes come after it", async () => {
   await view.show("shop/brands/1");
   await page.getByRole("tab", { name: "History" }).click();
   await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
 }, 60_000);
 
-test("times and numbers are in the language of the texts, whatever the browser's", async () => {
+test("times and numbers are in the language of the texts, whatever the language of the browser is", async () => {
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 2 brands/ }).waitFor();
   const times = await page.locator("time").allInnerTexts();
@@ -73,9 +73,9 @@ test("times and numbers are in the language of the texts, whatever the browser's
 
 test.each([
   ["desktop", 1280],
-  ["magnified to twice the size", 640],
+  ["desktop at 200 % zoom", 640],
 ])(
-  "a name without spaces, and all columns, stay within the page on a %s",
+  "a name without spaces, and all columns, do not make the page wider on a %s",
   async (_, width) => {
     await page.setViewportSize({ width, height: 800 });
     await view.show(`shop/brands?filter=${encodeURIComponent(JSON.stringify({ q: "WWW" }))}`);
@@ -93,7 +93,7 @@ test.each([
   60_000,
 );
 
-test("a new key is not called copied when the browser has not copied it", async () => {
+test("the console says that a new key was not copied if the browser did not copy it", async () => {
   await page.evaluate(`{
     Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
     document.execCommand = () => false;
@@ -117,7 +117,7 @@ test("a new key is not called copied when the browser has not copied it", async 
   await question.waitFor({ state: "hidden" });
 }, 60_000);
 
-test("columns of the same name are told, and rows that were left out are not forgotten without a question", async () => {
+test("columns with the same name are reported, and a question protects the choice of excluded rows", async () => {
   await view.show("shop/import");
   const buffer = Buffer.from("Name,Town,Town\r\nNew one,Oslo,Bergen\r\n");
   await page.locator("input[type=file]").setInputFiles({ name: "brands.csv", mimeType: "text/csv", buffer });
@@ -130,7 +130,7 @@ test("columns of the same name are told, and rows that were left out are not for
   await page.getByLabel("Import row 2").check();
 }, 60_000);
 
-test("an import that was left is offered on the page, and one that has ended says where its rows are", async () => {
+test("the page lists an unfinished import, and the page of an unknown import refers to the history", async () => {
   await view.show("shop/keys");
   await view.show("shop/import");
   await page.getByRole("link", { name: "brands.csv Checked; nothing is stored yet" }).click();

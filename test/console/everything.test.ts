@@ -1,4 +1,4 @@
-// Every button and every choice of every page, once. The last test names those that were shown and that no test has used.
+// Uses every button and every choice of every page once. The test before the last one names the buttons and choices that were shown and not used.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -62,7 +62,7 @@ const closed = () => page.getByRole("dialog").waitFor({ state: "hidden" });
 const get = async (path: string) => (await ben.call("GET", path)).json;
 const said = (text: string | RegExp) => page.getByRole("alert").getByText(text).last().waitFor();
 
-/** Chooses each option of a list once, the first one last. @returns their names */
+/** Chooses each option of a list once, the first option last. @returns their names */
 async function chooseEach(label: string): Promise<string[]> {
   const list = page.getByRole("combobox", { name: label, exact: true }).last();
   const open = () => list.click();
@@ -76,7 +76,7 @@ async function chooseEach(label: string): Promise<string[]> {
   return names;
 }
 
-/** The same for a list of the browser itself. */
+/** Does the same for a native list of the browser. @returns the names of the options */
 async function chooseEachNative(label: string | RegExp): Promise<string[]> {
   const list = page.getByLabel(label).first();
   await list.waitFor();
@@ -85,7 +85,7 @@ async function chooseEachNative(label: string | RegExp): Promise<string[]> {
   return names;
 }
 
-test("the frame: menus, search, colours, shortcuts", async () => {
+test("the frame has menus, a search, a choice of colours, and a list of shortcuts", async () => {
   for (const item of [
     ...plurals.map(capitalized),
     "Import and export",
@@ -132,7 +132,7 @@ test("the frame: menus, search, colours, shortcuts", async () => {
   await (await licences).close();
 });
 
-test("the overview: its numbers lead to their pages, and an empty shop says what to do first", async () => {
+test("the numbers of the overview link to their pages, and the page of an empty shop links to the first steps", async () => {
   for (const [name, path] of [...resources.map(({ plural, path }) => [plural, path]), ["valid keys", "keys"]] as [
     string,
     string,
@@ -170,7 +170,7 @@ test("the overview: its numbers lead to their pages, and an empty shop says what
   }
 });
 
-test("a table: search, order, columns, pages, and what is selected", async () => {
+test("a table can be searched and sorted, and has columns, pages and a selection to choose", async () => {
   await view.show("shop/brands");
   await page.getByRole("link", { name: "Import or export" }).click();
   await page.waitForURL(/import\?resource=brands/);
@@ -178,7 +178,7 @@ test("a table: search, order, columns, pages, and what is selected", async () =>
   await view.field("Search").fill("nothing at all");
   await click("Clear the search");
   await view.field("Search").fill("Zeta 59");
-  // By the name, and by the name and the ID.
+  // The records match by the name, or by the name and the ID.
   await page.getByText("1-2 of 2").waitFor();
   await click("Clear value");
   await click("Go to next page");
@@ -190,7 +190,7 @@ test("a table: search, order, columns, pages, and what is selected", async () =>
   await click("Page 3");
   expect(await chooseEach("Rows per page:")).toEqual(["5", "10", "25", "50"]);
   await page.getByText("1-5 of 70").waitFor();
-  // Of five rows, because every choice draws each cell again.
+  // The page has five rows, because every choice draws each cell again.
   await click("Columns");
   const items = page.getByRole("menuitemcheckbox");
   await items.first().waitFor();
@@ -215,7 +215,7 @@ test("a table: search, order, columns, pages, and what is selected", async () =>
   await click("Unselect");
 });
 
-test("a record: made, changed, its history, restored, deleted, taken back", async () => {
+test("a record is created, changed, shown with its history, restored and deleted, and its deletion is undone", async () => {
   await view.show("shop/brands?sort=id&order=DESC&perPage=5&page=1");
   await page.getByRole("link", { name: "New brand" }).click();
   await view.field(/^Name/).fill("Zeta 100");
@@ -260,7 +260,7 @@ test("a record: made, changed, its history, restored, deleted, taken back", asyn
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
 });
 
-test("keys: made, copied, changed, replaced, revoked", async () => {
+test("a key is created, copied, changed, replaced and revoked", async () => {
   await view.show("shop/keys");
   await click("New key");
   await view.field("Purpose").fill("everything");
@@ -300,7 +300,7 @@ test("keys: made, copied, changed, replaced, revoked", async () => {
   await changed.getByText("Revoked").first().waitFor();
 });
 
-test("webhooks: added, tested, their deliveries, paused, resumed, sent again, a new secret, removed", async () => {
+test("a webhook is added, tested, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
   const local = (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
   const of = async (id: number) =>
     (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
@@ -327,7 +327,7 @@ test("webhooks: added, tested, their deliveries, paused, resumed, sent again, a 
   await dialog().getByLabel("From").fill("2020-01-01T00:00");
   await choose("Send again");
   await closed();
-  await waitFor(() => receiver.events.length > before, "what is sent again");
+  await waitFor(() => receiver.events.length > before, "the repeated delivery");
   await more("New secret");
   await choose("New secret");
   await dialog().getByRole("button", { name: /^Copy/ }).click();
@@ -346,7 +346,7 @@ test("webhooks: added, tested, their deliveries, paused, resumed, sent again, a 
   await page.getByText(`Only ${resources.map(({ path }) => path).join(", ")}`).waitFor();
 });
 
-test("the history: of some records, by someone, earlier, undone", async () => {
+test("the history is filtered by resource and operator, shows earlier changes, and undoes changes", async () => {
   await view.show("shop/history");
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
   await click("Earlier changes");
@@ -366,7 +366,7 @@ test("the history: of some records, by someone, earlier, undone", async () => {
   await click("Clear");
 });
 
-test("shops: added, changed, suspended, resumed, removed", async () => {
+test("a shop is added, changed, suspended, resumed and removed", async () => {
   const of = async (name: string) => (await listSites(server.engine)).find(({ Name }) => Name === name);
   await view.show("shop/sites");
   await click("New shop");
@@ -403,7 +403,7 @@ test("shops: added, changed, suspended, resumed, removed", async () => {
   expect(await of("toys")).toBeUndefined();
 });
 
-test("operators: added, a link, other shops, signed out, removed", async () => {
+test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
   await view.show("shop/operators");
   await click("New operator");
   await view.field(/^Name/).fill("carla");
@@ -414,7 +414,7 @@ test("operators: added, a link, other shops, signed out, removed", async () => {
   await choose("Open");
   await page.getByRole("option", { name: "shop" }).click();
   await choose("Close");
-  // It is there while the pointer is over the field.
+  // The button is visible while the pointer is over the field.
   await dialog().getByRole("combobox", { name: "Shops" }).hover();
   await choose("Clear");
   await dialog().getByRole("combobox", { name: "Shops" }).fill("out");
@@ -446,7 +446,7 @@ test("operators: added, a link, other shops, signed out, removed", async () => {
   await view.button("Remove: carla").waitFor({ state: "hidden" });
 });
 
-test("an import: every choice, a match field, rows left out, undone; and the exports", async () => {
+test("an import has choices for its file, mapping and rows, and can be undone; records can be exported", async () => {
   await view.show("shop/import");
   expect(await chooseEachNative("Records")).toEqual(plurals);
   for (const format of ["CSV", "JSON", "XML"]) {
@@ -478,7 +478,7 @@ test("an import: every choice, a match field, rows left out, undone; and the exp
   await loader.setFiles(await mapping.path());
   await page.getByLabel("Find the record to change by").selectOption("Account number");
   await click("Check");
-  // By the number, and not by the name.
+  // The match is by the number, not by the name.
   await click("1 changed");
   await page.getByText("New name").first().waitFor();
   await click("1 new");
@@ -508,19 +508,19 @@ test("an import: every choice, a match field, rows left out, undone; and the exp
   await page.getByText("Drop a file here").waitFor();
 });
 
-test("nothing else was there to press", async () => {
-  // What is there for a moment, is the same with another number, or is pressed by the next test.
-  const swift = [
+test("no other button or choice was shown", async () => {
+  // Buttons that are visible only for a moment, that were pressed with another number in their name, or that the next test presses.
+  const excepted = [
     "Import and export: Stop",
     "Import and export: Import 0 row",
     "Profile",
     "Sign out",
     "Sign out on all devices",
   ];
-  expect((await pressed.unused()).filter((name) => !swift.includes(name))).toEqual([]);
+  expect((await pressed.unused()).filter((name) => !excepted.includes(name))).toEqual([]);
 });
 
-test("signing out on all devices, and in one browser", async () => {
+test("an operator signs out on all devices, and in one browser", async () => {
   for (const item of ["Sign out on all devices", "Sign out"]) {
     await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();

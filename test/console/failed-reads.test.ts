@@ -1,4 +1,4 @@
-// Pages of the console whose reads fail: they say so, never that there is nothing, and offer to try again.
+// A page of the console whose read fails shows the error, does not claim that it has no data, and offers to try again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -28,7 +28,7 @@ describe("signing in", () => {
   const open = async (): Promise<Page> => (await openPage(browser, server.adminUrl, 1280, 800)).page;
   const shown = (page: Page) => page.getByRole("button", { name: "anna", exact: true }).waitFor();
 
-  test("is tried again, also when the page is loaded again, and the link is kept until the server has decided", async () => {
+  test("can be tried again, also after a reload of the page; the link is kept until the server has responded", async () => {
     const page = await open();
     let failures = 0;
     await page.route("**/operator/session", (route) => {
@@ -52,7 +52,7 @@ describe("signing in", () => {
     await page.context().close();
   });
 
-  test("goes on when the link was used, but what comes after it failed", async () => {
+  test("continues if the link was used and a later request failed", async () => {
     const page = await open();
     await page.route("**/operator/sites", (route) => route.fulfill(problem(500, "something went wrong")));
     await page.goto(await server.link("anna"));
@@ -63,7 +63,7 @@ describe("signing in", () => {
     await page.context().close();
   });
 
-  test("too often is said as such", async () => {
+  test("too often shows the message of the server", async () => {
     const page = await open();
     const detail = "too many attempts to sign in failed; try again in a minute";
     await page.route("**/operator/session", (route) =>
@@ -76,7 +76,7 @@ describe("signing in", () => {
   });
 });
 
-describe("what cannot be read", () => {
+describe("a failed read", () => {
   let view: ConsolePage;
   let page: Page;
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe("what cannot be read", () => {
   const click = (name: string | RegExp) => () => view.button(name).first().click();
 
   const reads: [
-    what: string,
+    name: string,
     request: RegExp,
     status: number,
     path: string,
@@ -135,7 +135,7 @@ describe("what cannot be read", () => {
       () => page.getByText("The server in the last hour"),
     ],
     [
-      "the imports that were begun",
+      "the imports that were started",
       /imports$/,
       404,
       "shop/import",
@@ -143,7 +143,7 @@ describe("what cannot be read", () => {
       () => page.getByText("Drop a file here"),
     ],
     [
-      "what a shop has",
+      "the numbers of a shop",
       /sites\/outlet$/,
       404,
       "shop/sites",
@@ -151,7 +151,7 @@ describe("what cannot be read", () => {
       () => page.getByText("0 webhooks"),
     ],
     [
-      "what an undo would do",
+      "the dry run of an undo",
       /undo$/,
       404,
       "shop/history",
@@ -162,7 +162,7 @@ describe("what cannot be read", () => {
       () => page.getByText("1 record that was created is deleted."),
     ],
     [
-      "what was searched for in all shops",
+      "the search in all shops",
       /find\?/,
       404,
       "shop",
@@ -174,14 +174,12 @@ describe("what cannot be read", () => {
       () => page.getByText("Name").last(),
     ],
   ];
-  /** The overview, which is the first page, has read these: the page is loaded again, because it would show what was read before. */
-  const readBefore = ["the history", "the keys", "the overview", "the figures of the server"];
-  test.each(
-    reads,
-  )("is told for %s, and is read again on request", async (what, request, status, path, open, content) => {
+  /** Reads whose results the first page, the overview, has cached. The test reloads the page to read them again. */
+  const cachedReads = ["the history", "the keys", "the overview", "the figures of the server"];
+  test.each(reads)("of %s is shown, and can be repeated", async (name, request, status, path, open, content) => {
     await page.route(request, (route) => route.fulfill(problem(status, "it cannot be read")));
     await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
-    if (readBefore.includes(what)) await page.reload();
+    if (cachedReads.includes(name)) await page.reload();
     await open();
     await alert().waitFor();
     expect(await page.getByText(/^No .* yet|Nothing was found|does not exist/).count()).toBe(0);
@@ -192,7 +190,7 @@ describe("what cannot be read", () => {
     while ((await page.getByRole("dialog").count()) > 0) await page.keyboard.press("Escape");
   });
 
-  test("because it does not exist is not called a failure", async () => {
+  test("of a record that does not exist is not shown as a failure", async () => {
     await view.show("shop/brands/99");
     await page.getByText("There is no brand with the ID 99.").waitFor();
     expect(await page.getByText("Element").count()).toBe(0);

@@ -19,7 +19,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     [server, anna] = [started, operator];
   });
 
-  /** Creates brands, all of one run. */
+  /** Creates brands in one run. */
   async function createMany(run: string, count: number, actor = "operator:import") {
     const engine = withActor(server.engine, actor, run);
     for (let done = 0; done < count; done += 1000) {
@@ -36,7 +36,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
   }
   const pageOf = async (query = "") => (await anna.call("GET", `${history}${query}`)).json;
 
-  test("says who changed what, with the record before and after", async () => {
+  test("lists each change with its author, and with the record before and after", async () => {
     await anna.call("POST", brands, { Name: "Acme" });
     await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
     await anna.call("DELETE", brands, { ids: [1] });
@@ -51,7 +51,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect([next, begins]).toEqual([null, 1]);
   });
 
-  test("has the changes of a run as one entry, also across the portions that are read at once", async () => {
+  test("shows the changes of a run as one entry, also if they are read in several chunks", async () => {
     await createMany("spring", 1200);
     await anna.call("POST", brands, { Name: "Acme" });
     await createMany("summer", 3);
@@ -62,7 +62,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       { run: "spring", first: 1, last: 1200, counts: { create: 1200 }, resources: ["brands"] },
     ]);
     expect(next).toBeNull();
-    // A run at the end of a page is whole; the next page begins with the next run.
+    // A run at the end of a page is complete. The next page begins with the next run.
     const page = await pageOf("?limit=2");
     expect([page.entries.length, page.next]).toEqual([2, 1201]);
     expect((await pageOf(`?limit=2&before=${page.next}`)).entries).toMatchObject([{ run: "spring", first: 1 }]);
@@ -70,7 +70,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect(single.entries.map(({ last }: { last: number }) => last)).toEqual([1200, 1199, 1198, 1197, 1196]);
   });
 
-  test("a page looks at no more than 10,000 changes, and goes on after them", async () => {
+  test("reads at most 10,000 changes per page, and continues after them on the next page", async () => {
     await anna.call("POST", brands, { Name: "Acme" });
     await createMany("spring", 10_100);
     const first = await pageOf("?resource=brands&id=1");
@@ -103,7 +103,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       expect([query, (await anna.call("GET", history + query)).status]).toEqual([query, status]);
   });
 
-  test("begins where the journal was pruned", async () => {
+  test("begins with the first change that was not pruned", async () => {
     for (const Name of ["a", "b", "c"]) await anna.call("POST", brands, { Name });
     await pruneJournals(server.engine, [server.site.ID], { revision: 3 });
     const page = await pageOf();
@@ -113,26 +113,26 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect((await anna.call("POST", "/sites/shop/undo", { since: 0 })).status).toBe(404);
   });
 
-  test("an undo says first what it would do, leaves what others have changed later, and is an entry itself", async () => {
+  test("undoes a run after a dry run, skips records that others changed later, and shows the undo as an entry", async () => {
     await createMany("spring", 3);
     const ben = await server.signIn("ben");
     await ben.call("PATCH", `${brands}/2`, { Name: "Ben's" });
     const range = { since: 0, until: 3, run: "spring" };
-    const plan = await anna.call("POST", "/sites/shop/undo", { ...range, dryRun: true });
+    const dryRun = await anna.call("POST", "/sites/shop/undo", { ...range, dryRun: true });
     const left = [{ resource: "brands", id: 2, changed: { revision: 4, actor: "console:ben" } }];
-    expect(plan.json).toMatchObject({ deleted: 2, restored: 0, left });
+    expect(dryRun.json).toMatchObject({ deleted: 2, restored: 0, left });
     expect((await anna.call("GET", brands)).json.total).toBe(3);
     const done = await anna.call("POST", "/sites/shop/undo", range);
     expect(done.json).toMatchObject({ deleted: 2, left, revisions: { first: 5, last: 6 } });
     expect((await anna.call("GET", brands)).json.records).toMatchObject([{ record: { ID: 2, Name: "Ben's" } }]);
     expect((await pageOf()).entries[0]).toMatchObject({ actor: "console:anna", counts: { delete: 2 } });
-    // What was undone can be undone.
+    // The undo can be undone.
     const again = { since: 4, until: 6, run: done.json.run };
     expect((await anna.call("POST", "/sites/shop/undo", again)).json).toMatchObject({ restored: 2, left: [] });
     expect((await anna.call("GET", brands)).json.total).toBe(3);
   });
 
-  test("of many undos at once, two have records in memory", async () => {
+  test("runs at most two undos at once, to limit their memory", async () => {
     await anna.call("POST", brands, { Name: "a" });
     const { readJournalPage: journal } = server.engine;
     let [running, most] = [0, 0];
@@ -154,7 +154,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     ["was signed out or removed", (ben) => ben.call("DELETE", "/session")],
     ["may no longer manage this shop", () => setOperatorSites(server.engine, "ben", ["toys"], Date.now())],
   ];
-  test.each(ends)("an undo changes nothing more once its operator %s (%#)", async (reason, end) => {
+  test.each(ends)("stops an undo when its operator %s (%#)", async (reason, end) => {
     await addSite(server.engine, "toys", {}, Date.now());
     await createMany("spring", 3);
     const ben = await server.signIn("ben", ["shop"]);
@@ -182,13 +182,13 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     [{ since: 0, force: "no" }, 400],
     [{ since: 99 }, 404],
   ];
-  test("an undo of what cannot be is refused", async () => {
+  test("rejects an undo with an invalid range or options", async () => {
     await anna.call("POST", brands, { Name: "a" });
     for (const [body, status] of badUndos)
       expect([body, (await anna.call("POST", "/sites/shop/undo", body)).status]).toEqual([body, status]);
   });
 
-  test("a record is restored as it was, also when it was deleted", async () => {
+  test("restores an earlier state of a record, also after it was deleted", async () => {
     await anna.call("POST", brands, { Name: "Acme" });
     await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
     await anna.call("DELETE", brands, { ids: [1] });

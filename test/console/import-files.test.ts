@@ -1,22 +1,22 @@
-// The files of imports that are removed without a request that would report it.
+// The files of imports that the server removes by itself, so that no response can report a failure.
 
 import { expect, test } from "bun:test";
 import { Imports } from "../../src/admin/imports.ts";
 import { brand } from "../../src/resources/brand.ts";
 
-test("files of a left import that cannot be removed are reported, and the next import begins all the same", async () => {
+test("files of an abandoned import that cannot be removed are reported, and the next import starts", async () => {
   const failures: unknown[] = [];
   const imports = new Imports(Date.now, (error) => failures.push(error));
-  const begin = () => imports.openImport(1, 1, brand, "brands.csv");
-  const [first] = [begin(), begin(), begin(), begin()];
-  const { job } = first as ReturnType<typeof begin>;
+  const start = () => imports.openImport(1, 1, brand, "brands.csv");
+  const [first] = [start(), start(), start(), start()];
+  const { job } = first as ReturnType<typeof start>;
   const remove = job.remove.bind(job);
-  // As the file system fails. A rejection that is not handled ends the process.
+  // Fails like the file system. An unhandled rejection would end the process.
   job.remove = async () => {
     await remove();
     throw new Error("EIO: i/o error, rm");
   };
-  expect(begin().name).toBe("brands.csv");
+  expect(start().name).toBe("brands.csv");
   await Bun.sleep(0);
   await imports.stop();
   expect(failures.map(String)).toEqual(["Error: EIO: i/o error, rm"]);

@@ -1,4 +1,4 @@
-// The page that imports a file, in a real browser: from the file to the undo, at desktop and phone width.
+// The page for imports in a real browser, from the choice of the file to the undo, at desktop and phone width.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -26,7 +26,7 @@ const file = {
   ),
 };
 
-/** Whether the page scrolls sideways. */
+/** Returns whether the page scrolls sideways. */
 const isTooWide = (page: Page) => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
 
 const names = async () =>
@@ -38,12 +38,12 @@ describe.each([
   ["desktop", 1280, 800],
   ["phone", 375, 700],
 ] as const)("on a %s", (_, width, height) => {
-  test("a supplier's file is mapped, checked, imported without a row, and taken back", async () => {
+  test("a supplier's file is mapped, checked and imported without one row, and the import is undone", async () => {
     const { call } = anna;
     const acme = (await call("POST", "/sites/shop/records/brands", { Name: "Acme" })).json.record.ID;
     const { page, errors, strangers } = await openPage(browser, server.adminUrl, width, height);
     await page.goto(await server.link("anna"));
-    // The console goes to the first shop by itself.
+    // The console opens the first shop.
     await page.waitForURL(/#\/shop$/);
     await page.goto(`${server.adminUrl}/#/shop/import`);
     await page.getByText("Drop a file here").waitFor();

@@ -1,4 +1,4 @@
-// Imports in the console: the file, the dry run, the run, and what becomes of the files (contract section 13).
+// Imports in the console: the upload, the check, the import, and the removal of the files (contract section 13).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
@@ -81,7 +81,7 @@ describe.each(engines)("imports on $name", (kind) => {
     );
   const rowsOf = async (path: string, kind: string) => (await anna.call("GET", `${path}/rows?kind=${kind}`)).json;
 
-  test("a dry run says what would happen, stores nothing, and the run does that without the rows left out", async () => {
+  test("a check reports the result of each row and stores nothing, and the import stores all rows except the excluded ones", async () => {
     await newSite(["Acme", "Zeta"]);
     const path = await upload(bytes("ID,Name\r\n1,Acme Ltd\r\n2,Zeta\r\n,New\r\n,Left out\r\nx,Bad\r\n"));
     const checked = await act(path, "check", { format: "csv" });
@@ -113,16 +113,16 @@ describe.each(engines)("imports on $name", (kind) => {
       counts: { created: 1, updated: 1, unchanged: 1, refused: 1 },
     });
     expect(await names()).toEqual(["Acme Ltd", "Zeta", "New"]);
-    const refused = await anna.call("GET", `${path}/refused`);
-    expect(refused.headers.get("Content-Disposition")).toBe('attachment; filename="refused.csv"');
-    expect(refused.text).toContain("# row,# fault,ID,Name\r\n6,");
+    const rejects = await anna.call("GET", `${path}/refused`);
+    expect(rejects.headers.get("Content-Disposition")).toBe('attachment; filename="refused.csv"');
+    expect(rejects.text).toContain("# row,# fault,ID,Name\r\n6,");
     const { first, last } = done.revisions;
     const undone = await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, until: last, run: done.run });
     expect(undone.json).toMatchObject({ deleted: 1, restored: 1, left: [] });
     expect(await names()).toEqual(["Acme", "Zeta"]);
   });
 
-  test("a row whose ID an earlier row without one was given is refused by the check and by the run", async () => {
+  test("a row whose ID was given to an earlier row without an ID is rejected by the check and by the import", async () => {
     await newSite();
     const path = await upload(
       bytes(`ID,Name\n${times(500, (n) => `,New ${n}\n`)}${times(600, (n) => `${n + 1},Own\n`)}`),
@@ -137,7 +137,7 @@ describe.each(engines)("imports on $name", (kind) => {
     "csv",
     "json",
     "xml",
-  ] as const)("an export as %s is what the command line writes, and is read back", async (format) => {
+  ] as const)("an export as %s equals that of the command line, and its import changes nothing", async (format) => {
     await newSite(["<script>alert(1)</script>", '=cmd|"/c calc"!A1', "Ünïcode"]);
     const { ID } = await findSite(server.engine, site);
     const file = await anna.call("GET", `/sites/${site}/records/brands/export?format=${format}`);
@@ -148,7 +148,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect((await act(path, "check", { format })).counts).toEqual({ created: 0, updated: 0, unchanged: 3, refused: 0 });
   });
 
-  test("an import that is stopped has stored a part, which can be taken back", async () => {
+  test("an import that is stopped has stored a part of its rows, which can be undone", async () => {
     await newSite();
     const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`));
     expect((await act(path, "check", { format: "csv" })).counts.created).toBe(30_000);
@@ -163,8 +163,8 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(undone.json.deleted).toBe(counts.created);
   });
 
-  /** Begins to store many rows, as an operator of the site alone. `stored` counts those that are stored: at first at least one. */
-  const beginLongImport = async (rows = 30_000) => {
+  /** Starts an import of many rows, as an operator of this site only, and waits for the first stored row. `stored` returns the number of stored rows. */
+  const startLongImport = async (rows = 30_000) => {
     await newSite();
     await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
     const ben = await server.signIn("ben", [site]);
@@ -186,7 +186,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["shop"], Date.now())],
   ];
   test.each(isFirst ? [...endsOnBoth, ...ends] : endsOnBoth)("an import stops when its operator %s", async (_, end) => {
-    const { ben, stored } = await beginLongImport();
+    const { ben, stored } = await startLongImport();
     await end(ben);
     let [before, after] = [-1, await stored()];
     while (before !== after) {
@@ -196,28 +196,28 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(after).toBeLessThan(30_000);
   });
 
-  // What follows is the same on every engine.
+  // The other tests do not depend on the engine.
   if (!isFirst) return;
 
-  test("an import goes on when its operator signs out in one browser", async () => {
-    const { ben, stored } = await beginLongImport(10_000);
+  test("an import continues when its operator signs out in one browser", async () => {
+    const { ben, stored } = await startLongImport(10_000);
     await ben.call("DELETE", "/session");
     while ((await stored()) < 10_000) await Bun.sleep(20);
   });
 
   const files: [string, Uint8Array, object][] = [
     [
-      "as Excel saves it: UTF-8 with a mark, semicolons",
+      "that Excel saved as UTF-8 with a byte order mark and semicolons",
       bytes("\ufeffBrand name;Other\r\nMüller;x\r\n"),
       { encoding: "utf-8", delimiter: ";" },
     ],
     [
-      "UTF-16 with tabs",
+      "in UTF-16 with tabs",
       new Uint8Array(Buffer.from("\ufeffBrand name\tOther\r\nMüller\tx\r\n", "utf16le")),
       { encoding: "utf-16le", delimiter: "\t" },
     ],
     [
-      "windows-1252",
+      "in windows-1252",
       new Uint8Array(Buffer.from("Brand name,Other\r\nMüller,x\r\n", "latin1")),
       { encoding: "windows-1252", delimiter: "," },
     ],
@@ -238,14 +238,14 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await names()).toEqual(["Müller"]);
   });
 
-  test("columns are matched by name", async () => {
+  test("columns are mapped to the fields with their names", async () => {
     await newSite();
     const path = await upload(bytes(" name,id,# fault,name2\nA,1,,\n"));
     const { columns } = (await anna.call("POST", `${path}/look`, {})).json;
     expect(columns.map(({ field }: { field?: string }) => field)).toEqual(["Name", "ID", undefined, undefined]);
   });
 
-  test("the file of an import that has ended cannot be looked at, which is no fault of the server", async () => {
+  test("a request for the columns of a finished import is 409", async () => {
     await newSite();
     const path = await upload(bytes("Name\nAcme\n"));
     await act(path, "check", { format: "csv" });
@@ -253,13 +253,13 @@ describe.each(engines)("imports on $name", (kind) => {
     expect((await anna.call("POST", `${path}/look`, {})).status).toBe(409);
   });
 
-  test("an import goes on also with rows that are stored just after the session ended", async () => {
-    const { ben, stored } = await beginLongImport(10_000);
+  test("an import continues after a sign-out during which it stores rows", async () => {
+    const { ben, stored } = await startLongImport(10_000);
     const { consumeCredential } = server.engine;
     const slowly = async (digest: string) => {
-      const taken = await consumeCredential(digest);
+      const consumed = await consumeCredential(digest);
       for (const before = await stored(); (await stored()) < Math.min(before + 2000, 10_000); ) await Bun.sleep(20);
-      return taken;
+      return consumed;
     };
     Object.assign(server.engine, { consumeCredential: slowly });
     expect((await ben.call("DELETE", "/session")).status).toBe(204);
@@ -267,7 +267,7 @@ describe.each(engines)("imports on $name", (kind) => {
     while ((await stored()) < 10_000) await Bun.sleep(20);
   });
 
-  test("an import that was stopped for its operator says so, and what it has stored", async () => {
+  test("an import that was stopped because of its operator shows the reason and the number of stored rows", async () => {
     await newSite();
     await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
     const ben = await server.signIn("ben");
@@ -285,7 +285,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(revisions.last).toBeGreaterThan(0);
   });
 
-  test("a file that cannot be read says why, and can be read in another way", async () => {
+  test("a check that fails shows the reason, and can be repeated with other options", async () => {
     await newSite();
     const path = await upload(bytes("Nam;Foo\nA;B\n"));
     const failed = await act(path, "check", { format: "csv" });
@@ -297,7 +297,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
   });
 
-  test("of a check that fails in the middle of the file, the rows before can be read", async () => {
+  test("a check that fails in the middle of the file shows the rows before the failure", async () => {
     await newSite();
     const path = await upload(bytes(`[${times(1000, (n) => `{"Name":"Brand ${n}"},`)}never closed`));
     const failed = await act(path, "check", { format: "json" });
@@ -311,7 +311,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ["json", `[${times(20_000, (n) => `${n ? "," : ""}{"Name":"Brand ${n}"}`)}]`],
     ["xml", `<Results>${times(20_000, (n) => `<Brand><Name>Brand ${n}</Name></Brand>`)}</Results>`],
   ];
-  test.each(many)("a check of many rows leaves turns for other requests (%s)", async (format, content) => {
+  test.each(many)("a check of many rows yields to other requests (%s)", async (format, content) => {
     await newSite();
     const path = await upload(bytes(content));
     await anna.call("POST", `${path}/check`, { format });
@@ -321,7 +321,7 @@ describe.each(engines)("imports on $name", (kind) => {
       state = json.state;
       seen = seen.add(json.rows);
     }
-    // The first ones came while it was in progress.
+    // The first responses arrived during the check.
     expect(seen.size).toBeGreaterThan(2);
     expect((await anna.call("GET", path)).json.counts.created).toBe(20_000);
   });
@@ -330,9 +330,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ["json", '[{"Name":"A"},{"Name":""}]', '{"# row":2,"# fault":"Name: must not be empty","Name":""}'],
     ["xml", "<Results><Brand><Name>A</Name></Brand><Brand/></Results>", "<!-- row 2: Name: is required -->\n<Brand/>"],
   ];
-  test.each(
-    faulty,
-  )("the refused rows of a %s file can be had as a file of that format", async (format, content, row) => {
+  test.each(faulty)("the rejected rows of a %s file can be downloaded in that format", async (format, content, row) => {
     await newSite();
     const path = await upload(bytes(content));
     expect((await act(path, "check", { format })).hasRejects).toBe(true);
@@ -350,12 +348,12 @@ describe("the files of imports", () => {
     [server, anna] = [started, operator];
   });
 
-  const begin = (client: ConsoleClient) =>
+  const start = (client: ConsoleClient) =>
     client.call("POST", "/sites/shop/imports", { resource: "brands", name: "a.csv" });
 
-  test("can be read by nobody else, and are gone when the operator signs out", async () => {
+  test("can be read only by the user of the server, and are deleted when the operator signs out", async () => {
     const eve = await server.signIn("eve");
-    const { id } = (await begin(eve)).json;
+    const { id } = (await start(eve)).json;
     await eve.call("PUT", `/sites/shop/imports/${id}/parts/0`, bytes("Name\nA\n"), octets);
     const [file] = folders().map((folder) => join(tmpdir(), folder, id, "upload"));
     expect(statSync(file as string).mode & 0o777).toBe(0o600);
@@ -363,8 +361,8 @@ describe("the files of imports", () => {
     expect(statSync(file as string, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test("are another operator's own", async () => {
-    const { id } = (await begin(anna)).json;
+  test("cannot be used by another operator", async () => {
+    const { id } = (await start(anna)).json;
     const ben = await server.signIn("ben");
     for (const [method, path] of [
       ["GET", ""],
@@ -383,29 +381,29 @@ describe("the files of imports", () => {
     await anna.call("DELETE", `/sites/shop/imports/${id}`);
   });
 
-  test("are bounded in number: the one that was left first makes room", async () => {
+  test("are limited to four imports per operator; a new import removes the least recently used one", async () => {
     const carl = await server.signIn("carl");
-    const begun = await Promise.all([1, 2, 3, 4].map(() => begin(carl)));
-    expect(begun.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    for (const { json } of begun.slice(1)) await carl.call("GET", `/sites/shop/imports/${json.id}`);
-    expect((await begin(carl)).status).toBe(200);
-    const there = await Promise.all(begun.map(({ json }) => carl.call("GET", `/sites/shop/imports/${json.id}`)));
-    expect(there.map(({ status }) => status)).toEqual([404, 200, 200, 200]);
+    const started = await Promise.all([1, 2, 3, 4].map(() => start(carl)));
+    expect(started.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const { json } of started.slice(1)) await carl.call("GET", `/sites/shop/imports/${json.id}`);
+    expect((await start(carl)).status).toBe(200);
+    const found = await Promise.all(started.map(({ json }) => carl.call("GET", `/sites/shop/imports/${json.id}`)));
+    expect(found.map(({ status }) => status)).toEqual([404, 200, 200, 200]);
   });
 
   const parts: [string, string, Record<string, string>, number][] = [
-    ["that is not the next", "5", octets, 409],
-    ["that is no number", "x", octets, 400],
-    ["as a form", "0", { "Content-Type": "text/plain" }, 415],
+    ["with another number than the next", "5", octets, 409],
+    ["whose number is not a number", "x", octets, 400],
+    ["with the content type of a form", "0", { "Content-Type": "text/plain" }, 415],
   ];
-  test.each(parts)("a part %s is refused", async (_, part, headers, status) => {
-    const path = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+  test.each(parts)("a part %s is rejected", async (_, part, headers, status) => {
+    const path = `/sites/shop/imports/${(await start(anna)).json.id}`;
     expect((await anna.call("PUT", `${path}/parts/${part}`, bytes("Name\n"), headers)).status).toBe(status);
     await anna.call("DELETE", path);
   });
 
-  test("a part that comes again counts once", async () => {
-    const path = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+  test("a part that is sent twice is stored once", async () => {
+    const path = `/sites/shop/imports/${(await start(anna)).json.id}`;
     for (const part of [0, 0, 1, 1]) await anna.call("PUT", `${path}/parts/${part}`, bytes("Name\n"), octets);
     expect((await anna.call("GET", path)).json).toMatchObject({ size: 10, parts: 2 });
     await anna.call("DELETE", path);
@@ -414,26 +412,26 @@ describe("the files of imports", () => {
   const wrong: [string, string, string, unknown, number][] = [
     ["a run before a check", "POST", "/run", {}, 409],
     ["rows before a check", "GET", "/rows?kind=created", undefined, 409],
-    ["rows of no kind", "GET", "/rows", undefined, 400],
+    ["rows without a kind", "GET", "/rows", undefined, 400],
     ["a format that does not exist", "POST", "/check", { format: "xls" }, 400],
     ["a field that does not exist", "POST", "/check", { format: "csv", match: "Nam" }, 400],
     ["an encoding that does not exist", "POST", "/check", { format: "csv", encoding: "utf-99" }, 400],
     ["a delimiter that is a word", "POST", "/look", { delimiter: "tab" }, 400],
-    ["a mapping with a fault", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
-    ["refused rows before a check", "GET", "/refused", undefined, 404],
+    ["a mapping of an unknown field", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
+    ["rejected rows before a check", "GET", "/refused", undefined, 404],
     ["an empty file", "POST", "/look", {}, 400],
-    ["rows to leave out that are no numbers", "POST", "/run", { without: ["x"] }, 400],
+    ["excluded rows that are not numbers", "POST", "/run", { without: ["x"] }, 400],
   ];
-  test.each(wrong)("%s is refused", async (_, method, path, body, status) => {
-    const own = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+  test.each(wrong)("a request for %s is rejected", async (_, method, path, body, status) => {
+    const own = `/sites/shop/imports/${(await start(anna)).json.id}`;
     expect((await anna.call(method, `${own}${path}`, body)).status).toBe(status);
     await anna.call("DELETE", own);
   });
 
-  test("are removed when the server ends", async () => {
+  test("are removed when the server stops", async () => {
     const other = await startTestConsole();
     const before = new Set(folders());
-    await begin(await other.signIn());
+    await start(await other.signIn());
     const added = folders().filter((folder) => !before.has(folder));
     expect(added.length).toBe(1);
     await other.stop();

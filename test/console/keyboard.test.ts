@@ -1,4 +1,4 @@
-// The console without a mouse, and for screen readers: whole stories by keyboard, focus, titles, live regions, faults at their fields.
+// The console without a mouse and for screen readers: whole tasks by keyboard, focus, titles, live regions, and errors at their fields.
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -17,10 +17,10 @@ useShopPage((opened) => {
 }, /400/);
 
 const press = (key: string) => page.keyboard.press(key);
-/** Presses two keys in one go: the second one counts for 1.5 s, and a busy machine may stop in between. */
+/** Presses two keys at once. The second key must follow within 1.5 s, and a busy machine could pause between two calls. */
 const pressBoth = (first: string, second: string) => Promise.all([press(first), press(second)]);
 const isFocused = (target: Locator) => target.evaluate((element) => element === element.ownerDocument.activeElement);
-/** Waits until the element, or one in it, has the focus. */
+/** Waits until the element, or an element in it, has the focus. */
 const focused = (target: Locator) => target.and(page.locator(":focus-within")).waitFor();
 
 /** Presses Tab until the element has the focus. */
@@ -34,7 +34,7 @@ const phoneNumber = async (id: number) =>
   (await ben.call("GET", `/sites/shop/records/locations/${id}`)).json.record.Telephone.Daytime;
 
 describe("by keyboard alone", () => {
-  test("a telephone number is found, corrected, and taken back", async () => {
+  test("a telephone number is found and corrected, and the correction is undone", async () => {
     await page.getByRole("heading", { name: "Latest changes" }).waitFor();
     await press("Control+k");
     await focused(page.getByRole("dialog"));
@@ -51,7 +51,7 @@ describe("by keyboard alone", () => {
     await undo.waitFor();
     expect(await phoneNumber(id)).toBe("01632 960 999");
     await view.field("Daytime").waitFor({ state: "hidden" });
-    // A busy machine may need the 10 s for which it is offered: they do not pass while the window is behind others.
+    // Undo is offered for 10 s, which a busy machine may need. The time does not pass while the window has no focus.
     await page.evaluate("dispatchEvent(new Event('blur'))");
     await tabTo(undo);
     await press("Enter");
@@ -59,7 +59,7 @@ describe("by keyboard alone", () => {
     expect(await phoneNumber(id)).toBe("01632 960 518");
   });
 
-  test("a record is opened from the table and closed, and a dialog likewise, after which the focus is where it was", async () => {
+  test("a record and a dialog are opened and closed, and the focus returns to the element that opened them", async () => {
     await pressBoth("g", "b");
     const name = page.getByRole("link", { name: "Copperfield" });
     await tabTo(name);
@@ -80,9 +80,9 @@ describe("by keyboard alone", () => {
     await focused(make);
   });
 
-  test("two keys that are pressed one after the other count, although the page is busy in between for longer than they may be apart", async () => {
+  test("two keys in succession are a shortcut, also if the page is busy between them for longer than their maximum distance", async () => {
     await view.show("shop/keys");
-    // The page gets to the second key 2 s after the first one.
+    // The page handles the second key 2 s after the first.
     await page.evaluate(`addEventListener("keydown", ({ key }) => {
       const end = performance.now() + 2000;
       while (key === "g" && performance.now() < end);
@@ -91,7 +91,7 @@ describe("by keyboard alone", () => {
     await page.waitForURL(/#\/shop\/brands$/);
   });
 
-  test("columns are chosen, and remembered", async () => {
+  test("columns are chosen, and kept after a reload", async () => {
     await view.show("shop/brands");
     await tabTo(view.button("Columns"));
     await press("Enter");
@@ -105,7 +105,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("columnheader", { name: "County" }).waitFor();
   });
 
-  test("letters that are typed into a field are no shortcuts", async () => {
+  test("letters that are typed into a field are not shortcuts", async () => {
     await view.show("shop/brands");
     await press("/");
     await page.keyboard.type("gk?n/");
@@ -116,7 +116,7 @@ describe("by keyboard alone", () => {
     await page.waitForURL((url) => !url.hash.includes("gk"));
   });
 
-  test("every stop on a page shows that it has the focus", async () => {
+  test("every element that gets the focus by Tab shows it", async () => {
     for (const path of ["shop/brands", "shop/keys"]) {
       await view.show(path);
       await page.locator("body").click({ position: { x: 640, y: 780 } });
@@ -137,7 +137,7 @@ describe("by keyboard alone", () => {
 });
 
 describe("screen readers", () => {
-  test("hear which page is shown, in the language of the page", async () => {
+  test("read the title of each page, in the language of the page", async () => {
     expect(await page.locator("html").getAttribute("lang")).toBe("en");
     const titles: [path: string, title: string][] = [
       ["shop", "Overview · shop · Storefront"],
@@ -157,25 +157,25 @@ describe("screen readers", () => {
     }
   });
 
-  test("are told of a fault at its field, of this page or of the server", async () => {
+  test("read an error at its field, also if the server found it", async () => {
     await view.show("shop/brands/create");
     await view.button("Save").click();
-    const faultOf = async (field: Locator) => {
+    const errorOf = async (field: Locator) => {
       const id = await field.getAttribute("aria-describedby");
       return [await field.getAttribute("aria-invalid"), await page.locator(`[id="${id}"]`).innerText()];
     };
     await page.locator("[aria-invalid=true]").first().waitFor();
-    expect(await faultOf(view.field(/^Name/))).toEqual(["true", "Required"]);
+    expect(await errorOf(view.field(/^Name/))).toEqual(["true", "Required"]);
     await view.field(/^Name/).fill("Bell \u0007");
     await view.button("Save").click();
     await page.locator("p", { hasText: "XML cannot carry" }).waitFor();
-    expect((await faultOf(view.field(/^Name/)))[1]).toMatch(/XML cannot carry/);
+    expect((await errorOf(view.field(/^Name/)))[1]).toMatch(/XML cannot carry/);
     await view.field(/^Name/).fill("");
     await press("Escape");
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
-  test("have no motion to wait for when people want none", async () => {
+  test("get pages without motion if the operator prefers reduced motion", async () => {
     await view.show("shop/keys");
     const durations = await page.evaluate<string[]>(
       "[...document.querySelectorAll('button')].map((element) => getComputedStyle(element).transitionDuration)",
@@ -184,7 +184,7 @@ describe("screen readers", () => {
   });
 });
 
-test("times are those of the server, in the reader's zone, although the browser's clock is three days off", async () => {
+test("times are relative to the clock of the server and in the time zone of the browser, although the browser's clock is three days wrong", async () => {
   const context = await browser.newContext({
     timezoneId: "America/Los_Angeles",
     storageState: await page.context().storageState(),

@@ -27,7 +27,7 @@ describe("keys in the console", () => {
   const listed = async (id: number) =>
     (await anna.call("GET", keys)).json.keys.find((key: { id: number }) => key.id === id);
 
-  test("a new key works at once, and is shown only then", async () => {
+  test("a new key is valid at once, and is shown only in the response that creates it", async () => {
     const expires = new Date(time + hour).toISOString();
     const made = await make({ label: "till", scope: "read", rate: 20, expires });
     expect(made).toMatchObject({ label: "till", scope: "read", rate: 20, expires, revoked: null });
@@ -38,14 +38,14 @@ describe("keys in the console", () => {
     expect(list.text).not.toMatch(/digest/i);
   });
 
-  test("a key ends at its expiry", async () => {
+  test("a key is rejected from its expiry on", async () => {
     const { key, id } = await make({ expires: new Date(time + hour).toISOString() });
     expect(await statusOf(key)).toBe(200);
     time += hour;
     expect([await statusOf(key), (await listed(id)).state]).toEqual([401, "expired"]);
   });
 
-  test("what is sent of a key changes, and null removes it", async () => {
+  test("only the settings that are sent are changed, and null removes a setting", async () => {
     const { id } = await make({ label: "till", rate: 20, expires: new Date(time + hour).toISOString() });
     expect((await anna.call("PATCH", `${keys}/${id}`, { label: "tills" })).json).toMatchObject({
       label: "tills",
@@ -55,7 +55,7 @@ describe("keys in the console", () => {
     expect(cleared.json).toMatchObject({ label: "tills", rate: null, expires: null });
   });
 
-  test("a revoked key is refused from the next request on, and stays revoked", async () => {
+  test("a revoked key is rejected from the next request on, and stays revoked", async () => {
     const { key, id } = await make();
     expect((await anna.call("POST", `${keys}/${id}/revoke`, {})).json.revoked).toEqual(expect.any(String));
     expect([await statusOf(key), (await listed(id)).state]).toEqual([401, "revoked"]);
@@ -64,7 +64,7 @@ describe("keys in the console", () => {
     expect((await anna.call("POST", `${keys}/${id}/rotate`, { overlap: 1 })).status).toBe(409);
   });
 
-  test("the old key works during the overlap of a rotation", async () => {
+  test("the old key is valid during the overlap of a rotation", async () => {
     const old = await make({ label: "till", scope: "read", rate: 20 });
     const rotated = (await anna.call("POST", `${keys}/${old.id}/rotate`, { overlap: 2 })).json;
     expect(rotated).toMatchObject({ label: "till", scope: "read", rate: 20 });
@@ -76,20 +76,20 @@ describe("keys in the console", () => {
   });
 
   const badSettings: [string, unknown][] = [
-    ["a label that is no text", { label: 5 }],
+    ["a label that is not text", { label: 5 }],
     ["a label that is too long", { label: "x".repeat(1000) }],
     ["an unknown scope", { scope: "admin" }],
-    ["the scope of a prototype", { scope: "constructor" }],
+    ["a scope that is named like a member of every object", { scope: "constructor" }],
     ["a rate of zero", { rate: 0 }],
     ["a rate as text", { rate: "5" }],
     ["a rate with a fraction", { rate: 1.5 }],
-    ["a time that is none", { expires: "tomorrow" }],
+    ["an invalid time", { expires: "tomorrow" }],
     ["a day that February does not have", { expires: "2027-02-30T12:00:00Z" }],
     ["a time that is too late", { expires: 1e300 }],
     ["a time after the year 9999", { expires: 1e15 }],
-    ["a time after the last one that there is", { expires: 8.64e15 + 1 }],
+    ["a time after the largest possible time", { expires: 8.64e15 + 1 }],
   ];
-  test.each(badSettings)("%s does not become a key", async (_, body) => {
+  test.each(badSettings)("a key with %s is not created", async (_, body) => {
     expect((await anna.call("POST", keys, body)).status).toBe(400);
     expect((await anna.call("GET", keys)).json.keys).toHaveLength(1);
   });
@@ -101,7 +101,7 @@ describe("keys in the console", () => {
     0.5,
     "1",
     24 * 365 + 1,
-  ])("a rotation with the overlap %p is refused", async (overlap) => {
+  ])("a rotation with the overlap %p is rejected", async (overlap) => {
     const { id } = await make();
     expect((await anna.call("POST", `${keys}/${id}/rotate`, { overlap })).status).toBe(400);
   });

@@ -1,4 +1,4 @@
-// The licences of what the script of the console is made of: their texts go with it, to everyone who gets it.
+// The admin listener serves the licences of all packages in the script of the console.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { noticesOf } from "../support/console-script.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** The folders of the packages in the source map of the script, which the bundler makes apart from the list that the licences derive from. */
+/** Returns the folders of the packages in the source map of the script. The bundler creates this map separately from the list from which the licences derive. */
 async function foldersInSourceMap(): Promise<string[]> {
   const { outputs } = await Bun.build({
     entrypoints: [consoleEntry],
@@ -25,7 +25,7 @@ async function foldersInSourceMap(): Promise<string[]> {
   return [...new Set(folders)].map((folder) => join(root, folder.slice(folder.indexOf("node_modules/"))));
 }
 
-describe("the licences beside the script", () => {
+describe("the licences of the script", () => {
   let server: TestConsole;
   let notices: string;
   let folders: readonly string[];
@@ -35,7 +35,7 @@ describe("the licences beside the script", () => {
   }, 60_000);
   afterAll(() => server.stop());
 
-  test("have the text of every package that is in it, and need no session", () => {
+  test("have the text of every package in the script, and need no session", () => {
     expect(folders.length).toBeGreaterThan(50);
     const missing = folders.filter((folder) => {
       const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -46,7 +46,7 @@ describe("the licences beside the script", () => {
     expect(missing).toEqual([]);
   });
 
-  test("are those of packages that are in it alone, and none is a copyleft licence", async () => {
+  test("are only those of packages in the script, and only permissive licences", async () => {
     const { packages } = await buildConsole();
     expect(packages.map(({ folder }) => folder)).toEqual(folders.toSorted());
     expect([...new Set(packages.map(({ license }) => license))].sort()).toEqual([
@@ -57,7 +57,7 @@ describe("the licences beside the script", () => {
     ]);
   });
 
-  test("are on the admin listener alone, as text", async () => {
+  test("are served as text, only on the admin listener", async () => {
     const path = "/console.js.LICENSE.txt";
     const response = await fetch(new URL(path, server.adminUrl));
     expect(response.headers.get("Content-Type")).toBe("text/plain; charset=utf-8");
@@ -82,16 +82,16 @@ describe("a package in the script", () => {
   }
 
   test.each([
-    ["has no file of its licence", "MIT", { "README.md": "MIT" }, "without the text of their licence: @web/view"],
+    ["has no licence file", "MIT", { "README.md": "MIT" }, "without the text of their licence: @web/view"],
     ["is under GPL-3.0", "GPL-3.0", { LICENSE: "text" }, "not accepted: @web/view (GPL-3.0)"],
-    ["is under LGPL-2.1 too", "MIT AND LGPL-2.1", { LICENSE: "text" }, "not accepted: @web/view (MIT AND LGPL-2.1)"],
-    ["says nothing of its licence", undefined, { LICENSE: "text" }, "not accepted: @web/view (none)"],
-  ] as const)("that %s is not built", (_, license, files, message) => {
+    ["is also under LGPL-2.1", "MIT AND LGPL-2.1", { LICENSE: "text" }, "not accepted: @web/view (MIT AND LGPL-2.1)"],
+    ["does not name its licence", undefined, { LICENSE: "text" }, "not accepted: @web/view (none)"],
+  ] as const)("that %s makes the build fail", (_, license, files, message) => {
     const path = install("@web/view", license, files);
     expect(() => bundledPackages([path])).toThrow(message);
   });
 
-  test("has its notices, its own packages inside of it too, and our own files have none", () => {
+  test("is listed with its notices, also if it is nested in another package; files of this program are not listed", () => {
     const outer = install("outer", "Apache-2.0", { LICENSE: "the licence", NOTICE: "the notice" });
     const inner = install("outer/node_modules/inner", "ISC", { "license.md": "of inner" });
     const found = bundledPackages([outer, inner, join(folder, "src/main.tsx")]);

@@ -1,4 +1,4 @@
-// The console when something comes between: another's change, the end of a session, a server that is gone, hostile names.
+// The console in unexpected situations: changes by other operators, the end of a session, an unreachable server, hostile names.
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -13,7 +13,7 @@ let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
-// What the tests provoke: refused saves, an ended session, a server that is gone.
+// The tests cause these errors: rejected changes, ended sessions, an unreachable server.
 useShopPage((opened) => {
   ({ server, browser, view, page, ben } = opened);
 }, /412|401|ERR_|Failed to fetch/);
@@ -36,7 +36,7 @@ async function numberOf(name: string): Promise<number> {
 const dialog = () => page.getByRole("dialog").last();
 const notice = (text: string) => page.getByRole("alert").getByText(text);
 
-/** Waits until the form has closed, which it does once it is saved. The notice alone may be that of the change before. */
+/** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
 async function saved(text: "Saved" | "Created"): Promise<void> {
   await view.field(/^Name/).waitFor({ state: "hidden" });
   await notice(text).waitFor();
@@ -47,7 +47,7 @@ async function save(button = "Save"): Promise<void> {
   await saved("Saved");
 }
 
-describe("a change of someone else in between", () => {
+describe("a change by another operator during an edit", () => {
   const edit = async (name: string) => {
     const id = await addBrand(name);
     await view.show(`shop/brands/${id}`);
@@ -56,7 +56,7 @@ describe("a change of someone else in between", () => {
     return id;
   };
 
-  test("is shown beside one's own, which can be saved all the same", async () => {
+  test("is shown next to the operator's own change, which can still be saved", async () => {
     const id = await edit("Acme");
     await view.button("Save").click();
     const row = dialog().getByRole("row", { name: /Name/ });
@@ -67,7 +67,7 @@ describe("a change of someone else in between", () => {
     expect((await brandOf(id)).Name).toBe("Acme of anna");
   });
 
-  test("is merged field by field, as is chosen", async () => {
+  test("is merged field by field, by the operator's choice", async () => {
     const Telephone = { Daytime: "1", Evening: "2" };
     const mill = { Name: "Mill", Code: "A", Manager: "Mr A", Telephone };
     const { ID: id } = (await ben.call("POST", locationsPath, mill)).json.record;
@@ -80,7 +80,7 @@ describe("a change of someone else in between", () => {
     await view.button("Save").click();
     const choice = (name: string) => page.getByRole("radio", { name, exact: true });
     await choice("Telephone: evening: Stored now").check();
-    // What only the other has changed stays, unless I say otherwise; and someone else may be quicker once more.
+    // A field that only the other operator has changed keeps that change by default. A further change during the choice is a conflict again.
     expect(await choice("Code: Stored now").isChecked()).toBe(true);
     await choice("Code: Yours").check();
     await ben.call("PATCH", `${locationsPath}/${id}`, { Email: "mill@example.com" });
@@ -96,7 +96,7 @@ describe("a change of someone else in between", () => {
     });
   });
 
-  test("does not take away what one is typing, when the page is read again", async () => {
+  test("does not replace typed text when the page reads its data again", async () => {
     await edit("Zeta");
     const read = page.waitForResponse(/brands\?/);
     await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
@@ -108,7 +108,7 @@ describe("a change of someone else in between", () => {
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
-  test("stays when one discards what one has typed", async () => {
+  test("stays when the operator discards the typed text", async () => {
     const id = await edit("Beta");
     await view.button("Save").click();
     await view.button("Discard mine").click();
@@ -126,7 +126,7 @@ const supplier = {
   buffer: Buffer.from("Vendor;Town\r\nImported;Oslo\r\n"),
 };
 
-/** Something that is typed, what sends it, and what is there once it was done. */
+/** An edit, the button that sends it, and a check of the result. */
 const edits: [name: string, edit: () => Promise<void>, send: string, done: () => Promise<void>][] = [
   [
     "a record",
@@ -181,7 +181,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
   ],
 ];
 
-test.each(edits)("a session that ends loses nothing of %s", async (_, edit, send, done) => {
+test.each(edits)("the edit of %s is sent after the operator signs in again", async (_, edit, send, done) => {
   await edit();
   await signOutEverywhere(server.engine, "anna");
   await view.button(send).click();
@@ -192,7 +192,7 @@ test.each(edits)("a session that ends loses nothing of %s", async (_, edit, send
   await done();
 });
 
-test("a server that is gone for a while loses nothing that was typed", async () => {
+test("typed text is kept while the server cannot be reached", async () => {
   const id = await addBrand("Delta");
   await view.show(`shop/brands/${id}`);
   await view.field(/^Name/).fill("Delta of anna");
@@ -206,7 +206,7 @@ test("a server that is gone for a while loses nothing that was typed", async () 
   expect((await brandOf(id)).Name).toBe("Delta of anna");
 });
 
-test("every page waits for a server that is gone, and goes on when it is back", async () => {
+test("every page waits for a server that cannot be reached, and then shows its content", async () => {
   const go = (path: string) => page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
   await view.show("shop/sites");
   const restart = await server.stopAdmin();
@@ -224,15 +224,15 @@ test("every page waits for a server that is gone, and goes on when it is back", 
   expect(await page.getByText("The console tries again by itself").count()).toBe(0);
 });
 
-describe("a response that is lost", () => {
-  /** Lets requests with this method reach the server, but not their responses back. */
+describe("a lost response", () => {
+  /** Lets requests with this method reach the server, and drops their responses. */
   const lose = (method: string) =>
     page.route("**/operator/sites/**", async (route) => {
       if (route.request().method() !== method) return route.fallback();
       await route.fetch();
       await route.abort();
     });
-  const backAgain = async () => {
+  const stopLosing = async () => {
     await page.unroute("**/operator/sites/**");
     await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
   };
@@ -243,13 +243,13 @@ describe("a response that is lost", () => {
     await lose("POST");
     await view.button("Save").click();
     await notice("cannot be reached").first().waitFor();
-    await backAgain();
+    await stopLosing();
     await view.button("Save").click();
     await saved("Created");
     expect(await numberOf("Lost and found")).toBe(1);
   });
 
-  test("is no conflict with oneself, even if the server was started anew", async () => {
+  test("does not cause a conflict with the operator's own change, even if the server was restarted", async () => {
     const id = await addBrand("Omega");
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill("Omega of anna");
@@ -258,47 +258,47 @@ describe("a response that is lost", () => {
     await notice("cannot be reached").first().waitFor();
     const restart = await server.stopAdmin();
     await restart();
-    await backAgain();
+    await stopLosing();
     await view.button("Save").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
     expect((await brandOf(id)).Name).toBe("Omega of anna");
   });
 });
 
-test("a slow network shows that it is loading, and a second click sends nothing more", async () => {
+test("the console shows that it is loading on a slow network, and a second click sends no second request", async () => {
   const sent: string[] = [];
-  let held = Promise.resolve();
+  let unblocked = Promise.resolve();
   await page.route("**/operator/sites/**", async (route) => {
     if (route.request().method() !== "GET") sent.push(route.request().method());
-    await held;
+    await unblocked;
     await route.continue();
   });
-  /** Does something while no request gets through, and lets them through then. */
-  const meanwhile = async (act: () => Promise<void>) => {
+  /** Calls `act` while requests are blocked, and then unblocks them. */
+  const whileBlocked = async (act: () => Promise<void>) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    held = promise;
+    unblocked = promise;
     await act();
     resolve();
   };
-  await meanwhile(async () => {
+  await whileBlocked(async () => {
     await page.evaluate("location.assign('#/shop/history')");
     await page.getByRole("progressbar").first().waitFor();
   });
   await view.show("shop/brands/create");
   await view.field(/^Name/).fill("Twice clicked");
-  await meanwhile(() => view.button("Save").dblclick());
+  await whileBlocked(() => view.button("Save").dblclick());
   await saved("Created");
   await view.show("shop/keys");
   await view.button("New key").click();
   await view.field("Purpose").fill("twice");
-  await meanwhile(() => view.button("Create").dblclick());
+  await whileBlocked(() => view.button("Create").dblclick());
   await view.button("Done").click();
   await page.unroute("**/operator/sites/**");
   expect(sent).toEqual(["POST", "POST"]);
   expect(await numberOf("Twice clicked")).toBe(1);
 });
 
-test("an operator who signs out in one tab is asked in the other, where what was typed stays", async () => {
+test("an operator who signs out in one tab is asked to sign in in the other tab, which keeps the typed text", async () => {
   await view.show("shop/brands/create");
   await view.field(/^Name/).fill("In two tabs");
   const other = await page.context().newPage();
@@ -316,7 +316,7 @@ test("an operator who signs out in one tab is asked in the other, where what was
   expect(await numberOf("In two tabs")).toBe(1);
 });
 
-test("an operator of one site sees that one only, also at addresses that are typed", async () => {
+test("an operator of one shop sees only this shop, also at addresses of other shops", async () => {
   const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
   await dora.page.waitForURL(/#\/outlet/);
   await dora.page.getByRole("menuitem", { name: "Shops" }).waitFor();
@@ -344,7 +344,7 @@ describe.each([
   ["=cmd|'/C calc'!A0"],
   ["<img src=x onerror=alert(1)>"],
 ])("a brand named %s", (name) => {
-  test("is text everywhere", async () => {
+  test("is shown as text everywhere", async () => {
     const id = await addBrand(name);
     let alerts = 0;
     page.on("dialog", (opened) => {

@@ -1,4 +1,4 @@
-// Texts that nobody types and somebody sends: too long for a search, too wide for a phone, and with characters that nobody sees.
+// Unusual texts: too long for a search, too wide for a phone, and with invisible characters.
 
 import { expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -18,7 +18,7 @@ useShopPage((opened) => {
 const add = async (resource: string, values: object): Promise<number> =>
   (await ben.call("POST", `/sites/shop/records/${resource}`, values)).json.record.ID;
 
-test("a search has at most 255 characters, also one that is pasted or in the address", async () => {
+test("a search has at most 255 characters, also if it is pasted or in the address", async () => {
   await view.show("shop/brands");
   const search = view.field("Search");
   const response = page.waitForResponse(/search=x/);
@@ -33,7 +33,7 @@ test("a search has at most 255 characters, also one that is pasted or in the add
   await page.getByRole("link", { name: "Fernhill" }).waitFor();
 });
 
-test("one long word does not make a page of a phone wider", async () => {
+test("a long word does not make a page wider on a phone", async () => {
   const long = (length: number) => "W".repeat(length);
   const Address = { AddressLine1: long(255), Town: long(128), County: long(128), Postcode: long(32), Country: "GB" };
   const id = await add("locations", { Name: long(255), Code: long(64), Manager: long(128), Address });
@@ -42,7 +42,7 @@ test("one long word does not make a page of a phone wider", async () => {
   await server.addOperator(long(64));
   const small = await openConsole(browser, server, phone);
   const tooWide: string[] = [];
-  const look = async (name: string) => {
+  const checkWidth = async (name: string) => {
     const width = await small.page.evaluate<number>("document.documentElement.scrollWidth");
     if (width > phone.width) tooWide.push(`${name}: ${width}`);
   };
@@ -52,21 +52,21 @@ test("one long word does not make a page of a phone wider", async () => {
     record: `shop/locations/${id}`,
   })) {
     await small.show(path);
-    await look(name);
+    await checkWidth(name);
   }
   await small.page.getByRole("tab", { name: "History" }).click();
   await small.button(/^Created the location W/).click();
   await small.settled();
-  await look("the history of a record");
+  await checkWidth("the history of a record");
   await small.page.getByRole("tab", { name: "Details" }).click();
   await small.button("Delete").click();
   await small.page.getByRole("listitem").first().waitFor();
-  await look("what is deleted");
+  await checkWidth("the question before a record is deleted");
   expect(tooWide).toEqual([]);
   await small.finish();
 });
 
-test("characters that change the direction of a text are shown as such", async () => {
+test("characters that change the direction of a text are shown by their code", async () => {
   const name = "Invoice\u202Egpj.exe\u2066";
   const shown = "Invoice[U+202E]gpj.exe[U+2066]";
   const id = await add("brands", { Name: name });
@@ -93,8 +93,8 @@ test("characters that change the direction of a text are shown as such", async (
   await page.getByRole("button", { name: "Sort by ID, ascending", exact: true }).waitFor();
 });
 
-test("what the console does not offer is not reported as done", async () => {
-  // By its path: the types of the console are of another project, with those of browsers.
+test("actions that the console does not offer fail", async () => {
+  // Imported by its path, because the console is another project of TypeScript, with the types of browsers.
   const path = new URL("../../src/console/data-provider.ts", import.meta.url).pathname;
   const provider = (await import(path)).createDataProvider("shop", () => {});
   for (const name of ["updateMany", "getManyReference"])

@@ -25,7 +25,7 @@ const sitesOf = async (name: string) =>
 test.each([
   ["at a desk", desktop],
   ["on a phone", phone],
-])("the shops of an operator are changed %s, who has them at the next request", async (place, size) => {
+])("the shops of an operator are changed %s, with effect on the next request", async (place, size) => {
   const name = `ben ${place}`;
   const ben = await server.signIn(name, ["shop"]);
   const view = await openConsole(browser, server, size);
@@ -42,7 +42,7 @@ test.each([
   await view.finish();
 });
 
-test("the last operator of all shops is warned before limiting themself", async () => {
+test("the last operator of all shops gets a warning before limiting their own shops", async () => {
   const view = await openConsole(browser, server, desktop);
   await view.show("shop/operators");
   await view.button("Change shops: anna").click();

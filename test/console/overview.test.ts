@@ -19,7 +19,7 @@ describe("the overview of a site", () => {
     [server, anna] = [started, operator];
   });
 
-  test("is complete without any data", async () => {
+  test("has all its parts for a site without data", async () => {
     await addSite(server.engine, "empty", {}, 1);
     expect((await anna.call("GET", "/sites/empty/overview")).json).toEqual({
       records: Object.fromEntries(publicResources(allResources).map(({ path }) => [path, 0])),
@@ -31,7 +31,7 @@ describe("the overview of a site", () => {
     });
   });
 
-  test("counts records, and names the keys that end within 30 days", async () => {
+  test("counts records, and lists the keys that expire within 30 days", async () => {
     const now = Date.now();
     for (const [label, expiresAt] of [
       ["ended", now - 1],
@@ -49,7 +49,7 @@ describe("the overview of a site", () => {
 });
 
 describe("the traffic of the server", () => {
-  /** Counts of one process. @param durations how many requests took at most 5 ms, 10 ms, and any time */
+  /** Returns the metrics of one process. @param durations the numbers of requests that took at most 5 ms, at most 10 ms, and any time */
   function sampleOf(counts: Record<string, number>, durations: readonly [number, number, number]): MetricsSample {
     const family = { help: "", type: "counter", aggregator: "sum" };
     const name = "storefront_http_request_duration_seconds";
@@ -74,7 +74,7 @@ describe("the traffic of the server", () => {
     ];
   }
 
-  /** The points of these samples, each 20 seconds after the one before. */
+  /** Returns the points of the history for these samples, each 20 seconds after the previous sample. */
   async function pointsOf(samples: readonly (readonly MetricsSample[])[]) {
     let at = 0;
     let next: readonly MetricsSample[] = samples[0] as readonly MetricsSample[];
@@ -91,7 +91,7 @@ describe("the traffic of the server", () => {
     return history.points;
   }
 
-  test("is the difference of the counts, of all processes together", async () => {
+  test("is the difference of the counts of all processes together", async () => {
     const [point, ...others] = await pointsOf([
       [sampleOf({ "GET 200": 5 }, [5, 5, 5]), sampleOf({ "GET 200": 1 }, [1, 1, 1])],
       [
@@ -106,17 +106,17 @@ describe("the traffic of the server", () => {
     expect(point?.p99).toBeCloseTo(9.9);
   });
 
-  test("has no response time when nothing was requested", async () => {
+  test("has no response times without requests", async () => {
     const sample = [sampleOf({ "GET 200": 5 }, [5, 5, 5])];
     expect(await pointsOf([sample, sample])).toMatchObject([{ requests: 0, p50: null, p99: null }]);
   });
 
-  test("response times beyond the last bound count as that bound", async () => {
+  test("counts response times above the last bucket as the bound of that bucket", async () => {
     const points = await pointsOf([[sampleOf({ "GET 200": 0 }, [0, 0, 0])], [sampleOf({ "GET 200": 4 }, [0, 0, 4])]]);
     expect(points).toMatchObject([{ p50: 10, p99: 10 }]);
   });
 
-  test("leaves out the time in which a process lost its counts", async () => {
+  test("omits the time in which a process lost its counts", async () => {
     const points = await pointsOf([
       [sampleOf({ "GET 200": 100 }, [100, 100, 100])],
       [sampleOf({ "GET 200": 3 }, [3, 3, 3])],
@@ -125,7 +125,7 @@ describe("the traffic of the server", () => {
     expect(points).toMatchObject([{ at: 40_000, requests: 2 }]);
   });
 
-  test("keeps an hour", async () => {
+  test("keeps the points of one hour", async () => {
     const samples = Array.from({ length: 200 }, (_, count) => [sampleOf({ "GET 200": count }, [count, count, count])]);
     const points = await pointsOf(samples);
     expect([points.length, points[0]?.at]).toEqual([180, 20 * 20_000]);

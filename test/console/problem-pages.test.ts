@@ -1,4 +1,4 @@
-// What the admin listener shows to someone who types an address into a browser, and to programs.
+// The errors of the admin listener are pages for browsers and problem documents for programs.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
@@ -9,15 +9,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** What a browser sends for a page. */
+/** The `Accept` header of a browser that requests a page. */
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const get = (path: string, headers: Record<string, string>) => fetch(`${server.adminUrl}${path}`, { headers });
 
 test.each([
-  ["an address at which there is nothing", "/brands", {}, 404, "There is nothing at this address"],
+  ["an unknown address", "/brands", {}, 404, "There is nothing at this address"],
   ["a hostname that is not allowed", "/", { Host: "shop.example" }, 421, "--admin-host"],
-  ["an API that needs a session", "/operator/sites", {}, 401, "Go to the console"],
+  ["an address of the API that needs a session", "/operator/sites", {}, 401, "Go to the console"],
 ])("a browser gets a page for %s", async (_, path, headers, status, text) => {
   const response = await get(path, { Accept: browser, ...headers });
   expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "text/html; charset=utf-8"]);
@@ -34,7 +34,7 @@ test("a program gets a problem document", async () => {
   }
 });
 
-test("the page does not run what is in the address", async () => {
+test("the page does not run a script from the address", async () => {
   const response = await get("/operator/sites/%3Cscript%3Ealert(1)%3C%2Fscript%3E/keys", { Accept: browser });
   expect(await response.text()).not.toContain("<script");
 });

@@ -1,4 +1,4 @@
-// The console behind a proxy: what it must pass on, with TLS and without.
+// The console behind a proxy, with and without TLS, and the headers that the proxy must pass on.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
@@ -20,7 +20,7 @@ interface Proxy {
   stop(): Promise<void>;
 }
 
-/** @param passesHost false for a proxy that sends the address of the server as `Host`, which is nginx's default */
+/** Starts a proxy. @param passesHost false for a proxy that sends the address of the server as `Host`, which is nginx's default */
 function startProxy(isSecure: boolean, passesHost = true): Proxy {
   const proxy = Bun.serve({
     hostname: "127.0.0.1",
@@ -39,7 +39,7 @@ function startProxy(isSecure: boolean, passesHost = true): Proxy {
 let proxy: Proxy;
 afterEach(() => proxy.stop());
 
-/** Signs in as a browser does that knows the proxy by the hostname `host`. */
+/** Signs in like a browser that reaches the proxy by the hostname `host`. */
 async function signIn(scheme: "http" | "https", host = name): Promise<Response> {
   const authority = `${host}:${proxy.port}`;
   return fetch(`${scheme}://127.0.0.1:${proxy.port}/operator/session`, {
@@ -54,7 +54,7 @@ describe("a proxy that passes on Host", () => {
   test.each([
     ["https", true],
     ["http", false],
-  ] as const)("with %s: operators sign in by a hostname of --admin-host, and the cookie is Secure: %p", async (scheme, isSecure) => {
+  ] as const)("with %s lets operators sign in by a hostname of --admin-host, and the cookie is Secure: %p", async (scheme, isSecure) => {
     proxy = startProxy(isSecure);
     const { status, headers } = await signIn(scheme);
     const cookie = headers.get("Set-Cookie") ?? "";
@@ -65,13 +65,13 @@ describe("a proxy that passes on Host", () => {
     ]);
   });
 
-  test("and a hostname that is not named gets 421", async () => {
+  test("and a hostname that --admin-host does not name causes 421", async () => {
     proxy = startProxy(true);
     expect((await signIn("https", "other.example")).status).toBe(421);
   });
 });
 
-test("a proxy that does not pass on Host: signing in is 403, and the message says what the proxy must do", async () => {
+test("behind a proxy that does not pass on Host, signing in is 403, and the message says what the proxy must do", async () => {
   proxy = startProxy(true, false);
   const response = await signIn("https");
   expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([

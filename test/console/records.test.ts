@@ -24,7 +24,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
   const namesIn = async (path: string) =>
     (await anna.call("GET", path)).json.records.map(({ record }: { record: { Name: string } }) => record.Name);
 
-  test("are found by what any field or the ID contains, by all words, in any case", async () => {
+  test("are found by the words in their fields and ID, in any case, if all words match", async () => {
     await add(
       locations,
       { Name: "Harbour Shop", Code: "A-77", Address: { Town: "Whitby", Country: "GB" } },
@@ -50,7 +50,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
       ]);
   });
 
-  test("are sorted by any field, in either direction, page by page", async () => {
+  test("are sorted by any field in either direction, page by page", async () => {
     await add(brands, { Name: "b" }, { Name: "ä" }, { Name: "C" }, { Name: "a" });
     expect(await namesIn(`${brands}?sort=Name`)).toEqual(["a", "ä", "b", "C"]);
     expect(await namesIn(`${brands}?sort=Name&order=desc&limit=2`)).toEqual(["C", "b"]);
@@ -71,12 +71,12 @@ describe.each(engines)("records in the console on $name", (kind) => {
     [`${brands}/x`, 404],
     [`${brands}/9`, 404],
   ];
-  test("lists and records that cannot be are refused", async () => {
+  test("are not returned for invalid paths and parameters", async () => {
     for (const [path, status] of badLists)
       expect([path, (await anna.call("GET", path)).status]).toEqual([path, status]);
   });
 
-  test("a record is created, changed in the fields that are sent, and shows in the public interface", async () => {
+  test("are created, changed only in the fields that are sent, and returned by the public interface", async () => {
     const [created] = await add(locations, { Name: "Mill", Address: { Town: "York" } });
     expect(created).toMatchObject({
       record: { ID: 1, Name: "Mill", Address: { Town: "York", Country: "" } },
@@ -95,7 +95,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
     expect([again.status, again.json.revisions]).toEqual([200, undefined]);
   });
 
-  test("faults come for all fields at once", async () => {
+  test("are rejected with the errors of all fields", async () => {
     const { status, json } = await anna.call("POST", locations, { Address: { Town: "x".repeat(2000) }, Colour: "red" });
     expect(status).toBe(400);
     expect(json.errors.map(({ field }: { field: string }) => field).sort()).toEqual(["Address.Town", "Colour", "Name"]);
@@ -107,17 +107,17 @@ describe.each(engines)("records in the console on $name", (kind) => {
     ["a list", [{ Name: "a" }], 400],
     ["a number for a text", { Name: 5 }, 400],
     ["text that is not JSON", "{", 400],
-    ["nothing", "", 400],
-    ["an ID of its own", { ID: 7, Name: "a" }, 400],
+    ["an empty body", "", 400],
+    ["a record with an ID", { ID: 7, Name: "a" }, 400],
   ];
-  test("what is no record does not become one", async () => {
+  test("are not created from invalid bodies", async () => {
     for (const [name, body, status] of badBodies) {
-      const refused = await anna.call("POST", brands, body);
-      expect([name, refused.status, (await anna.call("GET", brands)).json.total]).toEqual([name, status, 0]);
+      const rejected = await anna.call("POST", brands, body);
+      expect([name, rejected.status, (await anna.call("GET", brands)).json.total]).toEqual([name, status, 0]);
     }
   });
 
-  test("hostile names are texts like others", async () => {
+  test("may have hostile names, which are only text", async () => {
     const names = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "\u202Eevil", "Robert'); DROP TABLE records;--"];
     await add(brands, ...names.map((Name) => ({ Name })));
     expect(await namesIn(`${brands}?sort=ID`)).toEqual(names);
@@ -126,7 +126,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
     expect(headers.get("Content-Type")).toBe("application/json");
   });
 
-  test("a change that would overwrite another's is refused", async () => {
+  test("are not changed if the change would overwrite that of another operator", async () => {
     const [{ version }] = await add(brands, { Name: "Acme" });
     const ben = await server.signIn("ben");
     const ifMatch = { "If-Match": `"${version}"` };
@@ -134,13 +134,13 @@ describe.each(engines)("records in the console on $name", (kind) => {
     const { status, json } = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, ifMatch);
     expect([status, json.code]).toEqual([412, "precondition-failed"]);
     expect(await namesIn(brands)).toEqual(["Acme Ltd"]);
-    // On purpose, with the version that is there now.
+    // The operator overwrites it on purpose, with the current version.
     const stored = (await anna.call("GET", `${brands}/1`)).json.version;
     const mine = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, { "If-Match": `"${stored}"` });
     expect(mine.json.record.Name).toBe("ACME");
   });
 
-  test("several are deleted at once, and come back with one undo", async () => {
+  test("are deleted together, and restored by one undo", async () => {
     await add(brands, { Name: "a" }, { Name: "b" }, { Name: "c" });
     const { json } = await anna.call("DELETE", brands, { ids: [1, 3] });
     expect(json).toMatchObject({ deleted: 2, revisions: { first: 4, last: 5 } });
@@ -152,23 +152,23 @@ describe.each(engines)("records in the console on $name", (kind) => {
   });
 
   const badIds: [string, unknown][] = [
-    ["none", []],
-    ["too many", Array.from({ length: 1001 }, (_, index) => index + 1)],
+    ["no ID", []],
+    ["too many IDs", Array.from({ length: 1001 }, (_, index) => index + 1)],
     ["a name", ["x"]],
     ["a fraction", [1.5]],
     ["zero", [0]],
     ["null", null],
     ["an object", { length: 1 }],
   ];
-  test("nothing is deleted by what are no IDs", async () => {
+  test("are not deleted by invalid IDs", async () => {
     await add(brands, { Name: "a" });
     for (const [name, ids] of badIds) {
-      const refused = await anna.call("DELETE", brands, { ids });
-      expect([name, refused.status, await namesIn(brands)]).toEqual([name, 400, ["a"]]);
+      const rejected = await anna.call("DELETE", brands, { ids });
+      expect([name, rejected.status, await namesIn(brands)]).toEqual([name, 400, ["a"]]);
     }
   });
 
-  test("a record that was deleted meanwhile cannot be changed", async () => {
+  test("that were deleted cannot be changed", async () => {
     const [{ version }] = await add(brands, { Name: "a" });
     await anna.call("DELETE", brands, { ids: [1] });
     const ifMatch = { "If-Match": `"${version}"` };
@@ -177,7 +177,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
     expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
   });
 
-  test("belong to their site", async () => {
+  test("of another site are not found", async () => {
     await addSite(server.engine, "toys", {}, 1);
     await add("/sites/toys/records/brands", { Name: "Toy" });
     expect((await anna.call("GET", brands)).json.total).toBe(0);

@@ -1,4 +1,4 @@
-// Requests of the console that are sent twice: nothing is done twice.
+// A request of the console that is sent twice has its effect once.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
@@ -19,7 +19,7 @@ const keyed = (key: string) => ({ "Idempotency-Key": key });
 const brands = "/sites/shop/records/brands";
 const numberOf = async (path: string, list: string) => (await anna.call("GET", path)).json[list].length;
 
-test("a request with the same key gets the first response, also while the first one runs", async () => {
+test("a request with the same key gets the first response, also while the first request is in flight", async () => {
   const send = () => anna.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("a"));
   const before = await numberOf("/sites/shop/keys", "keys");
   const [first, second] = await Promise.all([send(), send()]);
@@ -28,7 +28,7 @@ test("a request with the same key gets the first response, also while the first 
   expect(await numberOf("/sites/shop/keys", "keys")).toBe(before + 1);
 });
 
-test("a key is one operator's, and names one request", async () => {
+test("a key belongs to one operator and one request", async () => {
   const before = await numberOf(brands, "records");
   const ben = await server.signIn("ben");
   await anna.call("POST", brands, { Name: "of anna" }, keyed("b"));
@@ -39,7 +39,7 @@ test("a key is one operator's, and names one request", async () => {
   expect((await anna.call("POST", brands, { Name: "x" }, keyed("x".repeat(256)))).status).toBe(400);
 });
 
-test("what failed is done again, and what is older than ten minutes is new", async () => {
+test("a failed request is executed again, and so is a request after ten minutes", async () => {
   const before = await numberOf(brands, "records");
   expect((await anna.call("POST", brands, { Name: "" }, keyed("c"))).status).toBe(400);
   expect((await anna.call("POST", brands, { Name: "c" }, keyed("c"))).status).toBe(200);
@@ -50,7 +50,7 @@ test("what failed is done again, and what is older than ten minutes is new", asy
   expect(await numberOf(brands, "records")).toBe(before + 2);
 });
 
-test("a key is not that of another operator who has the name later", async () => {
+test("a key of a removed operator does not belong to a later operator with the same name", async () => {
   const create = (client: ConsoleClient) =>
     client.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("d"));
   const first = await create(await server.signIn("carl"));
@@ -76,7 +76,7 @@ test("an operator who may no longer manage the site gets no response", async () 
   expect([again.status, again.text.includes("sfk_")]).toEqual([404, false]);
 });
 
-test("what renames or removes a site can be sent again", async () => {
+test("a request that renames or removes a site can be repeated", async () => {
   await addSite(server.engine, "games", {}, now);
   const fred = await server.signIn("fred", ["games"]);
   const rename = () => fred.call("PATCH", "/sites/games", { name: "plays" }, keyed("g"));
@@ -91,44 +91,46 @@ const others: [string, unknown, Record<string, string>][] = [
   ["another body", { Name: "z" }, {}],
   ["a condition", { Name: "y" }, { "If-Match": '"1-1"' }],
 ];
-test.each(others)("a key with %s is that of another request", async (what, body, headers) => {
-  const key = keyed(`i ${what}`);
+test.each(
+  others,
+)("a key that was used with another request is rejected: the request has %s", async (name, body, headers) => {
+  const key = keyed(`i ${name}`);
   expect((await anna.call("POST", brands, { Name: "y" }, key)).status).toBe(200);
   const other = await anna.call("POST", brands, body, { ...key, ...headers });
   expect([other.status, other.json.code]).toEqual([422, "idempotency-key-reused"]);
 });
 
-describe("what is remembered", () => {
+describe("the cache of responses", () => {
   const content = (body: string) => ({ content: { body, headers: {} }, site: undefined });
   const attempt = (key: string, operator = 1) => ({ operator, key, request: "POST /" });
   let runs = 0;
-  const done = async () => content(`run ${++runs}`);
+  const run = async () => content(`run ${++runs}`);
 
-  test("is the last hundred of an operator, who cannot displace those of others", async () => {
+  test("has the last hundred responses of an operator, who cannot evict the responses of other operators", async () => {
     const repeats = new IdempotentResponses(() => now);
     const [other, first] = [
-      await repeats.respondOnce(attempt("a", 2), done),
-      await repeats.respondOnce(attempt("a"), done),
+      await repeats.respondOnce(attempt("a", 2), run),
+      await repeats.respondOnce(attempt("a"), run),
     ];
-    for (let i = 0; i < 99; i++) await repeats.respondOnce(attempt(`b${i}`), done);
-    expect(await repeats.respondOnce(attempt("a"), done)).toBe(first);
-    for (let i = 0; i < 1000; i++) await repeats.respondOnce(attempt(`c${i}`), done);
-    expect(await repeats.respondOnce(attempt("a"), done)).not.toBe(first);
-    expect(await repeats.respondOnce(attempt("a", 2), done)).toBe(other);
+    for (let i = 0; i < 99; i++) await repeats.respondOnce(attempt(`b${i}`), run);
+    expect(await repeats.respondOnce(attempt("a"), run)).toBe(first);
+    for (let i = 0; i < 1000; i++) await repeats.respondOnce(attempt(`c${i}`), run);
+    expect(await repeats.respondOnce(attempt("a"), run)).not.toBe(first);
+    expect(await repeats.respondOnce(attempt("a", 2), run)).toBe(other);
   });
 
-  test("is all that is under way", async () => {
+  test("has all requests in flight", async () => {
     const repeats = new IdempotentResponses(() => now);
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof content>>();
     const first = repeats.respondOnce(attempt("a"), () => promise);
-    for (let i = 0; i < 200; i++) await repeats.respondOnce(attempt(`b${i}`), done);
+    for (let i = 0; i < 200; i++) await repeats.respondOnce(attempt(`b${i}`), run);
     now += 20 * 60_000;
-    const second = repeats.respondOnce(attempt("a"), done);
+    const second = repeats.respondOnce(attempt("a"), run);
     resolve(content("first"));
     expect(await Promise.all([first, second])).toEqual([content("first"), content("first")]);
   });
 
-  test("is no response that is long", async () => {
+  test("has no long responses", async () => {
     const repeats = new IdempotentResponses(() => now);
     const long = async () => content("x".repeat(64 * 1024 + 1));
     const first = await repeats.respondOnce(attempt("a"), long);

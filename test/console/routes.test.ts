@@ -1,4 +1,4 @@
-// Who may do what: every action of the API, tried by everyone who may not.
+// The rights to each action of the API: every action is tried by everyone who may not use it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../src/admin/api/all.ts";
@@ -16,7 +16,7 @@ const actions = allActions(traffic, imports).map(([method, path, , scope]) => ({
   scope,
   hasSite: path.includes("{site}"),
   name: `${method} ${path}`,
-  /** With another site than that of the operator. */
+  /** The path of the action for a site that is not the operator's. */
   path: path
     .replace("/operator", "")
     .replace("{site}", "toys")
@@ -24,7 +24,7 @@ const actions = allActions(traffic, imports).map(([method, path, , scope]) => ({
     .replace(/\{[a-z]+\}/gi, "1"),
 }));
 
-/** Actions that concern no site, and that every operator may do. */
+/** Actions without a site, which every operator may use, and their queries. */
 const free: Readonly<Record<string, string>> = {
   "GET /operator/resources": "",
   "GET /operator/sites": "",
@@ -44,8 +44,8 @@ afterAll(() => server.stop());
 
 const bodyOf = (method: string) => (method === "GET" ? undefined : {});
 
-describe("who is not signed in", () => {
-  test.each(actions)("cannot $name", async ({ method, path }) => {
+describe("a client without a session", () => {
+  test.each(actions)("cannot use $name", async ({ method, path }) => {
     const response = await fetch(`${server.adminUrl}/operator${path}`, {
       method,
       headers: { Origin: server.adminUrl, "Content-Type": "application/json" },
@@ -57,7 +57,7 @@ describe("who is not signed in", () => {
 });
 
 describe("an operator of one site", () => {
-  test.each(actions.filter(({ hasSite, scope }) => hasSite && !scope))("does not find another with $name", async ({
+  test.each(actions.filter(({ hasSite, scope }) => hasSite && !scope))("does not find another site with $name", async ({
     method,
     path,
   }) => {
@@ -65,13 +65,13 @@ describe("an operator of one site", () => {
     expect([status, json.detail]).toEqual([404, "unknown site `toys`"]);
   });
 
-  test.each(actions.filter(({ scope }) => scope === "all"))("may not $name", async ({ method, path }) => {
+  test.each(actions.filter(({ scope }) => scope === "all"))("may not use $name", async ({ method, path }) => {
     const { status } = await ben.call(method, path, bodyOf(method));
     expect(status).toBe(403);
   });
 
   const others = actions.filter(({ hasSite, scope }) => !hasSite && !scope);
-  test.each(others)("sees nothing of another with $name", async ({ method, path, name }) => {
+  test.each(others)("gets no data of another site with $name", async ({ method, path, name }) => {
     const query = free[name];
     expect([name, query !== undefined]).toEqual([name, true]);
     const { status, json } = await ben.call(method, path + query, bodyOf(method));
@@ -79,7 +79,7 @@ describe("an operator of one site", () => {
     expect(JSON.stringify(json)).not.toContain("toys");
   });
 
-  test("changed nothing", async () => {
+  test("has changed nothing by these attempts", async () => {
     const names = (await listSites(server.engine)).map(({ Name }) => Name);
     expect(names).toEqual(["shop", "toys"]);
     const { json } = await anna.call("GET", "/sites/toys/records/brands");
@@ -87,7 +87,7 @@ describe("an operator of one site", () => {
   });
 });
 
-test("a method that is the name of a member of every object is refused as any other", async () => {
+test("a method that is named like a member of every object is rejected like any unknown method", async () => {
   const { host, port } = new URL(server.adminUrl);
   for (const method of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
     const lines = [`${method} /operator/sites HTTP/1.1`, `Host: ${host}`, `Origin: ${server.adminUrl}`];
@@ -96,7 +96,7 @@ test("a method that is the name of a member of every object is refused as any ot
   }
 });
 
-test("an operator of one site does not learn of others when it is renamed in the middle of a request", async () => {
+test("an operator of one site gets no data of other sites if the site is renamed during a request", async () => {
   await addSite(server.engine, "games", {}, Date.now());
   const carl = await server.signIn("carl", ["games"]);
   const { readHeads } = server.engine;
@@ -108,10 +108,10 @@ test("an operator of one site does not learn of others when it is renamed in the
   ];
   const seen: string[] = [];
   for (const [method, path, body] of requests) {
-    for (let turn = 1; turn <= 6; turn++) {
+    for (let call = 1; call <= 6; call++) {
       let calls = 0;
       const renaming: typeof readHeads = async (sites) => {
-        if (++calls === turn) await setSite({ ...server.engine, readHeads }, "games", { name: "plays" }, Date.now());
+        if (++calls === call) await setSite({ ...server.engine, readHeads }, "games", { name: "plays" }, Date.now());
         return readHeads(sites);
       };
       Object.assign(server.engine, { readHeads: renaming });

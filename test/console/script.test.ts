@@ -1,4 +1,4 @@
-// The script of the console: its size, and what a package and an executable contain of it.
+// The script of the console: its build, size and encodings.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The bound on everything that the first view loads, in bytes as sent. */
+/** Maximum bytes that the first view loads, as sent. */
 const firstViewBytes = 450_000;
 
-test("the first page of a checkout says that the script is being built, and opens then", async () => {
+test("the first page of a checkout says that the script is being built, and later pages load it", async () => {
   const shop = openWorkshop();
   try {
     const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
@@ -29,7 +29,7 @@ test("the first page of a checkout says that the script is being built, and open
 });
 
 describe("the first view", () => {
-  test.each(["br", "gzip"])("takes less than 450 kB with %s", async (encoding) => {
+  test.each(["br", "gzip"])("loads less than 450 kB with %s", async (encoding) => {
     const page = await documentOf(server.adminUrl);
     const script = await scriptOf(server.adminUrl, encoding);
     expect(script.headers.get("Content-Encoding")).toBe(encoding);
@@ -37,7 +37,7 @@ describe("the first view", () => {
     expect(script.bytes.length).toBeGreaterThan(100_000);
   });
 
-  test("is the same script in every encoding, which a browser may keep for ever, as another one has another address", async () => {
+  test("has the same script in every encoding, which browsers may cache forever, because each version has another address", async () => {
     const [br, gzip, plain] = await Promise.all(
       ["br", "gzip", "identity"].map((encoding) => scriptOf(server.adminUrl, encoding)),
     );
@@ -48,7 +48,7 @@ describe("the first view", () => {
     expect(plain?.url).toMatch(/console\.js\?[0-9a-f]{16}$/);
   });
 
-  test("is not on the public port", async () => {
+  test("is not served on the public port", async () => {
     for (const path of ["/console.js", "/operator/sites"])
       expect((await fetch(new URL(path, server.url))).status).toBe(404);
   });

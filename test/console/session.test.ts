@@ -1,4 +1,4 @@
-// Signing in to the console, and what a session allows (contract section 13).
+// Signing in to the console, and the rights of a session (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../src/model/engine.ts";
@@ -27,7 +27,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
 }
 
 describe("signing in", () => {
-  test("a link signs in once", async () => {
+  test("succeeds once with a link", async () => {
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
     const first = await post("/session", { link });
@@ -39,14 +39,14 @@ describe("signing in", () => {
     expect((await post("/session", { link })).status).toBe(401);
   });
 
-  test("of two browsers that use a link at the same moment, one is signed in", async () => {
+  test("succeeds in one of two browsers that use a link at the same time", async () => {
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
     const both = await Promise.all([post("/session", { link }), post("/session", { link })]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
 
-  test("the console has the secret nowhere but in the cookie, and the database only its digest", async () => {
+  test("stores the secret only in the cookie, and only its digest in the database", async () => {
     const { cookie } = await server.signIn();
     const secret = cookie.split("=")[1] as string;
     const file = Buffer.from(await Bun.file(server.database.replace("sqlite:", "")).arrayBuffer());
@@ -55,7 +55,7 @@ describe("signing in", () => {
     expect(log.includes(Bun.SHA256.hash(secret, "hex"))).toBe(true);
   });
 
-  test("who is signed out everywhere while signing in is not signed in", async () => {
+  test("fails if the operator is signed out everywhere at the same time", async () => {
     const { engine } = server;
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
@@ -65,51 +65,51 @@ describe("signing in", () => {
       await signOutEverywhere(engine, "anna");
       await engine.putCredential(session, now);
     };
-    const begun = await signIn({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
-    expect(begun).toBe("unauthorized");
+    const result = await signIn({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
+    expect(result).toBe("unauthorized");
     expect(await engine.findCredential(digest)).toBeUndefined();
   });
 
-  test("a session that cannot be stored leaves the link", async () => {
+  test("keeps the link valid if the session cannot be stored", async () => {
     const { engine } = server;
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
     const failing = async () => {
       throw new ProblemError("unavailable", "the disk is full");
     };
-    const begun = await signIn({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
-    expect(begun).toBe("unavailable");
+    const result = await signIn({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
+    expect(result).toBe("unavailable");
     expect((await post("/session", { link })).status).toBe(200);
   });
 
-  test("an attempt to sign in with something else writes nothing", async () => {
+  test("writes nothing to the database if the link is invalid", async () => {
     const { cookie } = await server.signIn();
     const session = cookie.split("=")[1] as string;
     const { engine } = server;
     const writes: string[] = [];
-    const noting = async (digest: string) => {
+    const counted = async (digest: string) => {
       writes.push(digest);
       return engine.consumeCredential(digest);
     };
     for (const link of [session, "b".repeat(32), ""]) {
-      const begun = await signIn({ ...engine, consumeCredential: noting }, link, time).catch((error) => error.code);
-      expect([begun, writes]).toEqual(["unauthorized", []]);
+      const result = await signIn({ ...engine, consumeCredential: counted }, link, time).catch((error) => error.code);
+      expect([result, writes]).toEqual(["unauthorized", []]);
     }
   });
 
   const bad: [string, unknown, number][] = [
     ["no link", {}, 400],
-    ["a link that is no text", { link: 7 }, 400],
+    ["a link that is not text", { link: 7 }, 400],
     ["an unknown link", { link: "a".repeat(32) }, 401],
     ["an empty link", { link: "" }, 401],
     ["a list", [], 400],
     ["null", null, 400],
   ];
-  test.each(bad)("%s is refused", async (_, body, status) => {
+  test.each(bad)("fails with %s", async (_, body, status) => {
     expect((await post("/session", body)).status).toBe(status);
   });
 
-  test("a link is too old after ten minutes, and a session after twelve hours", async () => {
+  test("needs a link of the last ten minutes, and lasts twelve hours", async () => {
     await server.addOperator("anna");
     const link = secretIn(await server.link("anna"));
     time += 10 * minute;
@@ -121,7 +121,7 @@ describe("signing in", () => {
     expect((await client.call("GET", "/sites")).status).toBe(401);
   });
 
-  test("attempts that fail are throttled, and do not keep out who has a valid link", async () => {
+  test("is throttled after failed attempts, but a valid link always succeeds", async () => {
     const statuses: number[] = [];
     for (let i = 0; i < 25; i++) statuses.push((await post("/session", { link: "b".repeat(32) })).status);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
@@ -130,12 +130,12 @@ describe("signing in", () => {
   });
 });
 
-describe("a link beside the session of someone else", () => {
+describe("a link in a browser with the session of another operator", () => {
   const signedIn = async (cookie: string) =>
     (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
   const cookieOf = (response: Response) => response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
 
-  test("replaces it only when the request says whose it is, and is not spent before", async () => {
+  test("replaces the session only if the request names its operator, and is valid until then", async () => {
     const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben")];
     const link = secretIn(await server.link("ben"));
     const beside = { Cookie: anna.cookie };
@@ -147,28 +147,28 @@ describe("a link beside the session of someone else", () => {
     const replaced = await post("/session", { link, insteadOf: anna.id }, beside);
     expect(await replaced.json()).toMatchObject({ id: ben.id, operator: "ben" });
     expect(await signedIn(cookieOf(replaced))).toMatchObject({ operator: "ben" });
-    // Nobody has its cookie any more.
+    // The replaced session has ended.
     expect(await signedIn(anna.cookie)).toEqual({ operator: null });
   });
 
-  test("is 401 when it cannot be used, and leaves the session", async () => {
+  test("is 401 if it is invalid, and does not end the session", async () => {
     const anna = await server.signIn("anna");
     const beside = { Cookie: anna.cookie };
     expect((await post("/session", { link: "a".repeat(32) }, beside)).status).toBe(401);
     expect(await signedIn(anna.cookie)).toMatchObject({ operator: "anna" });
   });
 
-  test("signs in without a question when it is the operator's own", async () => {
+  test("signs in without a question if both operators are the same", async () => {
     const anna = await server.signIn("anna");
     const again = await post("/session", { link: secretIn(await server.link("anna")) }, { Cookie: anna.cookie });
     expect([again.status, await again.json()]).toEqual([200, expect.objectContaining({ id: anna.id })]);
   });
 });
 
-describe("the page of someone else", () => {
+describe("the page of another operator", () => {
   const brands = "/sites/shop/records/brands";
 
-  test("makes no change in the name of who is signed in now", async () => {
+  test("makes no change in the name of the operator who is signed in now", async () => {
     const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben")];
     const ofAnna = { "X-Operator": String(anna.id) };
     const requests: [method: string, path: string, body?: object][] = [
@@ -193,17 +193,17 @@ describe("the page of someone else", () => {
     expect((await ben.call("POST", brands, { Name: "Acme" })).status).toBe(200);
   });
 
-  test("is not guessed: a change that does not say whose page it comes from is refused", async () => {
+  test("is recognized by X-Operator: a change without this header is rejected", async () => {
     const { cookie } = await server.signIn("anna");
-    const refused = await post(brands, { Name: "Acme" }, { Cookie: cookie });
-    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("X-Operator")]);
+    const rejected = await post(brands, { Name: "Acme" }, { Cookie: cookie });
+    expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining("X-Operator")]);
     const read = await fetch(`${server.adminUrl}/operator${brands}`, { headers: { Cookie: cookie } });
     expect(await read.json()).toMatchObject({ total: 0 });
   });
 });
 
 describe("a session", () => {
-  test("ends by signing out, and all sessions of an operator at once", async () => {
+  test("ends when the operator signs out, in one browser or everywhere", async () => {
     const [one, two, other] = [await server.signIn(), await server.signIn(), await server.signIn("ben")];
     expect((await one.call("DELETE", "/session")).status).toBe(204);
     expect((await one.call("GET", "/sites")).status).toBe(401);
@@ -212,14 +212,14 @@ describe("a session", () => {
     expect((await other.call("GET", "/sites")).status).toBe(200);
   });
 
-  test("every action needs one", async () => {
+  test("is needed for every action", async () => {
     for (const path of ["/resources", "/sites", "/sites/shop/records/brands"]) {
       const response = await fetch(`${server.adminUrl}/operator${path}`);
       expect([path, response.status]).toEqual([path, 401]);
     }
   });
 
-  test("is found beside cookies of the same name that another server of the machine has set", async () => {
+  test("is found also if another server of the machine has set cookies with the same name", async () => {
     const { cookie } = await server.signIn();
     const name = cookie.split("=")[0];
     const statusOf = async (sent: string) =>
@@ -229,12 +229,12 @@ describe("a session", () => {
     expect(await statusOf(`${name}x=${cookie.split("=")[1]}`)).toBe(401);
   });
 
-  const held: [string, () => Promise<unknown>, number][] = [
+  const ends: [string, () => Promise<unknown>, number][] = [
     ["was removed", () => removeOperator(server.engine, "ben", time), 401],
     ["was signed out", () => signOutEverywhere(server.engine, "ben"), 401],
     ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["toys"], time), 404],
   ];
-  test.each(held)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
+  test.each(ends)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
     await addSite(server.engine, "toys", {}, time);
     const { cookie, id } = await server.signIn("ben", ["shop"]);
     await server.signIn("anna");
@@ -259,14 +259,14 @@ describe("a session", () => {
   });
 
   const origins: [string, (url: string) => string | undefined, number][] = [
-    ["the page's own", (url) => url, 201],
-    ["none", () => undefined, 403],
-    ["another site's", () => "https://evil.example", 403],
+    ["the page", (url) => url, 201],
+    ["no page", () => undefined, 403],
+    ["another website", () => "https://evil.example", 403],
     ["null", () => "null", 403],
-    ["another port's", (url) => url.replace(/\d+$/, "1"), 403],
-    ["one with a path", (url) => `${url}/`, 403],
+    ["another port", (url) => url.replace(/\d+$/, "1"), 403],
+    ["the page, with a path", (url) => `${url}/`, 403],
   ];
-  test.each(origins)("a change with the origin of %s", async (_, origin, status) => {
+  test.each(origins)("makes changes only with the origin of its page: %s", async (_, origin, status) => {
     const { cookie, id } = await server.signIn();
     const sent = origin(server.adminUrl);
     const response = await fetch(`${server.adminUrl}/operator/sites/shop/records/brands`, {
@@ -282,7 +282,7 @@ describe("a session", () => {
     expect(response.status).toBe(status === 201 ? 200 : status);
   });
 
-  test("a form cannot make a change", async () => {
+  test("makes no change that an HTML form sends", async () => {
     const { call } = await server.signIn();
     const form = { "Content-Type": "text/plain" };
     expect((await call("POST", "/sites/shop/records/brands", "{}", form)).status).toBe(415);
@@ -290,7 +290,7 @@ describe("a session", () => {
 });
 
 describe("an operator of some sites", () => {
-  test("sees and reaches only those", async () => {
+  test("can list and use only these sites", async () => {
     await addSite(server.engine, "toys", {}, time);
     const { call } = await server.signIn("ben", ["toys"]);
     const { sites } = (await call("GET", "/sites")).json;

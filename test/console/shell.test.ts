@@ -1,4 +1,4 @@
-// The frame of the console in a real browser: the session, the connection, the shops, the keyboard.
+// The frame of the console in a real browser: session, connection, shops and keyboard.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -30,7 +30,7 @@ async function open(path = "", width = 1280): Promise<void> {
   await page.goto(await server.link("anna"));
   await page.waitForSelector("header, main");
   if (path === "") return;
-  // The console goes to the first shop by itself.
+  // The console opens the first shop.
   await page.waitForURL(/#\/shop$/);
   await page.goto(`${server.adminUrl}/#${path}`);
   await watched.settled();
@@ -44,8 +44,8 @@ const brandNames = async () => {
   return records.map(({ record }: { record: { Name: string } }) => record.Name);
 };
 
-describe("work in the middle of an edit", () => {
-  test("goes on when the session has ended, once the operator has signed in with a link that is pasted", async () => {
+describe("an edit", () => {
+  test("is saved after the session has ended and the operator has signed in with a pasted link", async () => {
     await open("/shop/brands/create");
     await page.getByLabel("Name").first().fill("Typed before");
     await signOutEverywhere(server.engine, "anna");
@@ -58,7 +58,7 @@ describe("work in the middle of an edit", () => {
     expect(await brandNames()).toEqual(["Typed before"]);
   }, 60_000);
 
-  test("goes on when the server was gone and is back", async () => {
+  test("is saved after the server could not be reached for a while", async () => {
     await open("/shop/brands/create");
     await page.getByLabel("Name").first().fill("Typed before");
     await page.route("**/operator/**", (route) => route.abort());
@@ -75,7 +75,7 @@ describe("work in the middle of an edit", () => {
 });
 
 describe("shops", () => {
-  test("are added and removed, and the choice of shops follows", async () => {
+  test("are added and removed, also in the choice of shops", async () => {
     await open("/shop/sites");
     await button("New shop").click();
     await page.getByRole("textbox", { name: /^Name/ }).fill("toys");
@@ -100,7 +100,7 @@ describe("shops", () => {
     expect(await namesOf()).toEqual(["shop"]);
   }, 60_000);
 
-  test("are offered to be added when there is none", async () => {
+  test("can be added if the server has no shop", async () => {
     await removeSite(server.engine, "shop", 1);
     await open("", 375);
     await page
@@ -114,7 +114,7 @@ describe("shops", () => {
     expect(await namesOf()).toEqual(["garden"]);
   }, 60_000);
 
-  test("are many: the list is searched, and the page does not scroll sideways on a phone", async () => {
+  test("can be searched if they are many, and their page does not scroll sideways on a phone", async () => {
     for (let i = 0; i < 60; i++) await addSite(server.engine, `shop-${i}`, {}, 1);
     await open("/shop/sites", 375);
     await page.getByText("11 more shops").waitFor();
@@ -125,7 +125,7 @@ describe("shops", () => {
 });
 
 describe("the keyboard", () => {
-  test("reaches pages, the list of shortcuts and a record of any shop", async () => {
+  test("opens pages, the list of shortcuts, and a record of any shop", async () => {
     const client = await server.signIn("anna");
     await client.call("POST", "/sites/shop/records/brands", { Name: "<script>alert(1)</script>" });
     await open();
@@ -145,7 +145,7 @@ describe("the keyboard", () => {
   }, 60_000);
 });
 
-test("the menu of the operator leads to the licences of what the console is made of", async () => {
+test("the menu of the operator links to the licences of the packages in the console", async () => {
   await open();
   await page.getByRole("button", { name: /anna/ }).click();
   const opened = page.context().waitForEvent("page");

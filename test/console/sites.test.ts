@@ -18,7 +18,7 @@ describe.each(engines)("the console on $name", (kind) => {
   const namesOf = async (client: ConsoleClient) =>
     (await client.call("GET", "/sites")).json.sites.map(({ name }: { name: string }) => name);
 
-  test("lists many sites compressed", async () => {
+  test("compresses a long list of sites", async () => {
     for (let from = 0; from < 300; from += 100)
       await addSites(
         server.engine,
@@ -28,7 +28,7 @@ describe.each(engines)("the console on $name", (kind) => {
       );
     const { headers, json } = await anna.call("GET", "/sites");
     expect([headers.get("Content-Encoding"), json.sites.length]).toEqual(["gzip", 301]);
-    // RFC 9110 section 12.5.3: only the weight 0 refuses a coding.
+    // RFC 9110 section 12.5.3: only the weight 0 excludes a coding.
     for (const [accepted, coding] of [
       ["identity", null],
       ["gzip;q=0", null],
@@ -46,7 +46,7 @@ describe.each(engines)("the console on $name", (kind) => {
     }
   });
 
-  test("adds a site with a key that works at once", async () => {
+  test("adds a site with a key that is valid at once", async () => {
     const body = { name: "toys", hostnames: ["Toys.Example."], withKey: true };
     const { status, json } = await anna.call("POST", "/sites", body);
     expect(status).toBe(200);
@@ -63,15 +63,15 @@ describe.each(engines)("the console on $name", (kind) => {
     ["no name", {}, 400],
     ["a bad name", { name: "A shop" }, 400],
     ["a name that is taken", { name: "shop" }, 409],
-    ["hostnames that are no list", { name: "toys", hostnames: "toys.example" }, 400],
+    ["hostnames that are not a list", { name: "toys", hostnames: "toys.example" }, 400],
     ["a bad hostname", { name: "toys", hostnames: ["a b"] }, 400],
-    ["a default that is no boolean", { name: "toys", isDefault: "yes" }, 400],
+    ["a default that is not a boolean", { name: "toys", isDefault: "yes" }, 400],
     ["null", null, 400],
   ];
-  test("does not add what is no site", async () => {
+  test("rejects an invalid site", async () => {
     for (const [name, body, status] of bad) {
-      const refused = await anna.call("POST", "/sites", body);
-      expect([name, refused.status, await namesOf(anna)]).toEqual([name, status, ["shop"]]);
+      const rejected = await anna.call("POST", "/sites", body);
+      expect([name, rejected.status, await namesOf(anna)]).toEqual([name, status, ["shop"]]);
     }
   });
 
@@ -89,7 +89,7 @@ describe.each(engines)("the console on $name", (kind) => {
     expect((await anna.call("PATCH", "/sites/garden", {})).status).toBe(400);
   });
 
-  test("removes a site only when its name is sent again", async () => {
+  test("removes a site only if the request repeats its name", async () => {
     await addSite(server.engine, "toys", {}, 1);
     await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
     expect((await anna.call("GET", "/sites/toys")).json).toMatchObject({ records: { brands: 1 }, keys: 0 });
@@ -99,7 +99,7 @@ describe.each(engines)("the console on $name", (kind) => {
     expect(await namesOf(anna)).toEqual(["shop"]);
   });
 
-  test("lets an operator of one site change it, but not take the default, and names no other site", async () => {
+  test("lets an operator of one site change it, but not make it the default, and names no other site", async () => {
     await addSite(server.engine, "toys", { hostnames: ["toys.example"] }, 1);
     const ben = await server.signIn("ben", ["shop"]);
     expect((await ben.call("PATCH", "/sites/shop", { hostnames: ["shop.example"] })).status).toBe(200);
@@ -108,7 +108,7 @@ describe.each(engines)("the console on $name", (kind) => {
       const { status, json } = await ben.call("PATCH", "/sites/shop", taken);
       expect([status, json.detail]).toEqual([409, "the name or a hostname is taken already"]);
     }
-    // Renamed, it is still the operator's.
+    // After the site was renamed, the operator may still manage it.
     expect((await ben.call("PATCH", "/sites/shop", { name: "garden" })).status).toBe(200);
     expect(await namesOf(ben)).toEqual(["garden"]);
   });
@@ -136,13 +136,13 @@ describe.each(engines)("the console on $name", (kind) => {
     ["a name with a line break", { name: "b\nen", sites: null }, 400],
     ["a name that is too long", { name: "b".repeat(65), sites: null }, 400],
   ];
-  test("does not add what is no operator", async () => {
+  test("rejects an invalid operator", async () => {
     for (const [name, body, status] of badOperators)
       expect([name, (await anna.call("POST", "/operators", body)).status]).toEqual([name, status]);
     expect((await anna.call("GET", "/operators")).json.operators).toHaveLength(1);
   });
 
-  test("changes the sites of an operator, whose sessions have that at the next request", async () => {
+  test("changes the sites of an operator, with effect on the next request of their sessions", async () => {
     await addSite(server.engine, "toys", {}, 1);
     const ben = await server.signIn("ben", ["shop"]);
     const { operators } = (await anna.call("GET", "/operators")).json;
@@ -174,7 +174,7 @@ describe.each(engines)("the console on $name", (kind) => {
     ["an unknown site", { sites: ["nowhere"] }, 404],
     ["some sites for the last operator of all", { sites: ["shop"] }, 409],
   ];
-  test("does not change an operator to what is none", async () => {
+  test("rejects an invalid change of an operator", async () => {
     for (const [name, body, status] of badChanges) {
       expect([name, (await anna.call("PATCH", "/operators/1", body)).status]).toEqual([name, status]);
       expect([name, (await anna.call("PATCH", "/operators/99", body)).status]).toEqual([name, 404]);
@@ -182,20 +182,20 @@ describe.each(engines)("the console on $name", (kind) => {
     }
   });
 
-  test("limits the last operator of all sites only on purpose, and one of two at the same time", async () => {
+  test("limits the last operator of all sites only with isLast, also if two operators limit each other at the same time", async () => {
     const ben = await server.signIn("ben");
     const limit = (client: ConsoleClient, id: number, body = {}) =>
       client.call("PATCH", `/operators/${id}`, { sites: ["shop"], ...body });
     const both = await Promise.all([limit(anna, 2), limit(ben, 1)]);
-    // Who was limited first may then no longer limit the other.
+    // The operator who was limited first may not limit the other operator.
     expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
-    const [left, own] = both[0]?.status === 200 ? [anna, 1] : [ben, 2];
-    expect((await limit(left, own)).status).toBe(409);
-    expect((await limit(left, own, { isLast: true })).status).toBe(200);
-    expect((await left.call("GET", "/operators")).status).toBe(403);
+    const [last, own] = both[0]?.status === 200 ? [anna, 1] : [ben, 2];
+    expect((await limit(last, own)).status).toBe(409);
+    expect((await limit(last, own, { isLast: true })).status).toBe(200);
+    expect((await last.call("GET", "/operators")).status).toBe(403);
   });
 
-  test("removes the last operator of all sites only on purpose", async () => {
+  test("removes the last operator of all sites only with isLast", async () => {
     await server.signIn("ben", ["shop"]);
     const { operators } = (await anna.call("GET", "/operators")).json;
     const path = `/operators/${operators.find(({ name }: { name: string }) => name === "anna").id}`;
@@ -205,7 +205,7 @@ describe.each(engines)("the console on $name", (kind) => {
     expect((await anna.call("GET", "/sites")).status).toBe(401);
   });
 
-  test("finds records in the operator's sites only", async () => {
+  test("finds records only in the operator's sites", async () => {
     await addSite(server.engine, "toys", {}, 1);
     for (const site of ["shop", "toys"]) await anna.call("POST", `/sites/${site}/records/brands`, { Name: "Acme" });
     const ben = await server.signIn("ben", ["toys"]);

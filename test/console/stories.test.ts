@@ -1,4 +1,4 @@
-// What the people who run the shops do, in a real browser, at a desk and on a phone.
+// Tasks of the people who run the shops, in a real browser, on a desktop and on a phone.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
@@ -34,15 +34,15 @@ async function brandNames(search: string): Promise<string[]> {
   return records.map(({ record }: { record: { Name: string } }) => record.Name);
 }
 
-/** Runs a line as a shell does. */
+/** Runs a `curl` command in a shell. Returns the status of the response. */
 async function statusOf(line: string): Promise<string> {
   return Bun.$`sh -c ${`${line} -s -o /dev/null -w %{http_code}`}`.nothrow().text();
 }
 
 describe.each([
-  ["desk", desktop],
+  ["desktop", desktop],
   ["phone", phone],
-] as const)("at a %s", (place, size) => {
+] as const)("an operator on a %s", (place, size) => {
   let view: ConsolePage;
   beforeAll(async () => {
     view = await openConsole(browser, server, size);
@@ -51,11 +51,11 @@ describe.each([
 
   const dialog = () => view.page.getByRole("dialog");
   const notice = () => view.page.getByRole("alert");
-  /** A row of a table, or a card of a list on a phone. */
+  /** Returns a row of a table, or a card of a list on a phone. */
   const item = (text: string) =>
     view.page.getByRole("row").or(view.page.getByRole("article")).filter({ hasText: text });
 
-  test("sees that all is well", async () => {
+  test("sees an overview without warnings", async () => {
     await view.page.getByRole("heading", { name: "Latest changes" }).waitFor();
     await view.page.getByRole("link", { name: /brands/ }).waitFor();
     expect(
@@ -65,7 +65,7 @@ describe.each([
     ).toBe(0);
   });
 
-  test("makes a key for an integrator, with a line that works, and revokes it", async () => {
+  test("creates a key for an integrator, with a command that lists records, and revokes the key", async () => {
     await view.follow("Keys");
     await view.button("New key").click();
     await view.field("Purpose").fill(`till at a ${place}`);
@@ -81,7 +81,7 @@ describe.each([
     expect(await statusOf(line)).toBe("401");
   });
 
-  test("adds a shop, with a key that works, and goes there", async () => {
+  test("adds a shop with a valid key, and opens the shop", async () => {
     const name = `shop-of-${place}`;
     await view.follow("Shops");
     await view.button("New shop").click();
@@ -98,7 +98,7 @@ describe.each([
     await view.show("shop");
   });
 
-  test("corrects a telephone number, and takes it back", async () => {
+  test("corrects a telephone number, and undoes the correction", async () => {
     const id = await addLocation(`Leeds ${place}`, "0113 496 0000");
     await view.follow("Locations");
     await view.field("Search").fill(place);
@@ -115,10 +115,10 @@ describe.each([
     expect(await telephoneOf(id)).toBe("0113 496 0000");
   });
 
-  test("loads a supplier's spreadsheet, sees what it would do, imports it and takes it back", async () => {
+  test("uploads a supplier's spreadsheet, checks its effect, imports it, and undoes the import", async () => {
     await ben.call("POST", "/sites/shop/records/brands", { Name: `Known ${place}` });
     const text = `Vendor;Town\r\nKnown ${place};Oslo\r\nNew ${place};Bergen\r\n;Nowhere\r\n`;
-    // As Excel saves it.
+    // Excel saves such a file.
     const buffer = Buffer.from(`\ufeff${text}`, "utf16le");
     await view.follow("Import and export");
     await view.page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });
@@ -137,7 +137,7 @@ describe.each([
     expect(await brandNames(place)).toEqual([`Known ${place}`]);
   });
 
-  test("sees who changed what, and takes it back", async () => {
+  test("sees a change with its author, and undoes it", async () => {
     await addLocation(`York ${place}`, "01904 496000");
     await view.follow("History");
     await view.button(new RegExp(`Created the location York ${place}.*ben`)).click();

@@ -1,4 +1,4 @@
-// A second language is one more file like texts.ts: no text is written in a component.
+// All texts are in texts.ts and not in components, so that another language needs only one more file.
 
 import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
@@ -8,17 +8,17 @@ const files = [...new Glob("**/*.tsx").scanSync(folder)].sort();
 
 const transpiler = new Bun.Transpiler({ loader: "tsx", target: "browser" });
 
-/** What people read or hear, as properties of the calls that JSX becomes. */
+/** The properties with texts that people read or hear, in the calls to which JSX is compiled. */
 const shown =
   /^\s*"?(?:children|label|title|placeholder|alt|helperText|primaryText|primary|secondary|noOptionsText|aria-label)"?: (?:[^"`\n]*\? )?["`]([^"`]*)/gm;
-/** One of several children of an element. */
+/** A text among several children of an element. */
 const child = /^\s*(?:[^"`\n]*\? )?"([^"\n]*(?:\p{Lu}| )[^"\n]*)"(?: : [^"\n]*)?,?$/gmu;
 
-/** Texts that a component shows or reads out. Names of keys (`kbd`) are the same in every language. */
+/** Returns the texts that a component shows or that screen readers read. Names of keys (`kbd`) are the same in every language. */
 function textsIn(source: string): string[] {
   const code = transpiler.transformSync(source.replaceAll(/<kbd>[^<{]*<\/kbd>/g, "<kbd />"));
   const found = [...code.matchAll(shown), ...code.matchAll(child)].map(([, text = ""]) => text.trim());
-  // What a template inserts, the path of a text, and an identifier such as `console:anna` are no words of a language.
+  // Values in a template, paths of texts, and identifiers such as `console:anna` are not words of a language.
   const words = found.map((text) => text.replace(/\$\{.*$/, "")).filter((text) => !/^[a-z_]+[.:][a-z_]+$/.test(text));
   return words.filter((text) => /\p{L}{2}/u.test(text) && text !== "ID");
 }
@@ -28,13 +28,13 @@ describe("the texts of the console", () => {
     expect(textsIn(await Bun.file(folder + file).text())).toEqual([]);
   });
 
-  test("would be found", () => {
+  test("are found in components by this test", () => {
     const source = `const a = <p title="One two">Three {x ? "Four" : y}<kbd>Ctrl</kbd><b aria-label={"Five"} /></p>;`;
     expect(textsIn(source).sort()).toEqual(["Five", "Four", "One two", "Three"]);
   });
 
-  test("are there for every key that a component names", async () => {
-    // By its path: the types of the console are of another project, with those of browsers.
+  test("exist for every key that a component uses", async () => {
+    // Imported by its path, because the console is another project of TypeScript, with the types of browsers.
     const { texts } = await import(`${folder}texts.ts`);
     const missing: string[] = [];
     for (const file of new Glob("**/*.{ts,tsx}").scanSync(folder)) {

@@ -1,4 +1,4 @@
-// Changes that were not saved: every form asks before they are lost, and only then.
+// Every form asks before unsaved changes are lost, and only then.
 
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -37,7 +37,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     await view.field(field).waitFor();
   };
 
-  test("closes at once when nothing was changed, or what was is as before", async () => {
+  test("closes without a question if its values are unchanged, also after a change was reverted", async () => {
     await open();
     const before = await view.field(field).inputValue();
     await view.field(field).fill("something");
@@ -47,7 +47,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     expect(await question().count()).toBe(0);
   });
 
-  test("asks before Escape, the back button and closing the tab", async () => {
+  test("asks before Escape, the back button or closing the tab discards changes", async () => {
     await open();
     const url = page.url();
     await view.field(field).fill("typed.example");
@@ -66,7 +66,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
   });
 });
 
-test("a saved form asks nothing", async () => {
+test("a saved form asks no question", async () => {
   await view.show("shop/brands/4");
   await view.field(/^Name/).fill("Dunmore");
   await view.button("Save").click();
@@ -77,7 +77,7 @@ test("a saved form asks nothing", async () => {
   expect(await question().count()).toBe(0);
 });
 
-test("the columns that were chosen for an import are not left by the menu unasked", async () => {
+test("the menu asks before it discards the columns that were chosen for an import", async () => {
   await view.show("shop/import");
   const buffer = Buffer.from("Vendor;Town\r\nAcme;Oslo\r\n");
   await page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });

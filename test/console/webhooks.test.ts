@@ -8,7 +8,7 @@ import { putTestWebhook } from "../support/test-webhook.ts";
 
 const webhooks = "/sites/shop/webhooks";
 const brands = "/sites/shop/records/brands";
-/** A public address that is reserved for documentation: nothing is there. */
+/** A public address that is reserved for documentation, at which nothing listens. */
 const url = "https://203.0.113.9/hooks";
 
 describe("webhooks in the console", () => {
@@ -32,7 +32,7 @@ describe("webhooks in the console", () => {
   });
 
   const list = async () => (await anna.call("GET", webhooks)).json.webhooks;
-  /** A webhook of this machine, as the command line adds it. */
+  /** Adds a webhook to a receiver on this machine, which only the command line may add. Returns its ID. */
   const addLocal = async () => (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
   const post = (id: number, action: string, body: object = {}) =>
     anna.call("POST", `${webhooks}/${id}/${action}`, body);
@@ -49,7 +49,7 @@ describe("webhooks in the console", () => {
 
   const bad: [string, unknown][] = [
     ["no URL", {}],
-    ["a URL that is none", { url: "example" }],
+    ["an invalid URL", { url: "example" }],
     ["another protocol", { url: "ftp://203.0.113.9/" }],
     ["this machine by its name", { url: "http://localhost:1/" }],
     ["this machine by its address", { url: "http://127.0.0.1:1/" }],
@@ -59,24 +59,24 @@ describe("webhooks in the console", () => {
     ["the metadata service of a cloud", { url: "http://169.254.169.254/" }],
     ["a password", { url: "https://a:b@203.0.113.9/" }],
     ["an unknown resource", { url, resources: ["nothing"] }],
-    ["resources that are no list", { url, resources: "brands" }],
-    ["a time that is none", { url, since: { time: "yesterday" } }],
-    ["a cursor of another history", { url, since: { cursor: "abcdef123456.9" } }],
+    ["resources that are not a list", { url, resources: "brands" }],
+    ["an invalid time", { url, since: { time: "yesterday" } }],
+    ["a cursor of another epoch", { url, since: { cursor: "abcdef123456.9" } }],
   ];
-  test.each(bad)("with %s is not added", async (_, body) => {
+  test.each(bad)("with %s are not added", async (_, body) => {
     const { status } = await anna.call("POST", webhooks, body);
     expect([400, 410]).toContain(status);
     expect(await list()).toEqual([]);
   });
 
-  test("a test delivery says what the receiver responded", async () => {
+  test("send a test event, and return the response of the receiver", async () => {
     const id = await addLocal();
     expect((await post(id, "test")).json).toMatchObject({ status: 200, fault: null, milliseconds: expect.any(Number) });
     receiver.respond(500);
     expect((await post(id, "test")).json).toMatchObject({ status: 500, fault: expect.any(String) });
   });
 
-  test("deliveries are listed with their status and time", async () => {
+  test("list their deliveries with status and time", async () => {
     const id = await addLocal();
     expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).json).toEqual({ deliveries: [] });
     await anna.call("POST", brands, { Name: "Acme" });
@@ -88,21 +88,21 @@ describe("webhooks in the console", () => {
     expect(delivered).toMatchObject([{ status: 200, fault: null, at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
   });
 
-  test("are paused, resumed, and sent again from a time on", async () => {
+  test("are paused, resumed, and rewound to a time", async () => {
     const id = await addLocal();
     expect((await post(id, "pause")).json).toMatchObject({ status: "paused", paused: expect.any(String) });
     await anna.call("POST", brands, { Name: "While paused" });
     expect(await list()).toMatchObject([{ status: "paused", behind: 1 }]);
     expect((await post(id, "resume")).json).toMatchObject({ status: "active", paused: null });
-    const isIt = ({ body }: { readonly body: string }) => body.includes("While paused");
-    await receiver.received(1, isIt);
+    const hasChange = ({ body }: { readonly body: string }) => body.includes("While paused");
+    await receiver.received(1, hasChange);
     await until(async () => (await list())[0].behind === 0);
     expect((await post(id, "rewind", { since: { time: "2020-01-01T00:00:00Z" } })).status).toBe(200);
-    await receiver.received(2, isIt);
+    await receiver.received(2, hasChange);
     expect((await post(id, "rewind", { since: { time: "x" } })).status).toBe(400);
   });
 
-  test("a new secret has a time until which the old one is used, too", async () => {
+  test("get a new secret, and return the time until which the old secret is used too", async () => {
     const { json } = await anna.call("POST", webhooks, { url });
     const rotated = (await post(json.id, "rotate")).json;
     expect(rotated.secret).toStartWith("whsec_");
@@ -122,10 +122,10 @@ describe("webhooks in the console", () => {
   });
 });
 
-/** What `look` returns once it is true; a test that waits too long is ended by its timeout. */
-async function until<T>(look: () => Promise<T | false>): Promise<T> {
+/** Waits until `read` returns a result that is not false, and returns the result. The timeout of the test limits the wait. */
+async function until<T>(read: () => Promise<T | false>): Promise<T> {
   for (;;) {
-    const found = await look();
+    const found = await read();
     if (found) return found;
     await Bun.sleep(20);
   }

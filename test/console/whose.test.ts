@@ -1,4 +1,4 @@
-// Whose page it is: what an operator selects, types and chooses belongs to that operator and that shop, and so does every change.
+// The choices and typed texts of an operator, and every change, belong to that operator and that shop.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -54,19 +54,19 @@ async function signInAs(operator: string): Promise<void> {
   await page.locator("#main-content").waitFor();
 }
 
-/** What the page of the brands remembers: the selected rows, the text of the search, and what the browser keeps of both. */
-async function remembered(site: string) {
+/** Returns the selection and the text of the search on the page of the brands, and whether the browser stores either. */
+async function readChoices(site: string) {
   await view.show(`${site}/brands`);
   await page.getByRole("link", { name: site === "shop" ? "Fernhill" : "Outlet one" }).waitFor();
-  const kept = await page.evaluate<string>("JSON.stringify(localStorage)");
+  const stored = await page.evaluate<string>("JSON.stringify(localStorage)");
   return {
     selected: await page.getByRole("row").getByRole("checkbox", { checked: true }).count(),
     bar: await page.getByText(/items? selected/).isVisible(),
     search: await search().inputValue(),
-    isKept: /Barn|selectedIds|listParams/.test(kept),
+    isStored: /Barn|selectedIds|listParams/.test(stored),
   };
 }
-const nothing = { selected: 0, bar: false, search: "", isKept: false };
+const none = { selected: 0, bar: false, search: "", isStored: false };
 
 const isCountyShown = async (site: string) => {
   await view.show(`${site}/brands`);
@@ -74,7 +74,7 @@ const isCountyShown = async (site: string) => {
   return page.getByRole("columnheader", { name: "County" }).isVisible();
 };
 
-test("the columns of a table are those of an operator and a shop, and stay when the page is loaded again", async () => {
+test("the columns of a table are stored per operator and shop, and stay after a reload", async () => {
   await view.show("shop/brands");
   await view.button("Columns").click();
   await page.getByRole("menuitemcheckbox", { name: "County" }).click();
@@ -83,28 +83,28 @@ test("the columns of a table are those of an operator and a shop, and stay when 
   expect([await isCountyShown("shop"), await isCountyShown("outlet")]).toEqual([true, false]);
 });
 
-test("the records that are selected, and the text of a search, do not survive another shop or another operator", async () => {
-  const begin = async () => {
+test("the selected records and the text of a search are reset for another shop or another operator", async () => {
+  const selectAndSearch = async () => {
     await view.show("shop/brands");
     await select("Alder & Co", "Juniper Row");
     await search().fill("Barn");
     await page.waitForURL(/Barn/);
     await row("Fernhill").waitFor({ state: "hidden" });
   };
-  await begin();
+  await selectAndSearch();
   await chooseShop("outlet");
-  expect(await remembered("outlet")).toEqual(nothing);
+  expect(await readChoices("outlet")).toEqual(none);
   await chooseShop("shop");
-  expect(await remembered("shop")).toEqual(nothing);
-  await begin();
+  expect(await readChoices("shop")).toEqual(none);
+  await selectAndSearch();
   await server.addOperator("carla");
   await signInAs("carla");
-  expect(await remembered("outlet")).toEqual(nothing);
-  expect(await remembered("shop")).toEqual(nothing);
+  expect(await readChoices("outlet")).toEqual(none);
+  expect(await readChoices("shop")).toEqual(none);
   expect(await isCountyShown("shop")).toBe(false);
 });
 
-test("before records are deleted, the shop, their number and the first of them are named", async () => {
+test("the question before a deletion names the shop, the number of records, and the first five records", async () => {
   const names = (await namesOf("shop")) as string[];
   await view.show("shop/brands");
   await select(...names.slice(0, 7));
@@ -126,7 +126,7 @@ test("before records are deleted, the shop, their number and the first of them a
   await page.getByText(/items? selected/).waitFor({ state: "hidden" });
 });
 
-test("nothing that cannot be seen has the focus while no record is selected", async () => {
+test("no invisible element gets the focus while no record is selected", async () => {
   await view.show("shop/brands");
   await row("Fernhill").waitFor();
   const hidden: string[] = [];
@@ -143,7 +143,7 @@ test("nothing that cannot be seen has the focus while no record is selected", as
   expect(hidden).toEqual([]);
 });
 
-test("a link beside the session of someone else asks, and a page saves nothing in the name of the other", async () => {
+test("a link in a browser with the session of another operator asks, and a page saves nothing in the name of another operator", async () => {
   const mine = await openConsole(browser, server, { operator: "carla" });
   await mine.show("shop/brands/create");
   await mine.field(/^Name/).fill("Made by carla");
@@ -155,7 +155,7 @@ test("a link beside the session of someone else asks, and a page saves nothing i
   await click("Stay signed in");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
   expect(new URL(other.url()).hash).not.toContain("sign-in");
-  // The link is not spent.
+  // The link is still valid.
   await other.goto(`${server.adminUrl}/#`);
   await other.goto(link);
   await click("Sign in instead");
@@ -183,7 +183,7 @@ test("a link beside the session of someone else asks, and a page saves nothing i
   await click("Go on as carla");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
 
-  // A link that was used opens the console for who is signed in.
+  // A used link opens the console for the operator who is signed in.
   await other.goto(`${server.adminUrl}/#`);
   await other.goto(link);
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();

@@ -1,4 +1,4 @@
-// What the worst client of the operators' API can send.
+// Requests of the worst client of the console's API.
 
 import { beforeAll, describe, expect, jest, test } from "bun:test";
 import { connect, type Socket } from "node:net";
@@ -14,12 +14,12 @@ useConsole((started, operator) => {
 
 const brands = "/sites/shop/records/brands";
 
-/** Sends a request, of whose body only the first byte comes. */
+/** Sends a request with only the first byte of its body. */
 function sendHalf(method: string, path: string, lines: string): Socket {
   const { hostname, port, host } = new URL(server.adminUrl);
   const socket = connect(Number(port), hostname);
-  const head = `${method} /operator${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${server.adminUrl}\r\n${lines}`;
-  socket.write(`${head}\r\nContent-Type: application/json\r\n\r\n{`);
+  const header = `${method} /operator${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${server.adminUrl}\r\n${lines}`;
+  socket.write(`${header}\r\nContent-Type: application/json\r\n\r\n{`);
   return socket;
 }
 
@@ -36,7 +36,7 @@ describe("a body", () => {
     ["too many brackets", "[".repeat(500_000)],
     ["empty", ""],
   ];
-  test.each(bodies)("that is %s is refused, and makes no key", async (_, body) => {
+  test.each(bodies)("that is %s is rejected, and creates no key", async (_, body) => {
     const keys = async () => (await anna.call("GET", "/sites/shop/keys")).json.keys.length;
     const before = await keys();
     for (const path of ["/sites/shop/keys", brands, "/sites", "/operators", "/sites/shop/undo", "/sites/shop/imports"])
@@ -44,13 +44,13 @@ describe("a body", () => {
     expect(await keys()).toBe(before);
   });
 
-  test("that is deep is refused", async () => {
+  test("that is nested too deeply is rejected", async () => {
     const deep = `${'{"Address":'.repeat(50_000)}1${"}".repeat(50_000)}`;
     for (const path of [brands, "/sites/shop/undo"])
       expect([path, (await anna.call("POST", path, deep)).status]).toEqual([path, 400]);
   });
 
-  test("of a sign-in with more than a few hundred bytes is refused, without waiting for it", async () => {
+  test("of a sign-in with more than a few hundred bytes is rejected before it arrives", async () => {
     const link = "x".repeat(600);
     expect((await anna.call("POST", "/session", { link })).status).toBe(413);
     const socket = sendHalf("POST", "/session", "Content-Length: 600");
@@ -58,7 +58,7 @@ describe("a body", () => {
     socket.destroy();
   });
 
-  test("above 1 MiB is refused", async () => {
+  test("above 1 MiB is rejected", async () => {
     expect((await anna.call("POST", brands, JSON.stringify({ Name: "x".repeat(1024 * 1024) }))).status).toBe(413);
   });
 
@@ -66,7 +66,7 @@ describe("a body", () => {
     expect((await anna.call("DELETE", brands, { ids })).status).toBe(400);
   });
 
-  test("of a sign-in that does not arrive ends after a second", async () => {
+  test("of a sign-in that does not arrive is 408 after a second", async () => {
     const socket = sendHalf("POST", "/session", "Content-Length: 400");
     const timer = setInterval(() => socket.write(" "), 20);
     const received = await responseOn(socket);
@@ -75,8 +75,8 @@ describe("a body", () => {
     expect(received).toStartWith("HTTP/1.1 408 ");
   });
 
-  test("of a sign-in is one of sixteen that are awaited: one more ends the one that has been awaited longest", async () => {
-    // No second passes.
+  test("of a sign-in is one of at most sixteen incomplete bodies; one more ends the oldest of them", async () => {
+    // The clock stands still, so that no body times out.
     jest.useFakeTimers();
     const half = () => sendHalf("POST", "/session", "Content-Length: 16");
     const sockets = Array.from({ length: 16 }, half);
@@ -88,7 +88,7 @@ describe("a body", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("that does not arrive is one of eight of an operator, and other requests go on", async () => {
+  test("that does not arrive is one of at most eight incomplete bodies of an operator, and other requests succeed", async () => {
     const own = `Cookie: ${anna.cookie}\r\nX-Operator: ${anna.id}`;
     const half = () => sendHalf("POST", brands, `Content-Length: 16\r\n${own}`);
     const sockets = Array.from({ length: 9 }, half);
@@ -111,10 +111,10 @@ describe("a body", () => {
 describe("a search", () => {
   const searches: [string, string, readonly string[]][] = [
     ["a wildcard of SQL", "%", ["100% Wool"]],
-    ["another one", "_", ["under_score"]],
-    ["a pattern", "(a+)+$", []],
+    ["another wildcard of SQL", "_", ["under_score"]],
+    ["a regular expression", "(a+)+$", []],
     ["one character for a letter with an accent", "caf\u00e9", ["Cafe\u0301 two", "Caf\u00e9 one"]],
-    ["two characters for it", "cafe\u0301", ["Cafe\u0301 two", "Caf\u00e9 one"]],
+    ["two characters for a letter with an accent", "cafe\u0301", ["Cafe\u0301 two", "Caf\u00e9 one"]],
     ["another case", "UNDER", ["under_score"]],
     ["NUL", "\0", []],
     ["a long text", "x".repeat(255), []],
@@ -124,7 +124,7 @@ describe("a search", () => {
     for (const Name of ["100% Wool", "under_score", "Caf\u00e9 one", "Cafe\u0301 two"])
       await anna.call("POST", brands, { Name });
   });
-  test.each(searches)("for %s finds what has it", async (_, text, found) => {
+  test.each(searches)("for %s finds the records with this text", async (_, text, found) => {
     const { status, json } = await anna.call("GET", `${brands}?search=${encodeURIComponent(text)}&sort=Name`);
     expect(status).toBe(200);
     expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name).sort()).toEqual(
@@ -132,7 +132,7 @@ describe("a search", () => {
     );
   });
 
-  test("longer than a header section may be is refused", async () => {
+  test("of more than 255 characters is rejected", async () => {
     expect((await anna.call("GET", `${brands}?search=${"x".repeat(255)}`)).status).toBe(200);
     expect((await anna.call("GET", `${brands}?search=${"x".repeat(256)}`)).status).toBe(400);
     expect((await anna.call("GET", `${brands}?search=${"x".repeat(20_000)}`)).status).toBe(431);
@@ -145,7 +145,7 @@ test.each([
   ["multipart/form-data; boundary=x", 415],
   ["application/octet-stream", 415],
   ["", 415],
-])("a form of the type %j is refused, also from a page of this address", async (type, status) => {
+])("a form of the type %j is rejected, also from a page of the console's own origin", async (type, status) => {
   const send = (origin: string) =>
     fetch(`${server.adminUrl}/operator${brands}`, {
       method: "POST",
@@ -157,7 +157,7 @@ test.each([
     expect([origin, (await send(origin)).status]).toEqual([origin, 403]);
 });
 
-test("a session of another server is none here", async () => {
+test("a session of another server is not valid", async () => {
   const other = await startTestConsole();
   try {
     const { cookie } = await other.signIn("anna");
@@ -190,7 +190,7 @@ describe("two pages that import the same file", () => {
     }
   }
 
-  test("store its records once", async () => {
+  test("store its rows once", async () => {
     await removeOperator(server.engine, "ben", 1).catch(() => {});
     const ben = await server.signIn("ben");
     const [first, second] = [await checked(anna), await checked(ben)];
@@ -203,7 +203,7 @@ describe("two pages that import the same file", () => {
   });
 });
 
-test("many searches over all shops and exports at once leave turns for others", async () => {
+test("many searches in all shops and exports at once yield to other requests", async () => {
   const many = Array.from({ length: 60 }, (_, n) =>
     anna.call("GET", n % 2 ? "/find?text=Nothing" : `${brands}/export?format=csv`),
   );

@@ -1,4 +1,4 @@
-// The cases in which a client times out, and in which it does not. The test controls the listener's clock.
+// Timeouts of clients that send or read nothing, or too slowly. The test controls the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readdirSync } from "node:fs";
