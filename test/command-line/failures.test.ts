@@ -33,7 +33,7 @@ const create = (url: string, Name: string, headers: Record<string, string> = {})
 const list = async (url: string) =>
   (await (await fetchWithKey(`${url}/restapi/brands.json`, key)).json()) as { ID: number; Name: string }[];
 
-describe("a database that cannot be used is rejected in one clear line", () => {
+describe("commands and servers reject in one clear line", () => {
   const makes: [string, (file: string) => void, RegExp][] = [
     ["a file that is not a database", (file) => writeFileSync(file, "x".repeat(5000)), /file is not a database/],
     ["a folder", (file) => mkdirSync(file), /unable to open database file/],

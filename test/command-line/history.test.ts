@@ -32,7 +32,7 @@ const journal = async (...args: string[]) =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
-/** The revision of the last change. */
+/** Returns the revision of the last change. */
 const lastRevision = () => shop.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
 
 describe("journal", () => {

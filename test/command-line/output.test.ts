@@ -67,7 +67,7 @@ describe("a full disk under stdout", () => {
     ["journal", "--site", "main"],
     ["--version"],
   ];
-  test.each(commands)("is an error of %s %s", async (...args) => {
+  test.each(commands)("makes `%s %s` fail", async (...args) => {
     const { code, stderr } = await shop.run(args, { to: { stdout: "/dev/full" } });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);

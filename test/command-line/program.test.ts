@@ -108,7 +108,7 @@ describe("a wrong call exits with 2, prints nothing on stdout, and prints a hint
     ["an extra argument", ["renew", "twice"], /too many arguments/],
     ["an option without its value", ["check", "--database"], /argument missing/],
   ];
-  test.each(calls)("%s", async (_, args, hint) => {
+  test.each(calls)("for %s", async (_, args, hint) => {
     const { code, stdout, stderr } = await shop.run(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(hint);

@@ -148,7 +148,7 @@ const wrong: [string[], number, RegExp][] = [
     /x\.csv: refused rows are written as they were read, and this file is xml/,
   ],
 ];
-test.each(wrong)("%j exits with %i", async (args, status, message) => {
+test.each(wrong)("an import with %j exits with %i", async (args, status, message) => {
   const { code, stdout, stderr } = await load("Name\nA\n", ...args);
   expect([code, stdout]).toEqual([status, ""]);
   expect(stderr).toMatch(message);

@@ -14,7 +14,7 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 const node = Bun.which("node") ?? process.execPath;
 const loadClient = fileURLToPath(new URL("../support/load-client.mjs", import.meta.url));
 
-/** What test/support/load-client.mjs prints. */
+/** The output of test/support/load-client.mjs. */
 interface LoadCounts {
   readonly kept: number;
   readonly fresh: number;

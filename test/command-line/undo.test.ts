@@ -3,7 +3,7 @@ import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/co
 import type { TestRecord } from "../support/data.ts";
 import { engines } from "../support/engines.ts";
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("changes and their undo on $name", (kind) => {
   let shop: Workshop;
   useWorkshop(kind, (opened) => {
     shop = opened;

@@ -97,7 +97,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B2" });
   });
 
-  test("finds nothing to do the second time", async () => {
+  test("changes nothing when it is repeated", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
     await undoRange({ since: 1, run: "r" });
