@@ -51,7 +51,7 @@ export interface Intent {
   readonly resource: string;
   /**
    * `create` assigns the next ID; an import can give an `id` that was never used.
-   * `restore` stores `text` as the record `id`, whether the record exists or was deleted. The journal has it as an update or a create.
+   * `restore` stores `valuesJson` as the record `id`, whether the record exists or was deleted. The journal has it as an update or a create.
    */
   readonly operation: Operation | "restore";
   readonly id?: number | undefined;

@@ -5,6 +5,9 @@ import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
 import { withId } from "../writes/decide-intent.ts";
 
+/** An intent without its JSON of the values, which has its own line. */
+type IntentMeta = Omit<Intent, "valuesJson"> & { readonly valuesJson?: undefined };
+
 /** An outcome without its record JSON, which has its own line, empty for a new record. The change is left out, because it follows from the intent. */
 type OutcomeMeta = RejectedOutcome | (Omit<RecordAfterWrite, "body"> & { kind: "done" | "unchanged" | "replayed" });
 
@@ -13,14 +16,16 @@ export function encodeIntents(intents: readonly Intent[]): string {
   // JSON.stringify omits undefined members. Overwriting this member takes less time than copying all others.
   const metas = intents.map((intent) => {
     texts += `\n${intent.valuesJson}`;
-    return { ...intent, text: undefined };
+    return { ...intent, valuesJson: undefined } satisfies IntentMeta;
   });
   return JSON.stringify(metas) + texts;
 }
 
 export function decodeIntents(message: string): Intent[] {
   const [metas = "", ...texts] = message.split("\n");
-  return (JSON.parse(metas) as Intent[]).map((meta, index) => ({ ...meta, text: texts[index] as string }));
+  return (JSON.parse(metas) as IntentMeta[]).map(
+    (meta, index): Intent => ({ ...meta, valuesJson: texts[index] as string }),
+  );
 }
 
 /** @param intents the intents of these outcomes; the receiving thread has them too */
