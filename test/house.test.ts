@@ -290,7 +290,7 @@ describe("the source layout", () => {
         file.startsWith("store/postgres/") && /\bsql\.commit|; commit["'`;]|\(["'`]commit["'`]/.test(text),
     );
     const texts = "store/postgres/statements.ts";
-    expect(committing.map(({ file }) => file)).toEqual([texts, "store/postgres/transaction-end.ts"]);
+    expect(committing.map(({ file }) => file)).toEqual([texts, "store/postgres/transaction.ts"]);
   });
 
   test("every export has a user in another file of src, or in a test, a script or a benchmark", () => {

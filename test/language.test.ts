@@ -18,10 +18,6 @@ const replacedWords = /^(?:look|note|hold|held|fresh|refill|faultless|turn|pace|
 /** Names that stay for a reason. The list only shrinks. */
 const nameExceptions: Readonly<Record<string, string>> = {
   foldCase: "Unicode's term",
-  dropPortion: "a message to the writer thread",
-  noteBackup: "a message to the writer thread",
-  noteKeyUse: "a message to the writer thread",
-  noteUse: "a statement of the writer thread",
 };
 
 const hardSentences: readonly (readonly [rule: string, pattern: RegExp])[] = [

@@ -176,7 +176,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
 }
 
 /** Operations of commands on a whole site or on all data. Part of `Engine`, with the same errors. */
-export interface EngineMaintenance {
+interface EngineMaintenance {
   /**
    * Deletes all data of a deleted site but its ID, in chunks that delay others no longer than a commit does. Once the first chunk is deleted, the
    * site is empty and rejects writes. If the call is interrupted, any process can repeat it. If the site's record is not deleted, because a restore
@@ -289,7 +289,7 @@ export interface Credential {
 }
 
 /** The credentials in a database. They are not part of the journal. Part of `Engine`, with the same errors. */
-export interface CredentialStore {
+interface CredentialStore {
   /**
    * Stores a credential, and deletes all expired credentials. Of one operator and kind, the `maxCredentials` that expire last are kept.
    * @param now milliseconds since 1970

@@ -16,7 +16,7 @@ import { createKey, revokeKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
-import { LastBackup } from "../../src/store/database/last-backup.ts";
+import { LastBackup } from "../../src/store/measured-engine.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";

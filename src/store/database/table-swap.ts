@@ -8,7 +8,7 @@
 
 import { randomBytes } from "node:crypto";
 import { randomText } from "../../lib/text.ts";
-import type { DumpedRow } from "../../model/engine.ts";
+import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { isLiveEpoch } from "./site-state.ts";
 import { type TableName, tableNames } from "./tables.ts";
@@ -18,7 +18,7 @@ const maxRows = 1000;
 const maxTextLength = 1024 * 1024;
 
 /** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved in a file before they are dropped. */
-export type TableSetKind = "unused" | "replaced";
+type TableSetKind = "unused" | "replaced";
 
 /** A set of tables in addition to the tables in use. */
 export interface TableSet {
@@ -37,13 +37,13 @@ export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
 }
 
 /** Returns the sets of `kind` that exist. @param names of all tables of the database */
-export function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
+function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
   const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
   return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
 /** Returns the tables that a set has. A set of an earlier program version lacks the tables of later additions. @param names of all tables */
-export function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
+function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
   return tableNames.filter((table) => names.includes(tableNameIn(set, table)));
 }
 
@@ -90,8 +90,73 @@ function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
   return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
+/** What an engine does in a restore. Each call is a step of its own, and others can read and write between two steps. */
+export interface TableSets {
+  /** Reads the names of all tables of the database. */
+  readNames(): Promise<readonly string[]>;
+  /** Creates the empty tables of a set, like those in use. Returns the schema version. */
+  create(set: TableSet): Promise<number>;
+  insert(set: TableSet, chunk: RowChunk): Promise<void>;
+  /**
+   * Completes the rows of the set `filled`. Then swaps, in one transaction: the tables in use become the set `replaced`, the set `filled` is put in use,
+   * and the system site is amended.
+   * @throws `upgradedDuringRestoreError` if the database has another schema version than `version`
+   */
+  swap(filled: TableSet, replaced: TableSet, version: number): Promise<void>;
+  /** Drops the tables of a set that exist. */
+  drop(set: TableSet): Promise<void>;
+  readHeads(set: TableSet): Promise<ReadonlyMap<number, Head>>;
+  /** Reads all rows of some tables of a set. */
+  dump(set: TableSet, tables: readonly TableName[]): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
+  /** Makes further calls possible after a call has failed. Returns false if that is impossible, because the connection is lost. */
+  recover(): Promise<boolean>;
+}
+
+/** Implements `Engine.replaceAllData`. */
+export async function replaceAllData(
+  sets: TableSets,
+  rows: AsyncIterable<DumpedRow>,
+  save?: SaveReplacedRows,
+): Promise<ReadonlyMap<number, Head>> {
+  for (const unused of tableSetsIn(await sets.readNames(), "unused")) await sets.drop(unused);
+  for (const left of save ? tableSetsIn(await sets.readNames(), "replaced") : []) {
+    await save?.(sets.dump(left, tablesInSet(left, await sets.readNames())));
+    // Another restore may have saved and dropped the same tables in the meantime. Then this drops nothing.
+    await sets.drop(left);
+  }
+  const replaced = await fillAndSwap(sets, rows);
+  const heads = await sets.readHeads(replaced);
+  await save?.(sets.dump(replaced, tableNames));
+  // The data is replaced. If old tables cannot be dropped, for example on a full disk, they only take space: `check` reports them, and the next
+  // restore drops them.
+  await sets.drop(replaced).catch(() => {});
+  return heads;
+}
+
+/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
+async function fillAndSwap(sets: TableSets, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
+  const filling: TableSet = { kind: "unused", id: newTableSetId() };
+  const replaced: TableSet = { ...filling, kind: "replaced" };
+  const version = await sets.create(filling);
+  try {
+    for await (const chunk of toChunksWithNewEpochs(rows)) await sets.insert(filling, chunk);
+    await sets.swap(filling, replaced, version);
+    return replaced;
+  } catch (error) {
+    if (!(await sets.recover())) throw error;
+    if (!(await isThere(sets, filling))) throw supersededError(error);
+    // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
+    await sets.drop(filling).catch(() => {});
+    throw error;
+  }
+}
+
+async function isThere(sets: TableSets, { kind, id }: TableSet): Promise<boolean> {
+  return tableSetsIn(await sets.readNames(), kind).some((set) => set.id === id);
+}
+
 /** Returns the error of a restore for which another restore has dropped the tables. */
-export function supersededError(cause: unknown): ProblemError {
+function supersededError(cause: unknown): ProblemError {
   return new ProblemError("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });

@@ -12,7 +12,7 @@
 //   credentials       the links and sessions of operators, as digests
 //
 // No backup, restore or copy has webhook_attempts, credentials, or two tables that are not declared here: this_database (the random name of this database)
-// and last_backup (the time of the last backup; the first backup creates it).
+// and last_backup (the time of the last backup).
 
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -239,7 +239,7 @@ function snakeCase(path: string): string {
 // The schema of a database: the base (`tables.sql` of each engine), and the additions since.
 
 interface LastAdded {
-  readonly table: TableName;
+  readonly table: TableName | "last_backup";
   readonly column: string;
 }
 
@@ -265,6 +265,7 @@ export interface Addition extends LastAdded {
  */
 const lastAdded = {
   "001-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
+  "002-last-backup.sql": { table: "last_backup", column: "at" },
 } as const satisfies Record<string, LastAdded>;
 
 /** Returns the additions of an engine, in order. @param sqls the text of each file for this engine */

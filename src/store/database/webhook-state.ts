@@ -1,17 +1,29 @@
-// The rows of webhooks, and the rules for changes of their states, shared by the engines. An engine reads a state, decides with these functions,
-// and stores the new state, in one transaction that has locked the row.
+// The rows of webhooks: the operations on them (WebhookStore in model/webhooks.ts), and the rules for changes of a state.
+//
+// A write locks the state of its webhook first. So the writes of one webhook are executed one after the other, and a restore cannot replace the tables
+// during a write.
 
-import type { DumpedRow } from "../../model/engine.ts";
-import type {
-  DeliveryAttempt,
-  WebhookChanges,
-  WebhookExpectation,
-  WebhookRef,
-  WebhookSecret,
-  WebhookState,
+import {
+  type DeliveryAttempt,
+  maxWebhookAttempts,
+  type WebhookChanges,
+  type WebhookExpectation,
+  type WebhookRef,
+  type WebhookSecret,
+  type WebhookState,
 } from "../../model/webhooks.ts";
-
-type Row = DumpedRow["row"];
+import { columnsOf } from "./tables.ts";
+import {
+  change,
+  findByKeys,
+  insert,
+  now,
+  query,
+  queryForUpdate,
+  type Row,
+  type Transaction,
+  upsert,
+} from "./transaction.ts";
 
 /** The column of each value of a state. */
 const stateColumns = {
@@ -36,14 +48,11 @@ const stateColumns = {
 
 const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
 
-/** A statement for every engine that reads the random ID of this database. Dumps do not contain it. */
-export const selectThisDatabase = "select name from this_database where id = 1";
-
-export function toStateRow(state: WebhookState): Row {
+function toStateRow(state: WebhookState): Row {
   return Object.fromEntries(stateEntries.map(([name, column]) => [column, state[name]]));
 }
 
-export function fromStateRow(row: Row): WebhookState {
+function fromStateRow(row: Row): WebhookState {
   const state = Object.fromEntries(
     stateEntries.map(([name, column]) => [name, row[column]]),
   ) as unknown as WebhookState;
@@ -51,11 +60,11 @@ export function fromStateRow(row: Row): WebhookState {
   return { ...state, resumes: state.resumes ?? 0 };
 }
 
-export function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id: number } {
+function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id: number } {
   return { site_id: site, webhook_id: webhook };
 }
 
-export function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): Row {
+function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): Row {
   return { ...toKeyRow(key), created_at: createdAt, secret, until };
 }
 
@@ -66,9 +75,11 @@ export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   );
 }
 
-export function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): Row {
+function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): Row {
   return { ...toKeyRow(key), number, ...attempt };
 }
+
+// The rules.
 
 /**
  * Returns the state with the lease of `holder`; undefined if another process has the lease. A lease that ends more than two lease times from now was
@@ -76,19 +87,14 @@ export function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryA
  * @param milliseconds the lease time
  * @param now on the clock of the database, in milliseconds since 1970
  */
-export function withLease(
-  state: WebhookState,
-  holder: string,
-  milliseconds: number,
-  now: number,
-): WebhookState | undefined {
+function withLease(state: WebhookState, holder: string, milliseconds: number, now: number): WebhookState | undefined {
   const left = state.leaseUntil - now;
   const isTaken = state.holder !== null && state.holder !== holder && left > 0 && left <= 2 * milliseconds;
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
 /** Returns the state after the changes; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
-export function withChangesIfExpected(
+function withChangesIfExpected(
   state: WebhookState,
   { holder, cursor, rewinds, resumes }: WebhookExpectation,
   changes: WebhookChanges,
@@ -104,7 +110,7 @@ export function withChangesIfExpected(
  * are in milliseconds since 1970.
  * @param secrets the latest first
  */
-export function withRotatedSecret(
+function withRotatedSecret(
   [present]: readonly WebhookSecret[],
   secret: string,
   now: number,
@@ -112,4 +118,110 @@ export function withRotatedSecret(
 ): readonly WebhookSecret[] {
   const createdAt = present ? Math.max(now, present.createdAt + 1) : now;
   return [{ secret, createdAt, until: null }, ...(present ? [{ ...present, until }] : [])];
+}
+
+// The operations.
+
+const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";
+const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
+
+export function* webhookStates(keys?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
+  const rows = keys ? yield* findByKeys("webhook_state", keys.map(toKeyRow)) : yield* query(states);
+  return rows.map(fromStateRow).sort((a, b) => a.site - b.site || a.webhook - b.webhook);
+}
+
+export function* webhookSecrets(key: WebhookRef): Transaction<readonly WebhookSecret[]> {
+  const text = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
+  return fromSecretRows(yield* query(text, toKeyRow(key)));
+}
+
+export function* webhookAttempts(key: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
+  const text = `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`;
+  return (yield* query(text, toKeyRow(key))) as unknown as readonly DeliveryAttempt[];
+}
+
+/** Reads the random ID of this database. Dumps do not contain it. */
+export function* readDatabaseId(): Transaction<string> {
+  const [row] = yield* query("select name from this_database where id = 1");
+  return String(row?.name);
+}
+
+export function* acquireWebhookLease(
+  key: WebhookRef,
+  holder: string,
+  milliseconds: number,
+): Transaction<WebhookState | undefined> {
+  const state = yield* lockState(key);
+  return yield* putState(state && withLease(state, holder, milliseconds, yield* now()));
+}
+
+export function* compareAndSetWebhook(
+  key: WebhookRef,
+  expected: WebhookExpectation,
+  changes: WebhookChanges,
+): Transaction<boolean> {
+  const state = yield* lockState(key);
+  const changed = state && withChangesIfExpected(state, expected, changes, yield* now());
+  return (yield* putState(changed)) !== undefined;
+}
+
+export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Transaction<void> {
+  yield* lockState(state);
+  yield* putState(state);
+  yield* change(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
+  yield* putSecrets(state, secrets);
+}
+
+export function* rotateWebhookSecret(
+  key: WebhookRef,
+  secret: string,
+  createdAt: number,
+  until: number,
+): Transaction<boolean> {
+  if (!(yield* lockState(key))) return false;
+  yield* putSecrets(key, withRotatedSecret(yield* webhookSecrets(key), secret, createdAt, until));
+  return true;
+}
+
+export function* deleteWebhook(key: WebhookRef): Transaction<void> {
+  yield* lockState(key);
+  yield* setWebhookSecrets(key, []);
+}
+
+export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Transaction<void> {
+  if (!(yield* lockState(key))) return;
+  const text = `select coalesce(max(number), 0) as last from webhook_attempts ${ofWebhook}`;
+  const [row] = yield* query(text, toKeyRow(key));
+  const number = Number(row?.last) + 1;
+  yield* insert("webhook_attempts", [toAttemptRow(key, number, attempt)]);
+  yield* change(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
+    ...toKeyRow(key),
+    through: number - maxWebhookAttempts,
+  });
+}
+
+/** Replaces the secrets of a webhook. If `secrets` is empty, deletes the state, the secrets and the delivery attempts of the webhook. */
+export function* setWebhookSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+  if (secrets.length > 0) return yield* putSecrets(key, secrets);
+  for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
+    yield* change(`delete from ${table} ${ofWebhook}`, toKeyRow(key));
+}
+
+function* lockState(key: WebhookRef): Transaction<WebhookState | undefined> {
+  const [row] = yield* queryForUpdate(`${states} ${ofWebhook}`, toKeyRow(key));
+  return row && fromStateRow(row);
+}
+
+/** Stores a state, if there is one. Returns it. */
+function* putState(state: WebhookState | undefined): Transaction<WebhookState | undefined> {
+  if (state) yield* upsert("webhook_state", [toStateRow(state)]);
+  return state;
+}
+
+function* putSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+  yield* change(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(key));
+  yield* insert(
+    "webhook_secrets",
+    secrets.map((secret) => toSecretRow(key, secret)),
+  );
 }

@@ -9,7 +9,7 @@ import { isUnsupported } from "./errors.ts";
 import { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
-import { commitWithoutWait } from "./transaction-end.ts";
+import { commitWithoutWait } from "./transaction.ts";
 
 /** Minimum milliseconds between two notifications. */
 const interval = 10;

@@ -18,13 +18,9 @@ import {
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import { isCollision } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitTransaction } from "./transaction-end.ts";
-
-/** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
-const maxAttempts = 5;
+import { awaitAll, commitTransaction, repeatOnCollision } from "./transaction.ts";
 
 /** Implements `Engine.commit`. @param timeout the time limit of the pool, in milliseconds */
 export async function commitBatch(
@@ -33,13 +29,9 @@ export async function commitBatch(
   intents: readonly Intent[],
   atomic?: boolean,
 ): Promise<readonly Outcome[]> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await pool.commit((connection, lease) => transact(connection, lease, timeout, intents, atomic));
-    } catch (error) {
-      if (attempt === maxAttempts || !isCollision((error as Error).cause ?? {})) throw error;
-    }
-  }
+  return repeatOnCollision(() =>
+    pool.commit((connection, lease) => transact(connection, lease, timeout, intents, atomic)),
+  );
 }
 
 /** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeout as for `commitBatch` */

@@ -1,30 +1,24 @@
 // The engine for many processes on many machines: its pools of connections, and its calls.
 
-import type { Engine, EngineMaintenance, Head } from "../../model/engine.ts";
+import type { Engine, Head } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ConsistencyChecker } from "../database/consistency-check.ts";
+import { createOperationCalls, renewSite } from "../database/operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { readAddress } from "./address.ts";
 import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
 import { CommitListener, CommitNotifier } from "./commit-listener.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
-import { createCredentialStore } from "./credentials.ts";
-import { dropSite } from "./drop-site.ts";
 import { createExpiredResponseDeletion } from "./expired-responses.ts";
-import { createBackupTimes } from "./last-backup.ts";
 import { dumpRows } from "./long-connections.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { createPrimary, type Primary } from "./primary.ts";
-import { prune } from "./prune.ts";
 import { createJournalReads, createSiteReads, toHead } from "./reads.ts";
-import { renewHistories, renewSite } from "./renew.ts";
-import { fillSite } from "./site-fill.ts";
 import { sql } from "./statements.ts";
 import { fillAndSwapTables, readTableNames } from "./table-sets.ts";
-import { commitWithoutWait } from "./transaction-end.ts";
-import { createWebhookStore } from "./webhooks.ts";
+import { changeLoosely, createOperationExecutor } from "./transaction.ts";
 
 /**
  * Opens a PostgreSQL database, and creates or upgrades its tables.
@@ -57,15 +51,13 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createJournalReads(pool, pagePool),
     ...createCommits(pool, timeout, notices),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
-    renewSite: (site, epoch) => renewSite(pool, timeout, site, epoch),
+    renewSite: (site, epoch) =>
+      pool.use(async (connection) =>
+        toHead(await changeLoosely(connection, timeout, renewSite(site, epoch)), connection),
+      ),
     probeWrite: () => tryCommit(trials, timeout),
-    pruneJournal: (site, through, most) => prune(pool, timeout, site, through, most),
     deleteExpiredResponses: createExpiredResponseDeletion(pool, timeout),
-    ...createBackupTimes(pool, timeout),
-    ...createWebhookStore(pool, timeout),
-    ...createCredentialStore(pool, timeout),
-    ...createKeyUses(pool, timeout),
-    ...createMaintenance(primary, pool, notices),
+    ...createMaintenance(primary, pool, timeout, notices),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
     close,
   };
@@ -118,55 +110,26 @@ function createCommits(
   };
 }
 
-function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotifier): EngineMaintenance {
+function createMaintenance(primary: Primary, pool: Pool, timeout: number, notices: CommitNotifier) {
+  const calls = createOperationCalls(createOperationExecutor(pool, timeout), async () => {});
   return {
-    dropSite: (site) => notices.noting(dropSite(primary, site)),
-    readSitesToDrop: () => pool.read(readUndroppedSites),
+    ...calls,
+    dropSite: (site) => notices.noting(calls.dropSite(site)),
     dump: (site) => dumpRows(primary, { site }),
-    importSiteRows: (site, rows) => notices.noting(fillSite(primary, site, rows)),
-    renewEpochs: () => notices.noting(renewHistories(primary)),
+    importSiteRows: (site, rows) => notices.noting(calls.importSiteRows(site, rows)),
+    renewEpochs: () => notices.noting(calls.renewEpochs() as Promise<number>),
     replaceAllData: (rows, save, amend) => notices.noting(fillAndSwapTables(primary, rows, save, amend)),
-    findInconsistencies: async (onRow) => [
+    findInconsistencies: async (onRow?: () => void) => [
       ...(await checkRowsOf(primary, onRow)),
       ...describeLeftoverTables(await pool.read(readTableNames)),
     ],
-  };
+  } satisfies Partial<Engine>;
 }
 
 async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {
   const [rows = []] = await connection.script(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row, connection)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined, connection));
-}
-
-function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "saveKeyUses" | "readLastKeyUses"> {
-  return {
-    saveKeyUses: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
-    readLastKeyUses: () => pool.read(readKeyUses),
-  };
-}
-
-async function writeKeyUses(
-  connection: PostgresConnection,
-  timeout: number,
-  uses: ReadonlyMap<number, number>,
-): Promise<void> {
-  await connection.script(sql.begin(timeout));
-  await connection.query(
-    sql.upsertKeyUses,
-    [...uses].map(([key_id, at]) => ({ key_id, at })),
-  );
-  await commitWithoutWait(connection);
-}
-
-async function readKeyUses(connection: PostgresConnection): Promise<ReadonlyMap<number, number>> {
-  const [rows = []] = await connection.script(sql.uses);
-  return new Map(rows.map(({ key_id, at }) => [key_id, at]));
-}
-
-async function readUndroppedSites(connection: PostgresConnection): Promise<readonly number[]> {
-  const [rows = []] = await connection.script(sql.undroppedSites);
-  return rows.map(({ id }) => id);
 }
 
 async function checkRowsOf(primary: Primary, onRow: () => void = () => {}): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { commitWithoutWait } from "./transaction-end.ts";
+import { commitWithoutWait } from "./transaction.ts";
 
 /** Maximum sites that one statement searches. And maximum sites in one transaction that deletes responses. */
 const maxSitesPerSearch = 1000;

@@ -6,7 +6,7 @@ import { createTimeLimit, type PostgresConnection, type ResultRow } from "./conn
 import { fromPostgres, isDatabaseError, unknownOutcome } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
-import { commitTransaction } from "./transaction-end.ts";
+import { commitTransaction } from "./transaction.ts";
 
 /** Rows that one step of a dump reads. */
 const pageSize = 1000;

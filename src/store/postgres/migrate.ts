@@ -13,13 +13,14 @@ import {
   viewOf,
 } from "../database/tables.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
+import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf, unavailable } from "./errors.ts";
 import { type Lease, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import base from "./tables.sql" with { type: "text" };
-import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
+import { commitTransaction, commitWithoutWait } from "./transaction.ts";
 
 /** Migrations that raise the schema version. A program that does not know the version rejects the database. */
 const migrations: readonly string[] = [base];
@@ -27,6 +28,7 @@ const migrations: readonly string[] = [base];
 /** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
+  "002-last-backup.sql": lastBackup,
 });
 
 /** The state of the tables and views. */
@@ -177,7 +179,7 @@ async function completeSitesIn(connection: PostgresConnection): Promise<void> {
 }
 
 /** The SQLSTATEs that PostgreSQL returns if another session creates the same table at the same moment. */
-export const madeByAnother = ["23505", "42710", "42P07", "XX000"];
+const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
 /** Creates the table with the lock. Tries again if another process creates it at the same moment. */
 async function makeLock(connection: PostgresConnection): Promise<void> {

@@ -11,19 +11,18 @@
 //   `cross join lateral (... limit 1)` in `fetch`: The rows of a site are not all read for a join.
 //   `between x and x ... order by x` in `fetch`: Keys are not looked up in another index, which also begins with the site.
 //   `declare ... cursor` in `entries`: For one page of a journal, the entries after the page are not sorted.
-//   `where (key) in (select key ...)` in `deleteSome`: The rows of a site are not all compared with each row to delete.
+//   `where (key) in (select key ...)` in `deleteSome` (operations.ts): The rows of a site are not all compared with each row to delete.
 //   `union all` in `fetchRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
 //   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
 import { systemSite } from "../../model/limits.ts";
+import { deleteSome } from "../database/operations.ts";
 import {
   type CompletedSites,
   changeColumns,
   completeSites,
   entryColumns,
   incompleteSites,
-  selectDeleted,
-  selectSitesToDrop,
 } from "../database/site-state.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRow } from "../writes/batch.ts";
@@ -40,9 +39,6 @@ const channel = "storefront_commits";
  * few rows may read the whole table, even when the table has a million rows, until PostgreSQL analyzes it. CockroachDB ignores the setting.
  */
 const byKeys = "set local enable_seqscan = off";
-
-/** Maximum rows of a removed site that one transaction deletes. */
-const maxDropped = 2000;
 
 /** Selects the row of site `$1`, joined with each record of resource `$2` that `which` selects; without such a record, the row of the site alone. */
 const siteWith = (which: string, more = "") =>
@@ -89,11 +85,6 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   floor: (site: number) => `select revision, epoch, floor from sites where id = ${list([site])}`,
 
-  deleteEntries: (site: number, through: number) =>
-    `delete from journal where site_id = ${list([site])} and revision <= ${list([through])}`,
-
-  setFloor: (site: number, floor: number) => `update sites set floor = ${list([floor])} where id = ${list([site])}`,
-
   /**
    * Reads a page of a journal, only in a transaction. PostgreSQL plans a cursor so that it returns the first rows soon. Without the cursor, it would
    * sort all later entries, because it assumes that they are few until the table is analyzed for the first time.
@@ -127,10 +118,6 @@ fetch ${list([limit])} from pages; close pages`,
 
   lockAllSites: "select id, epoch from sites order by id for update",
 
-  lockSite: (site: number) => `select revision, epoch from sites where id = ${list([site])} for update`,
-
-  putEpoch: "update sites set epoch = $2 where sites.id = $1",
-
   addSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
   fetchRows: fetch("records"),
@@ -157,7 +144,7 @@ fetch ${list([limit])} from pages; close pages`,
 from sites where id > ${list([after])} order by id limit ${list([limit])}`,
 
   deleteExpiredResponses: (site: number, before: number, limit: number) =>
-    deleteSome("idempotency", site, `and at <= ${list([before])} order by at limit ${list([limit])}`),
+    deleteSome("idempotency", list([site]), `and at <= ${list([before])} order by at limit ${list([limit])}`),
 
   // Adds an entry to the journal, as every write does, and deletes it in the same transaction. The entry does not belong to a site. It is as long as
   // an entry can be without being compressed, so that it needs space on the disk as other entries do.
@@ -175,23 +162,14 @@ delete from journal where site_id = -1`,
 
   nothing: "select 1",
 
-  upsertKeyUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
-
-  uses: "select key_id, at from key_uses",
-
-  /** Returns a row if the record of this site was deleted. */
-  deletedSite: (site: number) => selectDeleted(list([site])),
-
-  dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
+  /** The clock of the database, in milliseconds since 1970. */
+  now: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
 
   /** Returns a row if rows of `sites` are to be completed. */
   incompleteSites: `select 1 from sites where ${incompleteSites} limit 1`,
 
   /** Completes rows of `sites`, only in a transaction, which must have locked them. */
   completeSites: (which?: CompletedSites) => [byKeys, ...completeSites(countsAsJson, which)].join("; "),
-
-  /** Selects the sites to drop. Without `byKeys`, while the statistics have only one site, PostgreSQL would search all rows for each removed site. */
-  undroppedSites: `begin; ${byKeys}; ${selectSitesToDrop}; commit`,
 } as const;
 
 /**
@@ -240,17 +218,6 @@ export function fetch(table: TableName, columns = columnsOf(table)): string {
   );
   const found = `select ${columns.join(", ")} from ${table} where ${same.join(" and ")} order by ${table}.${last} limit 1`;
   return `select found.* from ${given(table, key)} cross join lateral (${found}) as found`;
-}
-
-/**
- * Returns a statement that deletes the rows of a site that `which` selects. The rows are compared by their whole key, without a separate condition
- * for the site. With this condition, if the site has more rows than the statistics say, PostgreSQL would compare all of them with each row to delete.
- * For `idempotency`, the list also has the time, because PostgreSQL may look the rows up in the index of times.
- */
-function deleteSome(table: TableName, site: number, which: string): string {
-  const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");
-  const chosen = `select ${key} from ${table} where site_id = ${list([site])} ${which}`;
-  return `delete from ${table} where (${key}) in (${chosen}) returning 1`;
 }
 
 /** Returns the table expression for the rows in `$1`. Members that are not columns are ignored. */

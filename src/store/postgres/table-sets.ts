@@ -1,30 +1,26 @@
 // Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
 
-import type { Amend, StoredSystem } from "../../model/amend.ts";
+import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
+import { decideAmendments, requireAmended } from "../database/amend.ts";
 import {
-  newTableSetId,
   type RowChunk,
-  supersededError,
+  replaceAllData,
   type TableSet,
-  type TableSetKind,
+  type TableSets,
   tableNameIn,
-  tableSetsIn,
-  tablesInSet,
-  toChunksWithNewEpochs,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
+import { setWebhookSecrets } from "../database/webhook-state.ts";
 import { decideAndWrite } from "./commit.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
 import { commitStep, dumpRows, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitWithoutWait } from "./transaction-end.ts";
-import { setWebhookSecrets } from "./webhooks.ts";
+import { awaitAll, commitWithoutWait, runStatements } from "./transaction.ts";
 
 /** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */
 const lockTimeoutMs = 500;
@@ -41,55 +37,45 @@ export async function fillAndSwapTables(
   amend?: Amend,
 ): Promise<ReadonlyMap<number, Head>> {
   const connection = await openConnection(primary);
-  const dumpTableSet = (set: TableSet, present: readonly TableName[]) =>
-    dumpRows(primary, { present, nameOf: (table) => tableNameIn(set, table) });
   try {
     await requireOwnViews(connection);
-    for (const unused of await tableSets(connection, "unused")) await dropTables(connection, unused);
-    for (const left of save ? await tableSets(connection, "replaced") : []) {
-      await save?.(dumpTableSet(left, tablesInSet(left, await readTableNames(connection))));
-      await dropTables(connection, left);
-    }
-    const replaced = await replace(connection, rows, amend);
-    const heads = await headsIn(connection, replaced);
-    await save?.(dumpTableSet(replaced, tableNames));
-    // The data is replaced. If old tables cannot be dropped, they only take space: `check` reports them, and the next restore drops them.
-    await dropTables(connection, replaced).catch(() => {});
-    return heads;
+    return await replaceAllData(createTableSets(connection, primary, amend), rows, save);
   } finally {
     await connection.close();
   }
 }
 
-/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
-async function replace(
-  connection: PostgresConnection,
-  rows: AsyncIterable<DumpedRow>,
-  amend?: Amend,
-): Promise<TableSet> {
-  const filling: TableSet = { kind: "unused", id: newTableSetId() };
-  const replaced: TableSet = { ...filling, kind: "replaced" };
-  const names = tableNames.map((table) => tableNameIn(filling, table));
+function createTableSets(connection: PostgresConnection, primary: Primary, amend?: Amend): TableSets {
+  return {
+    readNames: () => readTableNames(connection),
+    create: (set) => create(connection, set),
+    insert: async (set, chunk) => void (await step(connection, insert(connection, set, chunk))),
+    swap: async (filled, replaced, version) => {
+      await complete(connection, filled);
+      await swapBetweenOthers(connection, () => swap(connection, filled, replaced, version, amend));
+    },
+    drop: (set) => dropTables(connection, set),
+    readHeads: (set) => headsIn(connection, set),
+    dump: (set, present) => dumpRows(primary, { present, nameOf: (table) => tableNameIn(set, table) }),
+    recover: async () => {
+      if (connection.isOpen) await run(connection, "rollback");
+      return connection.isOpen;
+    },
+  };
+}
+
+async function create(connection: PostgresConnection, set: TableSet): Promise<number> {
   const version = await versionOf(connection);
-  const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
+  const creates = tableNames.map((table) => `create table ${tableNameIn(set, table)} (like ${table} including all)`);
   await step(connection, commitWithoutWait(connection, ["begin", ...creates].join("; ")));
-  try {
-    for await (const chunk of toChunksWithNewEpochs(rows)) await step(connection, insert(connection, filling, chunk));
-    await run(connection, `analyze ${names.join(", ")}`);
-    const complete = sql.completeSites({ nameOf: (table) => tableNameIn(filling, table) });
-    await step(connection, commitWithoutWait(connection, `begin; ${complete}`));
-    await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
-    return replaced;
-  } catch (error) {
-    // If the connection is lost, the next restore drops the new tables.
-    if (!connection.isOpen) throw error;
-    await run(connection, "rollback");
-    const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
-    if (!isThere) throw supersededError(error);
-    // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
-    await dropTables(connection, filling).catch(() => {});
-    throw error;
-  }
+  return version;
+}
+
+/** Completes the rows of a set, with statistics of them. */
+async function complete(connection: PostgresConnection, set: TableSet): Promise<void> {
+  const nameOf = (table: TableName) => tableNameIn(set, table);
+  await run(connection, `analyze ${tableNames.map(nameOf).join(", ")}`);
+  await step(connection, commitWithoutWait(connection, `begin; ${sql.completeSites({ nameOf })}`));
 }
 
 /** Inserts a chunk. Does not wait until it is durable, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
@@ -150,10 +136,6 @@ async function dropTables(connection: PostgresConnection, set: TableSet): Promis
 async function headsIn(connection: PostgresConnection, set: TableSet): Promise<ReadonlyMap<number, Head>> {
   const rows = await run(connection, `select id, revision, epoch from ${tableNameIn(set, "sites")}`);
   return new Map(rows.map(({ id, revision, epoch }) => [id, { revision, epoch }]));
-}
-
-async function tableSets(connection: PostgresConnection, kind: TableSetKind): Promise<TableSet[]> {
-  return tableSetsIn(await readTableNames(connection), kind);
 }
 
 /** Returns the names of all tables. */
@@ -227,18 +209,10 @@ async function rowsOf(connection: PostgresConnection, text: string): Promise<Res
   return rows;
 }
 
-/** Amends the restored system site, in the transaction that has swapped the tables. @param set the replaced tables */
-async function amendSystem(connection: PostgresConnection, set: TableSet, amend: Amend): Promise<void> {
-  const nameOf = (table: TableName) => tableNameIn(set, table);
-  const replaced = await readStored(connection, nameOf);
-  const restored = await readStored(connection, (table) => table);
-  const after = amend.keyChangesAfter(replaced.head);
-  const [changes = []] = await step(connection, connection.script(selectKeyChanges(nameOf, after)));
-  const { intents, webhooks } = amend.decide({ replaced, restored, keyChanges: toKeyChanges(changes) });
+/** Amends the restored system site, in the transaction that has swapped the tables. */
+async function amendSystem(connection: PostgresConnection, replaced: TableSet, amend: Amend): Promise<void> {
+  const { intents, webhooks } = await step(connection, runStatements(connection, decideAmendments(replaced, amend)));
   if (intents.length > 0) requireAmended(await step(connection, decideAndWrite(connection, intents)));
-  for (const { key, secrets } of webhooks) await step(connection, setWebhookSecrets(connection, key, secrets));
-}
-
-async function readStored(connection: PostgresConnection, nameOf: (table: TableName) => string): Promise<StoredSystem> {
-  return toStoredSystem(await step(connection, connection.script(selectSystem(nameOf).join("; "))));
+  for (const { key, secrets } of webhooks)
+    await step(connection, runStatements(connection, setWebhookSecrets(key, secrets)));
 }

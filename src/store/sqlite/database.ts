@@ -8,6 +8,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { type CompletedSites, completeSites, incompleteSites } from "../database/site-state.ts";
 import { type Addition, additionsOf, lastOfBase, schemaTooNewError, schemaTooOldError } from "../database/tables.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
+import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import { describeDiskError, logSize } from "./files.ts";
 import base from "./tables.sql" with { type: "text" };
 
@@ -17,6 +18,7 @@ const migrations: readonly string[] = [base];
 /** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
 const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
+  "002-last-backup.sql": lastBackup,
 });
 
 /** Maximum bytes of the log (`-wal`) after a checkpoint, when SQLite truncates the log. During a large transaction, the log may be larger. */

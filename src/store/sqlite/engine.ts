@@ -6,19 +6,15 @@ import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
 import { isBatchAborted } from "../writes/batch.ts";
-import { pauseForOtherWriters } from "./chunks.ts";
 import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts";
-import { createCredentialWrites } from "./credentials.ts";
 import { migrate, openDatabase, settleLog, withSqliteErrors } from "./database.ts";
 import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
-import { renewHistories } from "./renew.ts";
-import { fillSite } from "./site-fill.ts";
-import { fillAndSwapTables, makeViews } from "./table-sets.ts";
-import { createWebhookWrites } from "./webhook-writes.ts";
+import { fillAndSwapTables, makeViews, pauseForOtherWriters } from "./table-sets.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -83,25 +79,24 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   const reader = createReader(database, openAgain, requireFiles);
   const writer = new WriterThread({ path, files, busyTimeout });
   const run = async (call: WorkerCall) => void (await writer.call(call));
-  const hasMore = async (call: WorkerCall) => (await writer.call(call)) === "more";
+  const execute: ExecuteOperation = (name, args) =>
+    isRead(name) ? reader.execute(name, args) : writer.execute({ name, args, now: clock() });
   return {
-    ...reader,
+    ...reader.calls,
+    ...createOperationCalls(execute, pauseForOtherWriters),
     isUnchanged: guarded(newCheck(), requireFiles),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     openConnections: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
-      decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
+      decodeOutcomes(
+        (await writer.call({ name: "commit", intents: encodeIntents(intents), atomic })) as string,
+        intents,
+      ),
     commitAtomically: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
     probeWrite: () => run({ name: "tryWrite" }),
-    pruneJournal: (site, through, most) => hasMore({ name: "prune", site, through, most }),
-    deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
-    ...createSaves(run),
-    dropSite: async (site) => {
-      while (await hasMore({ name: "dropPortion", site })) await pauseForOtherWriters();
-    },
-    ...createWebhookWrites((writes) => writer.call({ name: "webhooks", writes }), clock),
-    ...createCredentialWrites((write) => writer.call({ name: "credential", write })),
-    ...createReplacements(openAgain),
+    deleteExpiredResponses: (before, most) =>
+      writer.call({ name: "deleteExpiredResponses", before, most }) as Promise<boolean>,
+    replaceAllData: (rows, save, amend) => fillAndSwapTables(openAgain, rows, save, amend),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
       subscriptions.close();
@@ -116,23 +111,6 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
   return () => {
     guard();
     return check();
-  };
-}
-
-/** Creates the calls that save data outside the records and their journals. */
-function createSaves(run: (call: WorkerCall) => Promise<void>): Pick<Engine, "saveBackupTime" | "saveKeyUses"> {
-  return {
-    saveBackupTime: (at) => run({ name: "noteBackup", at }),
-    saveKeyUses: (uses) => run({ name: "noteKeyUse", uses }),
-  };
-}
-
-/** Creates the calls that write many rows. Each uses a separate connection, which `open` opens. */
-function createReplacements(open: () => Database): Pick<Engine, "importSiteRows" | "renewEpochs" | "replaceAllData"> {
-  return {
-    importSiteRows: (site, rows) => fillSite(open, site, rows),
-    renewEpochs: () => renewHistories(open),
-    replaceAllData: (rows, save, amend) => fillAndSwapTables(open, rows, save, amend),
   };
 }
 
@@ -161,12 +139,12 @@ function commitTogether(
 
 /** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
 async function addAll(
-  call: (request: WorkerCall) => Promise<string>,
+  call: (request: WorkerCall) => Promise<unknown>,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
 ): Promise<boolean> {
   const iterator = batches[Symbol.iterator]();
-  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<string> }[] = [];
+  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<unknown> }[] = [];
   for (let next = iterator.next(); ; ) {
     for (; !next.done && sent.length < maxSent; next = iterator.next()) {
       const result = call({ name: "addBatch", intents: encodeIntents(next.value) });
@@ -176,7 +154,7 @@ async function addAll(
     }
     const first = sent.shift();
     if (!first) return true;
-    const outcomes = decodeOutcomes(await first.result, first.intents);
+    const outcomes = decodeOutcomes((await first.result) as string, first.intents);
     await onOutcomes(outcomes);
     if (isBatchAborted(outcomes, first.intents)) return false;
   }

@@ -4,6 +4,7 @@ import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { createOperationCalls, isRead } from "../database/operations.ts";
 import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
 import { requireCurrent } from "./database.ts";
 import { logSize } from "./files.ts";
@@ -34,12 +35,22 @@ export function openReadOnly(path: string): Engine {
   try {
     requireCurrent(database);
     const subscriptions = new CommitPoller(() => checkDataVersion(database));
+    const { calls, execute } = createReader(database, open, guard);
+    const reject = async () => {
+      throw unavailable(`the database ${path} is read-only here`);
+    };
     return {
-      ...createReader(database, open, guard),
-      ...rejectedWrites(path),
+      ...calls,
+      ...createOperationCalls((name, args) => (isRead(name) ? execute(name, args) : reject()), reject),
+      openConnections: reject,
+      commit: reject,
+      commitAtomically: reject,
+      probeWrite: reject,
+      deleteExpiredResponses: reject,
+      replaceAllData: reject,
       subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
       // The list is empty, because this process cannot drop the sites.
-      readSitesToDrop: () => [],
+      readSitesToDrop: async () => [],
       close: async () => {
         subscriptions.close();
         database.close();
@@ -49,40 +60,6 @@ export function openReadOnly(path: string): Engine {
     database.close();
     throw error;
   }
-}
-
-const writes = [
-  "openConnections",
-  "commit",
-  "commitAtomically",
-  "probeWrite",
-  "pruneJournal",
-  "deleteExpiredResponses",
-  "saveKeyUses",
-  "saveBackupTime",
-  "acquireWebhookLease",
-  "compareAndSetWebhook",
-  "saveWebhook",
-  "rotateWebhookSecret",
-  "removeWebhook",
-  "addWebhookAttempt",
-  "putCredential",
-  "consumeCredential",
-  "deleteCredentials",
-  "dropSite",
-  "importSiteRows",
-  "renewEpochs",
-  "replaceAllData",
-] as const satisfies readonly (keyof Engine)[];
-
-type RejectedWrites = Pick<Engine, (typeof writes)[number]>;
-
-/** Creates the calls that write. Each throws ProblemError `unavailable`. */
-function rejectedWrites(path: string): RejectedWrites {
-  const reject = async () => {
-    throw unavailable(`the database ${path} is read-only here`);
-  };
-  return Object.fromEntries(writes.map((name) => [name, reject])) as unknown as RejectedWrites;
 }
 
 /** Decides how to open the database: with its log if SQLite can read the log, otherwise as immutable. */

@@ -10,8 +10,7 @@ import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
-import { type CredentialRow, selectCredential, toCredential } from "../database/credentials.ts";
-import { lastBackupTable, selectLastBackup } from "../database/last-backup.ts";
+import { type ExecuteOperation, transactionOf } from "../database/operations.ts";
 import {
   changeColumns,
   contiguousChanges,
@@ -19,33 +18,17 @@ import {
   parseCounts,
   requireHeadAtLeast,
   type StoredCounts,
-  selectSitesToDrop,
 } from "../database/site-state.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { dumpedColumns, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
 import { fromSqlite, tableNamesIn, withSqliteErrors } from "./database.ts";
-import { createWebhookReads } from "./webhook-reads.ts";
+import { runStatements } from "./transaction.ts";
 
-type Reader = Pick<
-  Engine,
-  | "isLocal"
-  | "readHeads"
-  | "readRecord"
-  | "readPage"
-  | "readSite"
-  | "readChangesSince"
-  | "readJournalPage"
-  | "readLastKeyUses"
-  | "readLastBackupTime"
-  | "readSitesToDrop"
-  | "webhookStates"
-  | "webhookSecrets"
-  | "webhookAttempts"
-  | "readDatabaseId"
-  | "findCredential"
-  | "dump"
-  | "findInconsistencies"
->;
+interface Reader {
+  readonly calls: Pick<Engine, "isLocal" | "readHeads" | "dump" | "findInconsistencies"> & SiteReads & JournalReads;
+  /** Executes an operation that reads. */
+  readonly execute: ExecuteOperation;
+}
 
 /**
  * Creates the read side.
@@ -54,29 +37,23 @@ type Reader = Pick<
  * @param requireSameDatabase throws if the files were removed or replaced; called after each read and at the end of a dump
  */
 export function createReader(database: Database, open: () => Database, requireSameDatabase: () => void): Reader {
-  const sql = recordStatements(database);
+  const head = database.query("select revision, epoch from sites where id = ?");
   const reads = guardReads(database, requireSameDatabase);
   const { read, readInTransaction } = reads;
   const heads = (sites: readonly number[]): Head[] =>
-    sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
+    sites.map((site) => (head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   function* dump(site?: number) {
     yield* dumpRows(open, { site });
     requireSameDatabase();
   }
 
-  return {
+  const calls: Reader["calls"] = {
     isLocal: true,
     // One transaction, so that the heads of a site and of the system site are from the same moment.
     readHeads: (sites) => readInTransaction(() => heads(sites)),
     ...createSiteReads(database, reads, open, requireSameDatabase),
     ...createJournalReads(database, reads),
-    ...createWebhookReads(database, reads),
-    findCredential: (digest) =>
-      read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
-    readLastKeyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
-    readLastBackupTime: () => read(() => lastBackupIn(database)),
-    readSitesToDrop: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
     findInconsistencies: (onRow) =>
       read(() => [
@@ -85,19 +62,10 @@ export function createReader(database: Database, open: () => Database, requireSa
         ...describeLeftoverTables(tableNamesIn(database)),
       ]),
   };
-}
-
-function recordStatements(database: Database) {
   return {
-    head: database.query("select revision, epoch from sites where id = ?"),
-    undropped: database.query<{ id: number }, []>(selectSitesToDrop),
-    uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
+    calls,
+    execute: async (name, args) => readInTransaction(() => runStatements(database, transactionOf(name, args))),
   };
-}
-
-function lastBackupIn(database: Database): number | undefined {
-  if (!tableNamesIn(database).includes(lastBackupTable)) return undefined;
-  return database.query<{ at: number }, []>(selectLastBackup).get()?.at;
 }
 
 function integrity(database: Database): string[] {
@@ -106,7 +74,7 @@ function integrity(database: Database): string[] {
 }
 
 /** Functions that run a read on the shared connection, and check the files after it. */
-export interface GuardedReads {
+interface GuardedReads {
   /** Runs `work`. @throws ProblemError `unavailable`, also if the files were removed or replaced */
   read<T>(work: () => T): T;
   /** Runs `work` in one transaction, so that everything that it reads is from the same moment. @throws as `read` does */

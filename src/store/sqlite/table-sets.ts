@@ -1,29 +1,24 @@
 // Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how. Also creates the reporting views.
 
 import type { Database } from "bun:sqlite";
-import type { Amend, StoredSystem } from "../../model/amend.ts";
+import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
-import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
+import { decideAmendments, requireAmended } from "../database/amend.ts";
 import {
   newTableSetId,
-  type RowChunk,
-  supersededError,
+  replaceAllData,
   type TableSet,
-  type TableSetKind,
+  type TableSets,
   tableNameIn,
-  tableSetsIn,
-  tablesInSet,
-  toChunksWithNewEpochs,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
-import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
+import { tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
+import { setWebhookSecrets } from "../database/webhook-state.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { dropInChunks, pauseForOtherWriters } from "./chunks.ts";
 import { completeSitesIn, fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
 import { dumpRows } from "./reads.ts";
-import { insert } from "./statements.ts";
-import { setWebhookSecrets } from "./webhook-writes.ts";
+import { insertRows, insertStatement, runStatements } from "./transaction.ts";
 import { decideAndWrite, writerStatements } from "./writer.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
@@ -37,19 +32,7 @@ export async function fillAndSwapTables(
   try {
     // With this setting, a rename of tables does not change the views: they always read the tables in use.
     database.run("pragma legacy_alter_table = on");
-    for (const killed of tableSets(database, "unused")) await dropTables(database, killed);
-    for (const left of save ? tableSets(database, "replaced") : []) {
-      await save?.(dumpTableSet(open, left, tablesInSet(left, tableNamesIn(database))));
-      // Another restore may have saved and dropped the same tables in the meantime. Then this drops nothing.
-      await dropTables(database, left);
-    }
-    const replaced = await replace(database, rows, amend);
-    const heads = headsIn(database, replaced);
-    await save?.(dumpTableSet(open, replaced, tableNames));
-    // The data is replaced. If old tables cannot be dropped, for example on a full disk, they only take space: `check` reports them, and the next
-    // restore drops them.
-    await dropTables(database, replaced).catch(() => {});
-    return heads;
+    return await replaceAllData(createTableSets(database, open, amend), rows, save);
   } catch (error) {
     throw fromSqlite(error, "the database", database.filename);
   } finally {
@@ -57,32 +40,38 @@ export async function fillAndSwapTables(
   }
 }
 
-/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
-async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend?: Amend): Promise<TableSet> {
-  const filling: TableSet = { kind: "unused", id: newTableSetId() };
-  const replaced: TableSet = { ...filling, kind: "replaced" };
-  const schema = version(database);
-  makeTables(database, filling);
-  try {
-    for await (const chunk of toChunksWithNewEpochs(rows)) {
-      runInTransaction(database, () => insertRows(database, chunk, tableNameIn(filling, chunk.table)));
+function createTableSets(database: Database, open: () => Database, amend?: Amend): TableSets {
+  return {
+    readNames: async () => tableNamesIn(database),
+    create: async (set) => {
+      const found = version(database);
+      makeTables(database, set);
+      return found;
+    },
+    insert: async (set, chunk) => {
+      const text = insertStatement(chunk.table, tableNameIn(set, chunk.table));
+      runInTransaction(database, () => insertRows(database, text, chunk));
       await pauseForOtherWriters();
-    }
-    runInTransaction(database, () => completeSitesIn(database, { nameOf: (table) => tableNameIn(filling, table) }));
-    runInTransaction(database, () => {
-      if (version(database) !== schema) throw upgradedDuringRestoreError();
-      for (const table of tableNames) {
-        database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
-        database.run(`alter table ${tableNameIn(filling, table)} rename to ${table}`);
-      }
-      if (amend) amendSystem(database, replaced, amend);
-    });
-    return replaced;
-  } catch (error) {
-    if (!hasTables(database, filling)) throw supersededError(error);
-    // Report the first error, even if the new tables cannot be dropped, for example on a full disk: the next restore drops them.
-    await dropTables(database, filling).catch(() => {});
-    throw error;
+    },
+    swap: async (filled, replaced, expected) => {
+      runInTransaction(database, () => completeSitesIn(database, { nameOf: (table) => tableNameIn(filled, table) }));
+      runInTransaction(database, () => {
+        if (version(database) !== expected) throw upgradedDuringRestoreError();
+        rename(database, filled, replaced);
+        if (amend) amendSystem(database, replaced, amend);
+      });
+    },
+    drop: (set) => dropTables(database, set),
+    readHeads: async (set) => headsIn(database, set),
+    dump: (set, present) => dumpRows(open, { present, nameOf: (table) => tableNameIn(set, table) }),
+    recover: async () => true,
+  };
+}
+
+function rename(database: Database, filled: TableSet, replaced: TableSet): void {
+  for (const table of tableNames) {
+    database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
+    database.run(`alter table ${tableNameIn(filled, table)} rename to ${table}`);
   }
 }
 
@@ -100,17 +89,6 @@ function makeTables(database: Database, set: TableSet): void {
       });
     }
   });
-}
-
-/** Inserts rows into their table, or into the table `into`, which has the same columns. Columns that a row lacks become null. */
-export function insertRows(database: Database, { table, rows }: RowChunk, into?: string): void {
-  const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), into));
-  const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
-  for (const row of rows) query.run({ ...empty, ...row });
-}
-
-function dumpTableSet(open: () => Database, set: TableSet, present: readonly TableName[]): Iterable<DumpedRow> {
-  return dumpRows(open, { present, nameOf: (table) => tableNameIn(set, table) });
 }
 
 /**
@@ -134,12 +112,34 @@ function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
   return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
 }
 
-function tableSets(database: Database, kind: TableSetKind): TableSet[] {
-  return tableSetsIn(tableNamesIn(database), kind);
+/** Milliseconds between two transactions, in which other processes can get the write lock. They retry about as often. */
+const pauseForOthersMs = 10;
+
+/** Waits, so that other processes can write before the next chunk. */
+export function pauseForOtherWriters(): Promise<void> {
+  return Bun.sleep(pauseForOthersMs);
 }
 
-function hasTables(database: Database, { kind, id }: TableSet): boolean {
-  return tableSets(database, kind).some((set) => set.id === id);
+/** Drops a table if it exists. Deletes its rows in chunks first, because dropping a large table takes as long as reading it. */
+async function dropInChunks(database: Database, table: string): Promise<void> {
+  const deleteSome = () => (tableNamesIn(database).includes(table) ? deleteChunk(database, table) : 0);
+  while (runInTransaction(database, deleteSome) > 0) await pauseForOtherWriters();
+  database.run(`drop table if exists ${table}`);
+}
+
+/** Maximum rows that one transaction deletes. It takes 10 to 25 ms. During this time, other writers wait. */
+const maxDeleted = 2000;
+
+/** Returns the number of deleted rows. */
+function deleteChunk(database: Database, table: string): number {
+  const key = keyOf(database, table).join(", ");
+  const text = `delete from ${table} where (${key}) in (select ${key} from ${table} limit ${maxDeleted})`;
+  return database.query(text).run().changes;
+}
+
+function keyOf(database: Database, table: string): string[] {
+  const columns = database.query(`select name from pragma_table_info('${table}') where pk > 0 order by pk`).values();
+  return columns.map(([name]) => name as string);
 }
 
 /** Creates the reporting view of each resource, and adds missing columns. */
@@ -175,21 +175,9 @@ function viewSql(resource: Resource, view: View): string {
   return `CREATE VIEW "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }
 
-/** Amends the restored system site, in the transaction that has swapped the tables. @param set the replaced tables */
-function amendSystem(database: Database, set: TableSet, amend: Amend): void {
-  const nameOf = (table: TableName) => tableNameIn(set, table);
-  const replaced = readStored(database, nameOf);
-  const restored = readStored(database, (table) => table);
-  const changes = readRows(database, selectKeyChanges(nameOf, amend.keyChangesAfter(replaced.head)));
-  const { intents, webhooks } = amend.decide({ replaced, restored, keyChanges: toKeyChanges(changes) });
+/** Amends the restored system site, in the transaction that has swapped the tables. */
+function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
+  const { intents, webhooks } = runStatements(database, decideAmendments(replaced, amend));
   if (intents.length > 0) requireAmended(decideAndWrite(writerStatements(database), intents, new FoundRecords(), true));
-  for (const { key, secrets } of webhooks) setWebhookSecrets(database, key, secrets);
-}
-
-function readStored(database: Database, nameOf: (table: TableName) => string): StoredSystem {
-  return toStoredSystem(selectSystem(nameOf).map((text) => readRows(database, text)));
-}
-
-function readRows(database: Database, text: string): DumpedRow["row"][] {
-  return database.query<DumpedRow["row"], []>(text).all();
+  for (const { key, secrets } of webhooks) runStatements(database, setWebhookSecrets(key, secrets));
 }

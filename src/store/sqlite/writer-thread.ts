@@ -4,15 +4,17 @@
 // waits for a result. The thread executes each call synchronously, so that no other call comes between two statements of a transaction.
 //
 // A transaction can also take several calls (`Engine.commitAtomically`). They are sent with `uninterrupted`, and all other calls wait until its end.
-// For the small writes of webhooks it is the other way round: webhook-batches.ts sends several of them as one call, in one transaction.
+// For small operations it is the other way round: several of them are sent as one call, and share one transaction.
 //
 // If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
 
 import { ProblemError } from "../../model/errors.ts";
-import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
+import { type OperationName, operations } from "../database/operations.ts";
+import type { WorkerCall, WorkerFailure, WorkerResult, WorkerStart } from "./worker.ts";
+import type { OperationCall } from "./writer.ts";
 
 interface PendingCall {
-  readonly resolve: (value: string) => void;
+  readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -23,18 +25,26 @@ export class WriterThread {
   readonly #pending: PendingCall[] = [];
   /** The end of the present `uninterrupted` work; undefined if any call may be sent. */
   #uninterrupted: Promise<void> | undefined;
+  readonly #executeTogether = (calls: readonly OperationCall[]) =>
+    this.call({ name: "operations", calls }) as Promise<readonly unknown[]>;
+  readonly #executeSmall = runInBatches(this.#executeTogether);
 
   constructor(start: WorkerStart) {
     this.#start = start;
   }
 
   /** Sends a call, and returns its result. @throws ProblemError `unavailable` if the database cannot be used, or the thread ends before it answers */
-  call(request: WorkerCall): Promise<string> {
+  call(request: WorkerCall): Promise<unknown> {
     return this.#uninterrupted ? this.#uninterrupted.then(() => this.call(request)) : this.#send(request);
   }
 
+  /** Executes an operation, and returns its result. @throws the error of the operation, or as `call` does */
+  execute(operation: OperationCall): Promise<unknown> {
+    return isSmall(operation.name) ? this.#executeSmall(operation) : this.#executeTogether([operation]).then(first);
+  }
+
   /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
-  async uninterrupted<T>(work: (call: (request: WorkerCall) => Promise<string>) => Promise<T>): Promise<T> {
+  async uninterrupted<T>(work: (call: (request: WorkerCall) => Promise<unknown>) => Promise<T>): Promise<T> {
     while (this.#uninterrupted) await this.#uninterrupted;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#uninterrupted = promise;
@@ -46,7 +56,7 @@ export class WriterThread {
     }
   }
 
-  #send(request: WorkerCall): Promise<string> {
+  #send(request: WorkerCall): Promise<unknown> {
     this.#worker ??= this.#startWorker();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
@@ -84,8 +94,7 @@ export class WriterThread {
   #settle(result: WorkerResult): void {
     const call = this.#pending.shift();
     if ("value" in result) call?.resolve(result.value);
-    else if (result.failure.unavailable) call?.reject(unavailable(result.failure.message));
-    else call?.reject(new Error(result.failure.message));
+    else call?.reject(toError(result.failure));
   }
 
   /** Rejects the calls in flight after the thread has ended for any reason. The next call starts another thread. */
@@ -96,6 +105,67 @@ export class WriterThread {
   }
 }
 
+function toError({ problem, code, message }: WorkerFailure): Error {
+  if (problem === "unavailable") return unavailable(message);
+  return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
+}
+
 function unavailable(detail: string): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
+}
+
+// Small operations in batches.
+
+function isSmall(name: OperationName): boolean {
+  return "isSmall" in operations[name];
+}
+
+function first([result]: readonly unknown[]): unknown {
+  return result;
+}
+
+/** Maximum operations in one transaction. It takes a few milliseconds. During this time, other writers wait. */
+const maxBatch = 100;
+
+interface WaitingOperation {
+  readonly operation: OperationCall;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that executes a small operation. Operations that arrive while a transaction is in flight share the next one, so that they wait
+ * for the disk only once. Otherwise a few webhooks of a site would delay the writes of its clients.
+ * @param send executes several operations in one transaction, and returns their results
+ */
+export function runInBatches(
+  send: (calls: readonly OperationCall[]) => Promise<readonly unknown[]>,
+): (operation: OperationCall) => Promise<unknown> {
+  const waiting: WaitingOperation[] = [];
+  let isSending = false;
+
+  async function sendAll(): Promise<void> {
+    isSending = true;
+    while (waiting.length > 0) await sendBatch(waiting.splice(0, maxBatch));
+    isSending = false;
+  }
+
+  async function sendBatch(batch: readonly WaitingOperation[]): Promise<void> {
+    try {
+      const results = await send(batch.map(({ operation }) => operation));
+      batch.forEach(({ resolve }, index) => void resolve(results[index]));
+    } catch (error) {
+      const isShared = batch.length === 1 || error instanceof ProblemError;
+      if (isShared) for (const { reject } of batch) reject(error);
+      // One of the operations has caused the error. Execute each in its own transaction, so that only that one fails.
+      else for (const one of batch) await sendBatch([one]);
+    }
+  }
+
+  return (operation) => {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    waiting.push({ operation, resolve, reject });
+    if (!isSending) void sendAll();
+    return promise;
+  };
 }

@@ -4,17 +4,8 @@ import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/limits.ts";
-import { createLastBackup, putLastBackup } from "../database/last-backup.ts";
-import {
-  newSiteState,
-  removedEpoch,
-  type SiteState,
-  type StoredSite,
-  selectDeleted,
-  siteTables,
-  toSiteRow,
-  toSiteState,
-} from "../database/site-state.ts";
+import { type OperationName, transactionOf } from "../database/operations.ts";
+import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
   authorizationRows,
   type BatchInput,
@@ -28,11 +19,19 @@ import {
   type StoredResponse,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { deleteChunk } from "./chunks.ts";
 import { openDatabase, runInTransaction, version, withSqliteErrors } from "./database.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
-import { insert, put, select } from "./statements.ts";
+import { insertStatement, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
 import type { WorkerStart } from "./worker.ts";
+
+/** A call of an operation. */
+export interface OperationCall {
+  readonly name: OperationName;
+  /** Plain data. */
+  readonly args: readonly unknown[];
+  /** The time of the call, in milliseconds since 1970. */
+  readonly now: number;
+}
 
 export class Writer {
   readonly #files: readonly KnownFile[];
@@ -78,9 +77,11 @@ export class Writer {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
   }
 
-  /** Runs `work` in a transaction. */
-  transact<T>(work: (database: Database) => T): T {
-    return this.#transact(() => work(this.#database));
+  /** Executes operations in order, in one transaction. Returns their results. */
+  execute(calls: readonly OperationCall[]): readonly unknown[] {
+    return this.#transact(() =>
+      calls.map(({ name, args, now }) => runStatements(this.#database, transactionOf(name, args), now)),
+    );
   }
 
   /** Deletes at most `most` responses that were stored at `before` (milliseconds since 1970) or earlier. Returns whether more may exist. */
@@ -88,28 +89,6 @@ export class Writer {
     // A transaction needs the write lock even if it deletes nothing. A query does not need it.
     if (!withSqliteErrors(() => this.#sql.expiredResponse.get(before))) return false;
     return this.#transact(() => this.#sql.deleteExpired.run(before, most).changes === most);
-  }
-
-  noteKeyUse(uses: ReadonlyMap<number, number>): void {
-    this.#transact(() => {
-      for (const [key_id, at] of uses) this.#sql.noteUse.run({ key_id, at });
-    });
-  }
-
-  noteBackup(at: number): void {
-    this.#transact(() => {
-      this.#database.run(createLastBackup);
-      this.#database.run(putLastBackup(at));
-    });
-  }
-
-  /** Makes a site reject writes, and deletes a chunk of its rows, but only if its record is deleted. Returns whether more rows may exist. */
-  dropPortion(id: number): boolean {
-    return this.#transact(() => {
-      if (!this.#sql.deletedSite.get(id)) return false;
-      this.#sql.putSite.run(toSiteRow(id, { ...newSiteState(), epoch: removedEpoch }));
-      return siteTables.some((table) => deleteChunk(this.#database, table, id) > 0);
-    });
   }
 
   close(): void {
@@ -208,20 +187,20 @@ export function writerStatements(database: Database) {
   const run = <T extends object = SqliteRow>(text: string) =>
     database.query<never, [T & SqliteRow]>(text) as RowStatement<T>;
   return {
-    site: database.query<StoredSite, [SqliteRow]>(select("sites")),
+    site: database.query<StoredSite, [SqliteRow]>(selectStatement("sites")),
     epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
-    row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(select("records", ["revision", "body"])),
+    row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(
+      selectStatement("records", ["revision", "body"]),
+    ),
     changes: database.query<RecordChange, [number, number, number]>(
       "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
     ),
-    response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
-    addSite: run(`${insert("sites")} on conflict (id) do nothing`),
-    putSite: run(put("sites")),
-    putRow: run<BatchRow>(put("records")),
-    addChange: run<JournalRow>(insert("journal")),
-    putResponse: run<ResponseRow>(put("idempotency")),
-    noteUse: run(`${put("key_uses")} where excluded.at > at`),
-    deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
+    response: database.query<StoredResponse, [SqliteRow]>(selectStatement("idempotency")),
+    addSite: run(`${insertStatement("sites")} on conflict (id) do nothing`),
+    putSite: run(upsertStatement("sites")),
+    putRow: run<BatchRow>(upsertStatement("records")),
+    addChange: run<JournalRow>(insertStatement("journal")),
+    putResponse: run<ResponseRow>(upsertStatement("idempotency")),
     expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
     deleteExpired: database.query<never, [number, number]>(
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",

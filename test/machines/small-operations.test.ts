@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { runInBatches } from "../../src/store/sqlite/webhook-batches.ts";
-import type { WebhookWrite } from "../../src/store/sqlite/webhook-writes.ts";
+import type { OperationCall } from "../../src/store/sqlite/writer.ts";
+import { runInBatches } from "../../src/store/sqlite/writer-thread.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { webhookSecret, webhookState } from "../support/webhooks.ts";
 
@@ -33,18 +33,18 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
   });
 });
 
-describe("writes that wait", () => {
-  const write = (args: unknown): WebhookWrite => ({ name: "acquireWebhookLease", args: [args], now: 0 });
+describe("small operations that wait", () => {
+  const call = (args: unknown): OperationCall => ({ name: "acquireWebhookLease", args: [args], now: 0 });
 
   test("form one transaction, in order, and get their own results", async () => {
     const sent: number[] = [];
-    const add = runInBatches(async (writes) => {
-      sent.push(writes.length);
+    const add = runInBatches(async (calls) => {
+      sent.push(calls.length);
       await Bun.sleep(1);
-      return JSON.stringify(writes.map(({ args }) => args[0]));
+      return calls.map(({ args }) => args[0]);
     });
     const numbers = Array.from({ length: 250 }, (_, i) => i);
-    expect(await Promise.all(numbers.map((n) => add(write(n))))).toEqual(numbers);
+    expect(await Promise.all(numbers.map((n) => add(call(n))))).toEqual(numbers);
     expect(sent).toEqual([1, 100, 100, 49]);
   });
 
@@ -55,7 +55,7 @@ describe("writes that wait", () => {
       await Bun.sleep(1);
       throw new ProblemError("unavailable", "the disk is full");
     });
-    const results = await Promise.allSettled([add(write(1)), add(write(2)), add(write(3))]);
+    const results = await Promise.allSettled([add(call(1)), add(call(2)), add(call(3))]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     expect(calls).toBe(2);
   });

@@ -1,0 +1,88 @@
+// Transactions that are written once for both engines. Frequent work (look-ups, pages, journals, commits) and work that differs (whole sites, dumps,
+// the swap of a restore) is written for each engine. Everything else is an operation (operations.ts).
+//
+// A transaction is a generator: it yields its statements, and gets the rows of each statement that it has to know. It cannot wait for anything else.
+// So SQLite executes a transaction from its first to its last statement without a pause, and nothing comes in between. PostgreSQL sends statements
+// whose rows nobody needs together with the next statement, so a transaction costs few round trips.
+//
+// Each engine begins and ends the transaction. If the generator throws, nothing is stored. If it changes nothing, the engine rolls it back.
+//
+// The statements are in the SQL that both databases have. `:name` stands for a value. Their texts are constant, because SQLite keeps statements by
+// their texts. On PostgreSQL, rows are looked up by keys, as for all statements (store/postgres/statements.ts).
+
+import type { DumpedRow } from "../../model/engine.ts";
+import type { TableName } from "./tables.ts";
+
+export type Row = DumpedRow["row"];
+
+/** The values of a statement by name. */
+export type StatementValues = Readonly<Record<string, string | number>>;
+
+/** What a transaction asks the engine to do. */
+export type Statement =
+  | { readonly kind: "query"; readonly sql: string; readonly values: StatementValues }
+  | { readonly kind: "change"; readonly sql: string; readonly values: StatementValues }
+  | { readonly kind: "queryForUpdate"; readonly sql: string; readonly values: Readonly<Record<string, number>> }
+  | {
+      readonly kind: "insert" | "upsert";
+      readonly table: TableName;
+      readonly rows: readonly Row[];
+      readonly where?: string;
+    }
+  | { readonly kind: "findByKeys"; readonly table: TableName; readonly keys: readonly Row[] }
+  | { readonly kind: "completeSite"; readonly site: number }
+  | { readonly kind: "now" };
+
+/** The statements of one transaction. The engine answers each statement with its rows. */
+export type Transaction<R> = Generator<Statement, R, readonly Row[]>;
+
+/** Reads rows. */
+export function query(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
+  return answered({ kind: "query", sql, values });
+}
+
+/** Reads rows that no other transaction changes until the end of this one. */
+export function queryForUpdate(
+  sql: string,
+  values: Readonly<Record<string, number>> = {},
+): Transaction<readonly Row[]> {
+  return answered({ kind: "queryForUpdate", sql, values });
+}
+
+/** Returns the rows of a table with these primary keys, in any order. A key without a row is left out. */
+export function findByKeys(table: TableName, keys: readonly Row[]): Transaction<readonly Row[]> {
+  return answered({ kind: "findByKeys", table, keys });
+}
+
+/** Executes a statement that changes rows. Returns rows if the statement has a `returning` clause. */
+export function change(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
+  return answered({ kind: "change", sql, values });
+}
+
+/** Inserts rows. Columns that a row lacks become null. */
+export function insert(table: TableName, rows: readonly Row[]): Transaction<readonly Row[]> {
+  return answered({ kind: "insert", table, rows });
+}
+
+/** Inserts rows, or replaces the rows with the same primary keys. @param where the condition for replacing a row; by default, every row is replaced */
+export function upsert(table: TableName, rows: readonly Row[], where?: string): Transaction<readonly Row[]> {
+  return answered({ kind: "upsert", table, rows, ...(where === undefined ? {} : { where }) });
+}
+
+/** Completes the row of a site that an older program has written (`completeSites`). */
+export function completeSite(site: number): Transaction<readonly Row[]> {
+  return answered({ kind: "completeSite", site });
+}
+
+/**
+ * Returns the time in milliseconds since 1970. On PostgreSQL, it is the time of the database at the last `queryForUpdate`, which must come before. On
+ * SQLite, it is the time at which the operation was called: it may have waited since.
+ */
+export function* now(): Transaction<number> {
+  const [row] = yield { kind: "now" };
+  return Number(row?.now);
+}
+
+function* answered(statement: Statement): Transaction<readonly Row[]> {
+  return yield statement;
+}

@@ -1,0 +1,256 @@
+// Executes the transactions of operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
+// commits; only statements that drop or analyze unused tables run without it.
+
+import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
+import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
+import { isCollision } from "./errors.ts";
+import type { Lease, Pool } from "./pool.ts";
+import { fetch, list, put, sql } from "./statements.ts";
+
+/** Creates the function that executes operations on connections of a pool. @param timeout the time limit of the pool, in milliseconds */
+export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOperation {
+  return (name, args) => {
+    const { kind } = operations[name];
+    const begin = () => transactionOf(name, args);
+    if (kind === "read") return pool.read((connection) => readOnce(connection, begin()));
+    return repeatOnCollision(() =>
+      kind === "loose"
+        ? pool.use((connection) => changeLoosely(connection, timeout, begin()))
+        : pool.commit((connection, lease) => changeDurably(connection, lease, timeout, begin())),
+    );
+  };
+}
+
+/**
+ * Commits. When this returns, all changes are on durable storage, and on the synchronous standby, if any. If this fails, the outcome is unknown,
+ * unless the database itself has returned the error.
+ * @param last statements to send together with the commit
+ * @param sent the results of earlier statements that are still in flight
+ * @returns the rows of each statement in `last` that returns rows
+ */
+export async function commitTransaction(
+  connection: PostgresConnection,
+  lease: Pick<Lease, "committing">,
+  last = "",
+  sent: readonly Promise<unknown>[] = [],
+): Promise<ResultRow[][]> {
+  connection.takeWarning();
+  lease.committing();
+  const results = connection.script(last === "" ? sql.commit : `${last}; ${sql.commit}`);
+  await awaitAll([...sent, results]);
+  // When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning.
+  const warning = connection.takeWarning();
+  if (warning) throw new Error(warning);
+  return results;
+}
+
+/** Commits changes that may be lost in a crash. Does not wait for the disk or a standby. @param last as for `commitTransaction` */
+export function commitWithoutWait(connection: PostgresConnection, last = ""): Promise<ResultRow[][]> {
+  return connection.script(last === "" ? sql.commitWithoutWait : `${last}; ${sql.commitWithoutWait}`);
+}
+
+/** Waits for all promises, even if one rejects. Then throws the error of the first rejected promise in the list. */
+export async function awaitAll<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
+  const settled = await Promise.allSettled(all);
+  for (const result of settled) if (result.status === "rejected") throw result.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+/** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
+const maxAttempts = 5;
+
+/** Runs a transaction, and repeats it if it conflicts with other transactions. */
+export async function repeatOnCollision<T>(transact: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transact();
+    } catch (error) {
+      if (attempt === maxAttempts || !isCollision((error as Error).cause ?? {})) throw error;
+    }
+  }
+}
+
+/** Executes a transaction of one statement, in one round trip. */
+async function readOnce<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
+  const first = transaction.next([]);
+  if (first.done) return first.value;
+  const sender = new StatementSender(connection);
+  const [, rows] = await awaitAll<[unknown, readonly Row[]]>([
+    connection.script(sql.beginLookUp),
+    sender.send(first.value),
+    connection.script(sql.endRead),
+  ]);
+  const last = transaction.next(rows);
+  if (!last.done) throw new Error("an operation that reads has a second statement");
+  return last.value;
+}
+
+async function changeDurably<R>(
+  connection: PostgresConnection,
+  lease: Lease,
+  timeout: number,
+  transaction: Transaction<R>,
+): Promise<R> {
+  const sender = new StatementSender(connection, sql.beginByKeys(timeout));
+  const result = await sender.run(transaction);
+  if (sender.hasChanged) await commitTransaction(connection, lease, ...sender.takeUnanswered());
+  else await connection.script("rollback");
+  return result;
+}
+
+/** Executes a transaction whose changes may be lost in a crash. */
+export async function changeLoosely<R>(
+  connection: PostgresConnection,
+  timeout: number,
+  transaction: Transaction<R>,
+): Promise<R> {
+  const sender = new StatementSender(connection, sql.beginByKeys(timeout));
+  const result = await sender.run(transaction);
+  const [last, sent] = sender.takeUnanswered();
+  if (sender.hasChanged) await awaitAll([...sent, commitWithoutWait(connection, last)]);
+  else await connection.script("rollback");
+  return result;
+}
+
+/** Executes the statements of a transaction that the caller has begun, and will commit. */
+export async function runStatements<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
+  const sender = new StatementSender(connection);
+  const result = await sender.run(transaction);
+  const [last, sent] = sender.takeUnanswered();
+  await awaitAll(last === "" ? sent : [...sent, connection.script(last)]);
+  return result;
+}
+
+/** A statement with parameters. */
+type Prepared = Parameters<PostgresConnection["query"]>;
+
+/**
+ * Sends the statements of one transaction, which the database executes in order. A change whose rows nobody needs is not waited for: if it has no
+ * parameters, it is sent with the next statement; otherwise its result is awaited with that of the next statement.
+ */
+class StatementSender {
+  readonly #connection: PostgresConnection;
+  /** Statements to send in front of the next one. */
+  #pending: string[];
+  /** The results of statements that were sent and not awaited. */
+  #sent: Promise<unknown>[] = [];
+  /** The time of the database at the last `queryForUpdate`, in milliseconds since 1970. */
+  #now: number | undefined;
+  /** Whether the transaction has changed anything. */
+  hasChanged = false;
+
+  /** @param begin the statements that begin the transaction; by default, it has begun */
+  constructor(connection: PostgresConnection, begin?: string) {
+    this.#connection = connection;
+    this.#pending = begin === undefined ? [] : [begin];
+  }
+
+  /** Sends all statements of a transaction. Returns its result. */
+  async run<R>(transaction: Transaction<R>): Promise<R> {
+    let step = transaction.next([]);
+    while (!step.done) step = transaction.next(await this.send(step.value));
+    return step.value;
+  }
+
+  /** Sends a statement. Returns its rows; of a change without a `returning` clause, an empty list. */
+  async send(statement: Statement): Promise<readonly Row[]> {
+    switch (statement.kind) {
+      case "query":
+        return this.#ask(statement.sql, statement.values);
+      case "queryForUpdate":
+        return this.#lock(statement.sql, statement.values);
+      case "findByKeys":
+        return this.#askPrepared(fetch(statement.table), statement.keys);
+      case "now":
+        if (this.#now === undefined) throw new Error("the transaction has locked no row, so it has no time");
+        return [{ now: this.#now }];
+    }
+    this.hasChanged = true;
+    if (statement.kind === "change") return this.#change(statement.sql, statement.values);
+    if (statement.kind === "completeSite") this.#pending.push(sql.completeSites({ site: statement.site }));
+    else if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
+    return [];
+  }
+
+  /** Returns the statements that were not sent, and the results that were not awaited, for whoever ends the transaction. */
+  takeUnanswered(): [last: string, sent: readonly Promise<unknown>[]] {
+    const taken: [string, readonly Promise<unknown>[]] = [this.#pending.join("; "), this.#sent];
+    this.#pending = [];
+    this.#sent = [];
+    return taken;
+  }
+
+  async #ask(text: string, values: StatementValues): Promise<readonly Row[]> {
+    const { statement, parameters } = toPostgres(text, values);
+    if (parameters.length > 0) return this.#askPrepared(statement, ...parameters);
+    const [rows = []] = await this.#askPlain(statement);
+    return rows;
+  }
+
+  /** Locks rows, and reads the time of the database. */
+  async #lock(text: string, values: StatementValues): Promise<readonly Row[]> {
+    const { statement } = toPostgres(text, values);
+    const [rows = [], times = []] = await this.#askPlain(`${statement} for update; ${sql.now}`);
+    this.#now = times[0]?.now;
+    return rows;
+  }
+
+  async #change(text: string, values: StatementValues): Promise<readonly Row[]> {
+    if (/\breturning\b/.test(text)) return this.#ask(text, values);
+    const { statement, parameters } = toPostgres(text, values);
+    if (parameters.length === 0) this.#pending.push(statement);
+    else this.#sendPrepared(statement, ...parameters);
+    return [];
+  }
+
+  /** Sends a statement without parameters, after the pending ones. Returns the rows of each statement that returns rows. */
+  #askPlain(statement: string): Promise<ResultRow[][]> {
+    const [pending, sent] = this.takeUnanswered();
+    const answer = this.#connection.script(pending === "" ? statement : `${pending}; ${statement}`);
+    return answerAfter(sent, answer);
+  }
+
+  /** Sends a statement with parameters, after the pending ones. Returns its rows. */
+  #askPrepared(...statement: Prepared): Promise<readonly Row[]> {
+    this.#sendPrepared(...statement);
+    const [, sent] = this.takeUnanswered();
+    return answerAfter(sent, sent.at(-1) as Promise<readonly Row[]>);
+  }
+
+  /** Sends a statement with parameters, after the pending ones. Does not wait. */
+  #sendPrepared(...statement: Prepared): void {
+    const [pending, sent] = this.takeUnanswered();
+    const first = pending === "" ? [] : [this.#connection.script(pending)];
+    const sending = [...first, this.#connection.query(...statement)];
+    // A failure is thrown when the results are awaited. Without this handler, it would be an unhandled rejection until then.
+    for (const result of sending) result.catch(() => {});
+    this.#sent = [...sent, ...sending];
+  }
+}
+
+/** Waits for results and an answer. If one of the results is an error, the answer is an error because of it, so the first error is thrown. */
+async function answerAfter<T>(sent: readonly Promise<unknown>[], answer: Promise<T>): Promise<T> {
+  await awaitAll([...sent, answer]);
+  return answer;
+}
+
+function toStore({ kind, table, where }: Extract<Statement, { kind: "insert" | "upsert" }>): string {
+  if (kind === "insert") return sql.insert(table);
+  return where === undefined ? put(table) : `${put(table)} where ${where}`;
+}
+
+/**
+ * Writes values into a statement. If all of them are numbers, they become part of the text, so that the plan is made for them. Otherwise they become
+ * parameters, because every text must be one, and because a connection keeps the prepared statements of all texts.
+ */
+function toPostgres(text: string, values: StatementValues): { statement: string; parameters: (string | number)[] } {
+  const hasTexts = Object.values(values).some((value) => typeof value === "string");
+  const parameters: (string | number)[] = [];
+  const statement = text.replaceAll(/:([a-z_]+)/gi, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`the statement has no value for :${name}`);
+    return hasTexts ? `$${parameters.push(value)}` : list([Number(value)]);
+  });
+  return { statement, parameters };
+}
