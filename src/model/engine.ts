@@ -1,4 +1,3 @@
-import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Amend } from "./amend.ts";
 import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
 import type { WebhookStore } from "./webhooks.ts";
@@ -56,10 +55,13 @@ export interface SiteContents extends SiteReadResult {
   readonly rowChunks: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
 
+/** Called with the outcomes of a batch, before the next batch is decided. */
+export type OnOutcomes = (outcomes: readonly Outcome[]) => void | Promise<void>;
+
 /**
  * The port to a database. Code outside `store/` does not depend on the engine.
  *
- * Every method throws ProblemError `unavailable` if the database cannot be reached, is full, or does not respond in time. Then a read, and a write
+ * Every method that returns a promise rejects with ProblemError `unavailable` if the database cannot be reached, is full, or does not respond in time. Then a read, and a write
  * that the database rejected, had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced
  * file), the outcome is unknown: the whole commit was done, or no part of it.
  */
@@ -68,7 +70,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
   readonly isLocal: boolean;
 
   /** Reads the present heads of `sites`, in the same order. A site that was never written to is at revision 0. */
-  readHeads(sites: readonly number[]): MaybePromise<readonly Head[]>;
+  readHeads(sites: readonly number[]): Promise<readonly Head[]>;
 
   /**
    * Returns true only if nothing was committed since the last call. Only an engine that can tell at almost no cost has this method.
@@ -91,7 +93,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
     resource: string,
     id: number,
     requiredHead?: Head,
-  ): MaybePromise<SiteReadResult & { readonly row: RecordRow | undefined; readonly system: Head }>;
+  ): Promise<SiteReadResult & { readonly row: RecordRow | undefined; readonly system: Head }>;
 
   /**
    * Reads a page of the records of a resource, without deleted records, in ID order. The time grows with `limit` and `offset`.
@@ -102,24 +104,24 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
     resource: string,
     page: { readonly limit: number; readonly offset: number },
     requiredHead?: Head,
-  ): MaybePromise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
+  ): Promise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
 
   /**
    * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`
    * a second time.
    * @param requiredHead as for `readRecord`
    */
-  readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, requiredHead?: Head): MaybePromise<T>;
+  readSite<T>(site: number, use: (contents: SiteContents) => Promise<T>, requiredHead?: Head): Promise<T>;
 
   /**
    * Returns the changes after `revision`, in order; undefined if some were pruned.
    * @param options.epoch if the site has another epoch, the result is undefined; in the same way for `timeline`
    * @param options.minHead as for `readRecord`
    */
-  readChangesSince(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
+  readChangesSince(site: number, revision: number, options?: SinceOptions): Promise<readonly Change[] | undefined>;
 
   /** Returns at most `limit` entries of a site's journal after `revision`, in order. If some were pruned, it begins with the oldest entry. */
-  readJournalPage(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
+  readJournalPage(site: number, revision: number, limit: number): Promise<JournalPage>;
 
   /**
    * Deletes the oldest entries of a site's journal, through the revision `through`: at most `most` entries, and never the last entry of the journal.
@@ -141,10 +143,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
    * @param batches the engine may request a batch before the outcomes of the previous batch are known
    * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
    */
-  commitAtomically(
-    batches: Iterable<readonly Intent[]>,
-    onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
-  ): Promise<void>;
+  commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<void>;
 
   /**
    * Gives a site a new epoch because commits of `epoch` were lost, unless the site has another epoch already. Returns the head after this. Does not
@@ -170,7 +169,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
   saveKeyUses(uses: ReadonlyMap<number, number>): Promise<void>;
 
   /** Reads when each API key was last used: milliseconds since 1970, by key ID. */
-  readLastKeyUses(): MaybePromise<ReadonlyMap<number, number>>;
+  readLastKeyUses(): Promise<ReadonlyMap<number, number>>;
 
   close(): Promise<void>;
 }
@@ -185,7 +184,7 @@ interface EngineMaintenance {
   dropSite(site: number): Promise<void>;
 
   /** Reads the sites whose record in the system site is deleted, but whose rows `dropSite` has not deleted completely. */
-  readSitesToDrop(): MaybePromise<readonly number[]>;
+  readSitesToDrop(): Promise<readonly number[]>;
 
   /** Reads all rows of all tables, or the rows of `site`, as of one moment. */
   dump(site?: number): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
@@ -213,13 +212,13 @@ interface EngineMaintenance {
   importSiteRows(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
 
   /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites without the system site. */
-  renewEpochs(): MaybePromise<number>;
+  renewEpochs(): Promise<number>;
 
   /**
    * Checks the stored data. Returns its inconsistencies as sentences: at most 1,000 about rows, and then one with the number of the others.
    * @param onRow called for each row that is read
    */
-  findInconsistencies(onRow?: () => void): MaybePromise<readonly string[]>;
+  findInconsistencies(onRow?: () => void): Promise<readonly string[]>;
 }
 
 // Monitoring of a database: its commits, its last backup, and the resources that it uses.
@@ -257,7 +256,7 @@ interface EngineMonitoring {
   saveBackupTime(at: number): Promise<void>;
 
   /** Reads the time as of which the last backup was made, in milliseconds since 1970; undefined if no time was saved. */
-  readLastBackupTime(): MaybePromise<number | undefined>;
+  readLastBackupTime(): Promise<number | undefined>;
 
   /** Returns the resources that the database uses now. Undefined for an engine that does not know them. */
   usage?(): EngineUsage;
@@ -297,7 +296,7 @@ interface CredentialStore {
   putCredential(credential: Credential, now: number): Promise<void>;
 
   /** Returns the credential with this digest, even if it has expired; undefined if it does not exist. */
-  findCredential(digest: string): MaybePromise<Credential | undefined>;
+  findCredential(digest: string): Promise<Credential | undefined>;
 
   /** Deletes the credential with this digest and returns it; undefined if it does not exist. Of several calls, only one gets the credential. */
   consumeCredential(digest: string): Promise<Credential | undefined>;

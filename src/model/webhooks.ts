@@ -2,7 +2,6 @@
 // journal, and does not change the revision of a site. The records of webhooks (URL, site, resources) are in the system site.
 
 import { randomBytes } from "node:crypto";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
 
 /** Identifies a webhook: the site whose changes it delivers, and the ID of its record in the system site, which is unique in the database. */
 export interface WebhookRef {
@@ -80,7 +79,7 @@ export const maxWebhookAttempts = 100;
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
   /** Reads the states of all webhooks, or of `keys`, in the order of site and ID. After its record was deleted, a webhook may still have a state. */
-  webhookStates(keys?: readonly WebhookRef[]): MaybePromise<readonly WebhookState[]>;
+  webhookStates(keys?: readonly WebhookRef[]): Promise<readonly WebhookState[]>;
 
   /**
    * Acquires or renews the lease of a webhook. The lease lasts `milliseconds`, on the clock of the database. The caller does not know when the lease
@@ -105,16 +104,16 @@ export interface WebhookStore {
   removeWebhook(key: WebhookRef): Promise<void>;
 
   /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
-  webhookSecrets(key: WebhookRef): MaybePromise<readonly WebhookSecret[]>;
+  webhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;
 
   /** Stores an attempt of a webhook that has a state, and deletes all but the last 100. */
   addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Promise<void>;
 
   /** Reads the attempts that are kept, the latest first. */
-  webhookAttempts(key: WebhookRef): MaybePromise<readonly DeliveryAttempt[]>;
+  webhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
 
   /** Reads the random ID of this database. A dump does not contain it, so a database that is restored or copied elsewhere has another ID. */
-  readDatabaseId(): MaybePromise<string>;
+  readDatabaseId(): Promise<string>;
 }
 
 const mark = "whsec_";

@@ -181,7 +181,7 @@ interface SiteSummary {
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
   const site = await findSite(engine, name);
   const keys = await listKeys(engine, site);
-  const { head, counts } = await engine.readSite(site.ID, (contents) => contents);
+  const { head, counts } = await engine.readSite(site.ID, async (contents) => contents);
   const { revision } = head;
   const [last] = (revision > 0 && (await engine.readChangesSince(site.ID, revision - 1, { limit: 1 }))) || [];
   return {

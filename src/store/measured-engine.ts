@@ -32,29 +32,24 @@ export function measureEngine(engine: Engine): { engine: Engine; calls: Measured
   for (const [method, label] of Object.entries(measuredCalls) as [keyof typeof measuredCalls, string][]) {
     const figures = { durations: new Histogram(durationBounds), errors: 0 };
     calls.set(label, figures);
-    Object.assign(measured, { [method]: measuredCall(engine[method] as (...args: unknown[]) => unknown, figures) });
+    Object.assign(measured, { [method]: measuredCall(engine[method] as Call, figures) });
   }
   return { engine: measured, calls };
 }
 
-function measuredCall(call: (...args: unknown[]) => unknown, figures: EngineCalls): (...args: unknown[]) => unknown {
-  return (...args) => {
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+function measuredCall(call: Call, figures: EngineCalls): Call {
+  return async (...args) => {
     const started = performance.now();
-    const end = () => figures.durations.add(performance.now() - started);
-    const fail = (error: unknown) => {
-      end();
-      if (isFailure(error)) figures.errors++;
-    };
-    let result: unknown;
     try {
-      result = call(...args);
+      return await call(...args);
     } catch (error) {
-      fail(error);
+      if (isFailure(error)) figures.errors++;
       throw error;
+    } finally {
+      figures.durations.add(performance.now() - started);
     }
-    if (result instanceof Promise) result.then(end, fail);
-    else end();
-    return result;
   };
 }
 

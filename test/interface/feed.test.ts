@@ -264,8 +264,8 @@ test("a cursor is the same in every version of the program", async () => {
   const entry = { revision: 18, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body } as const;
   const head = { revision: 18, epoch: "k3f9" };
   const page = { head, floor: 0, entries: [{ ...entry, run: null, before: null }] };
-  expect(await readCursorAt({ readJournalPage: () => page }, 1, head)).toBe("ceec2e1d8a7d.18");
-  expect(await readCursorAt({ readJournalPage: () => ({ ...page, floor: 18, entries: [] }) }, 1, head)).toBe(
+  expect(await readCursorAt({ readJournalPage: async () => page }, 1, head)).toBe("ceec2e1d8a7d.18");
+  expect(await readCursorAt({ readJournalPage: async () => ({ ...page, floor: 18, entries: [] }) }, 1, head)).toBe(
     "540be3ecab02.18",
   );
 });

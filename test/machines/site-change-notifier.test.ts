@@ -134,7 +134,7 @@ function createReporting(mayMiss: boolean) {
   };
   const engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits"> = {
     isLocal: true,
-    readHeads(sites) {
+    async readHeads(sites) {
       state.reads++;
       state.sitesRead += sites.length;
       if (state.isDown) throw new Error("down");

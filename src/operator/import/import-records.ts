@@ -13,7 +13,6 @@
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import { createYielder } from "../../lib/event-loop.ts";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Intent, type Outcome, operatorActor } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
@@ -50,7 +49,7 @@ export interface ImportOptions {
   /** Called for each row that is rejected; the import waits for it. */
   readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
   /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
-  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => MaybePromise<void>) | undefined;
+  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
   /** Maximum field errors that the summary lists; by default all. */
   readonly maxFaults?: number | undefined;
   /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
@@ -272,7 +271,7 @@ class RowImporter {
   }
 
   /** Rejects the row if `work` throws its field errors. */
-  async #unlessRejected(row: NumberedRow, work: () => MaybePromise<void>): Promise<void> {
+  async #unlessRejected(row: NumberedRow, work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {

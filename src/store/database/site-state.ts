@@ -8,7 +8,6 @@
 //   both with each change, so `live_revision` equals `revision`.
 
 import { createYielder } from "../../lib/event-loop.ts";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { randomText } from "../../lib/text.ts";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
@@ -204,11 +203,7 @@ export interface SiteRows {
 }
 
 /** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
-export function readAllRows(
-  engine: Pick<Engine, "readSite">,
-  site: number,
-  requiredHead?: Head,
-): MaybePromise<SiteRows> {
+export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<SiteRows> {
   return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
 }
 

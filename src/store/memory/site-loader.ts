@@ -1,5 +1,4 @@
 import { type Steps, slices } from "../../lib/event-loop.ts";
-import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -9,15 +8,15 @@ import { Collection } from "./collection.ts";
 import { type MemoryRecord, Snapshot } from "./snapshot.ts";
 
 /** Builds the snapshot of a site from the rows in the database, in slices. */
-export function buildSnapshot(
+export async function buildSnapshot(
   site: number,
   { head, last, rowChunks }: SiteContents,
   resources: readonly Resource[],
-): MaybePromise<Snapshot> {
+): Promise<Snapshot> {
   const loader = new SiteLoader(resources);
-  const taken =
-    Symbol.asyncIterator in rowChunks ? addAllRowsAsync(loader, rowChunks) : slices.run(addAllRows(loader, rowChunks));
-  return whenResolved(taken, () => new Snapshot(site, head, resources, loader.collections(), last));
+  if (Symbol.asyncIterator in rowChunks) await addAllRowsAsync(loader, rowChunks);
+  else await slices.run(addAllRows(loader, rowChunks));
+  return new Snapshot(site, head, resources, loader.collections(), last);
 }
 
 function* addAllRows(loader: SiteLoader, rowChunks: Iterable<readonly RecordRow[]>): Steps<void> {

@@ -1,8 +1,8 @@
 // Commits batches: one transaction per batch, in two round trips. The first round trip locks the sites, and reads the rows that the batch may change.
 // Then `decideBatch` decides the outcomes. The second round trip stores the results and commits.
 
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
+import type { OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
@@ -39,7 +39,7 @@ export function commitTogether(
   pool: Pool,
   timeout: number,
   batches: Iterable<readonly Intent[]>,
-  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+  onOutcomes: OnOutcomes,
 ): Promise<void> {
   return pool.commit(async (connection, lease) => {
     using found = new FoundRecords(true);
@@ -61,7 +61,7 @@ export async function decideAndWrite(
   connection: PostgresConnection,
   intents: readonly Intent[],
   found = new FoundRecords(),
-  onOutcomes?: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+  onOutcomes?: OnOutcomes,
 ): Promise<readonly Outcome[]> {
   const stored = await fetch(connection, intents, found);
   const written = decideBatch(intents, stored, true);

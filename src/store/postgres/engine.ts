@@ -117,7 +117,7 @@ function createMaintenance(primary: Primary, pool: Pool, timeout: number, notice
     dropSite: (site) => notices.noting(calls.dropSite(site)),
     dump: (site) => dumpRows(primary, { site }),
     importSiteRows: (site, rows) => notices.noting(calls.importSiteRows(site, rows)),
-    renewEpochs: () => notices.noting(calls.renewEpochs() as Promise<number>),
+    renewEpochs: () => notices.noting(calls.renewEpochs()),
     replaceAllData: (rows, save, amend) => notices.noting(fillAndSwapTables(primary, rows, save, amend)),
     findInconsistencies: async (onRow?: () => void) => [
       ...(await checkRowsOf(primary, onRow)),

@@ -1,7 +1,6 @@
 // Reads of one site: one record, a page of records, or all rows. And reads of its journal.
 
 import { Semaphore } from "../../lib/concurrency.ts";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -22,11 +21,7 @@ const rowsPerChunk = 500;
 export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
   const loadSemaphore = new Semaphore(maxLoads);
 
-  function readSite<T>(
-    site: number,
-    use: (contents: SiteContents) => MaybePromise<T>,
-    requiredHead?: Head,
-  ): Promise<T> {
+  function readSite<T>(site: number, use: (contents: SiteContents) => Promise<T>, requiredHead?: Head): Promise<T> {
     return pool.read(async (connection, lease) => {
       const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
       const [sites, entries] = await connection.script(texts.join("; "));

@@ -18,7 +18,6 @@
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
 
-import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
@@ -60,8 +59,7 @@ export class SiteViews {
     this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
-      catchUpSystemSite: (head) =>
-        whenResolved(this.#viewAtLeast(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
+      catchUpSystemSite: async (head) => requireEpoch((await this.#viewAtLeast(systemSite, head)).epoch, head),
       loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
       onStoreRead: (read) => this.#countUncachedRead(read),
     };
@@ -198,7 +196,7 @@ export class SiteViews {
   }
 
   /** Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up. */
-  #shareCatchUp(site: number, { heads, knownRevisions, catchUpsBySite }: HeadQueryResult): MaybePromise<SiteView> {
+  async #shareCatchUp(site: number, { heads, knownRevisions, catchUpsBySite }: HeadQueryResult): Promise<SiteView> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
@@ -207,7 +205,7 @@ export class SiteViews {
       // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
       const isLower = head.revision < (knownRevisions.get(site) ?? 0);
       if (isLower && snapshot?.timeline === head.timeline) this.#loaded.evict(site);
-      loading = Promise.resolve(this.#viewAtLeast(site, head));
+      loading = this.#viewAtLeast(site, head);
       loading.catch(() => {});
       catchUpsBySite.set(site, loading);
     }
@@ -225,25 +223,23 @@ export class SiteViews {
    * Returns a view of `site` at `head` or later, or of another epoch. Loads the system site if it is not cached. While any other site applies
    * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
-  #viewAtLeast(site: number, head: Head): MaybePromise<SiteView> {
+  async #viewAtLeast(site: number, head: Head): Promise<SiteView> {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.epoch === head.epoch && snapshot.timeline !== head.timeline)
-      return whenResolved(this.#loaded.verify(snapshot), (now) => this.#viewAtLeast(site, now));
+      return this.#viewAtLeast(site, await this.#loaded.verify(snapshot));
     if (snapshot?.epoch === head.epoch) {
       if (site === systemSite) return this.#loaded.catchUp(snapshot, head);
-      return whenResolved(
-        this.#loaded.tryCatchUp(snapshot, head),
-        (view) => view ?? new UncachedSite(site, head, this.#uncachedSiteOptions),
-      );
+      const caughtUp = await this.#loaded.tryCatchUp(snapshot, head);
+      return caughtUp ?? new UncachedSite(site, head, this.#uncachedSiteOptions);
     }
     if (site === systemSite) return this.#loaded.getOrLoad(site, head);
     this.#loaded.evict(site);
     return new UncachedSite(site, head, this.#uncachedSiteOptions);
   }
 
-  #loadSnapshot(site: number, head: Head): MaybePromise<Snapshot> {
+  async #loadSnapshot(site: number, head: Head): Promise<Snapshot> {
     this.#loadPolicy.resetSite(site);
-    return whenResolved(this.#loaded.getOrLoad(site, head), (snapshot) => this.#touch(snapshot));
+    return this.#touch(await this.#loaded.getOrLoad(site, head));
   }
 
   /**
@@ -256,12 +252,13 @@ export class SiteViews {
     if (bytes === undefined || this.#loaded.isLoading(site)) return;
     this.#loadPolicy.resetSite(site);
     if (!this.#loaded.hasRoomFor(bytes)) return;
-    try {
-      const loaded = whenResolved(this.#engine.readHeads([site]), ([head]) => this.#loadSnapshot(site, head as Head));
-      if (loaded instanceof Promise) loaded.catch(() => {});
-    } catch {
-      // Requests continue to read from the database, and their costs are counted from zero.
-    }
+    // After a failure, requests continue to read from the database, and their costs are counted from zero.
+    this.#loadAtPresentHead(site).catch(() => {});
+  }
+
+  async #loadAtPresentHead(site: number): Promise<void> {
+    const [head] = await this.#engine.readHeads([site]);
+    await this.#loadSnapshot(site, head as Head);
   }
 
   #touch<T extends SiteView>(view: T): T {

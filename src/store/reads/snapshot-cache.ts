@@ -11,7 +11,6 @@
 // - Requests see all entries of a replacement or none. Listeners are notified of the cached snapshot of the system site only.
 
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
-import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -83,11 +82,11 @@ export class SnapshotCache {
    * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
    * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read
    */
-  getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): MaybePromise<Snapshot> {
+  async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
     if (snapshot?.epoch !== head.epoch) return this.#reload(site, head, loadsStartedBefore);
     if (snapshot.timeline !== head.timeline)
-      return whenResolved(this.verify(snapshot), (now) => this.getOrLoad(site, now, this.#loadsInFlight.startedCount));
+      return this.getOrLoad(site, await this.verify(snapshot), this.#loadsInFlight.startedCount);
     if (snapshot.revision >= head.revision) return snapshot;
     // The load in flight may have started because the journal entries were pruned.
     return this.isLoading(site)
@@ -121,18 +120,15 @@ export class SnapshotCache {
    * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. Reloads the site if entries were pruned.
    * @param loadsStartedBefore as for `getOrLoad`
    */
-  catchUp(
+  async catchUp(
     snapshot: Snapshot,
     head: Head,
     loadsStartedBefore = this.#loadsInFlight.startedCount,
-  ): MaybePromise<Snapshot> {
+  ): Promise<Snapshot> {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head))
       return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
-    return whenResolved(
-      this.#applyNewEntries(snapshot, head),
-      (done) => done ?? this.#loadInstead(snapshot, head, loadsStartedBefore),
-    );
+    return (await this.#applyNewEntries(snapshot, head)) ?? this.#loadInstead(snapshot, head, loadsStartedBefore);
   }
 
   /**
@@ -140,14 +136,11 @@ export class SnapshotCache {
    * returns undefined: the site catches up or is reloaded in the background, and no request waits. After a failure, the next request starts
    * again.
    */
-  tryCatchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
+  async tryCatchUp(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head)) return this.#startInBackground(site, () => this.catchUp(snapshot, head));
     const loadLater = () => this.#loadInstead(snapshot, head, this.#loadsInFlight.startedCount);
-    return whenResolved(
-      this.#applyNewEntries(snapshot, head),
-      (done) => done ?? this.#startInBackground(site, loadLater),
-    );
+    return (await this.#applyNewEntries(snapshot, head)) ?? this.#startInBackground(site, loadLater);
   }
 
   /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
@@ -178,34 +171,31 @@ export class SnapshotCache {
   }
 
   /** Starts `work` in the background, unless a load or replacement of the site is in flight. If it rejects, the next request starts again. */
-  #startInBackground(site: number, work: () => MaybePromise<Snapshot>): undefined {
-    if (this.isLoading(site)) return;
-    const done = work();
-    if (done instanceof Promise) done.catch(() => {});
+  #startInBackground(site: number, work: () => Promise<Snapshot>): undefined {
+    if (!this.isLoading(site)) work().catch(() => {});
   }
 
   /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
-  #applyNewEntries(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
-    const { site, revision, epoch, timeline } = snapshot;
-    if (revision >= head.revision) return snapshot;
-    const limit = nextReadLimit(head, revision);
-    return whenResolved(
-      this.#engine.readChangesSince(site, revision, { epoch, timeline, limit, requiredHead: head }),
-      (changes) => {
-        if (snapshot.timeline !== timeline) return undefined;
-        if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
-        return changes.length < limit ? requireAtLeast(snapshot, head) : this.#applyNewEntries(snapshot, head);
-      },
-    );
+  async #applyNewEntries(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
+    const { site, epoch, timeline } = snapshot;
+    while (snapshot.revision < head.revision) {
+      const limit = nextReadLimit(head, snapshot.revision);
+      const options = { epoch, timeline, limit, requiredHead: head };
+      const changes = await this.#engine.readChangesSince(site, snapshot.revision, options);
+      if (snapshot.timeline !== timeline) return undefined;
+      if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
+      if (changes.length < limit) return requireAtLeast(snapshot, head);
+    }
+    return snapshot;
   }
 
   /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
-  #loadInstead(snapshot: Snapshot, head: Head, loadsStartedBefore: number): MaybePromise<Snapshot> {
+  #loadInstead(snapshot: Snapshot, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
     if (this.#snapshots.get(snapshot.site) !== snapshot) return this.getOrLoad(snapshot.site, head, loadsStartedBefore);
     return this.#reload(snapshot.site, head, loadsStartedBefore);
   }
 
-  #reload(site: number, head: Head, loadsStartedBefore: number): MaybePromise<Snapshot> {
+  #reload(site: number, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
     return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#readSnapshot(site, head));
   }
 
@@ -218,13 +208,11 @@ export class SnapshotCache {
     site: number,
     head: Head,
     loadsStartedBefore: number,
-    make: () => MaybePromise<Snapshot>,
-  ): MaybePromise<Snapshot> {
+    make: () => Promise<Snapshot>,
+  ): Promise<Snapshot> {
     const running = this.#loadsInFlight.findRunning(site);
     if (!running)
-      return this.#loadsInFlight.run(site, () =>
-        whenResolved(make(), (made) => requireAtLeast(this.#cacheIfNewer(made), head)),
-      );
+      return this.#loadsInFlight.run(site, async () => requireAtLeast(this.#cacheIfNewer(await make()), head));
     const again = () => this.getOrLoad(site, head, loadsStartedBefore);
     if (running.number <= loadsStartedBefore) return running.promise.then(again, again);
     return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
@@ -251,7 +239,7 @@ export class SnapshotCache {
     return copy;
   }
 
-  #readSnapshot(site: number, head: Head): MaybePromise<Snapshot> {
+  #readSnapshot(site: number, head: Head): Promise<Snapshot> {
     this.#loads++;
     return this.#engine.readSite(site, (contents) => buildSnapshot(site, contents, this.#resources), head);
   }
@@ -308,12 +296,10 @@ class SingleFlight<Key, T> {
     return this.#begun;
   }
 
-  /** Runs `make`. No other run of `key` may be in flight. A run is in flight only if `make` returns a promise. */
-  run(key: Key, make: () => MaybePromise<T>): MaybePromise<T> {
+  /** Runs `make`. No other run of `key` may be in flight. */
+  run(key: Key, make: () => Promise<T>): Promise<T> {
     const number = ++this.#begun;
-    const made = make();
-    if (!(made instanceof Promise)) return made;
-    const promise = made.finally(() => this.#running.delete(key));
+    const promise = make().finally(() => this.#running.delete(key));
     this.#running.set(key, { number, promise });
     return promise;
   }

@@ -1,4 +1,3 @@
-import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";
@@ -29,9 +28,9 @@ export interface UncachedRead {
 export interface UncachedSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
   /** Catches the system site in memory up to `head` or later. @throws OutdatedError if it has another epoch */
-  readonly catchUpSystemSite: (head: Head) => MaybePromise<void>;
+  readonly catchUpSystemSite: (head: Head) => Promise<void>;
   /** Loads the site at `head` or later. */
-  readonly loadSnapshot: (site: number, head: Head) => MaybePromise<Snapshot>;
+  readonly loadSnapshot: (site: number, head: Head) => Promise<Snapshot>;
   /** Called after each read. */
   readonly onStoreRead: (read: UncachedRead) => void;
 }
@@ -74,38 +73,35 @@ export class UncachedSite {
    * of the read.
    * @throws OutdatedError if the site or the system site has another epoch by now
    */
-  lookUpRecord(resource: Resource, id: number): MaybePromise<MemoryRecord | undefined> {
-    const read = this.#options.engine.readRecord(this.site, resource.name, id, this.#head);
-    return whenResolved(read, ({ head, counts, row, system }) => {
-      this.#requireSameEpoch(head);
-      const record = row && this.#toRecord(resource, row);
-      this.#reportRead(lookUpCostInRecords, counts, record);
-      return record && whenResolved(this.#options.catchUpSystemSite(system), () => record);
-    });
+  async lookUpRecord(resource: Resource, id: number): Promise<MemoryRecord | undefined> {
+    const { engine } = this.#options;
+    const { head, counts, row, system } = await engine.readRecord(this.site, resource.name, id, this.#head);
+    this.#requireSameEpoch(head);
+    const record = row && this.#toRecord(resource, row);
+    this.#reportRead(lookUpCostInRecords, counts, record);
+    if (record) await this.#options.catchUpSystemSite(system);
+    return record;
   }
 
   /**
    * Returns a page; undefined if the offset is too large. Then the caller loads the site.
    * @throws OutdatedError if the site has another epoch by now
    */
-  readRecordPage(resource: Resource, page: { limit: number; offset: number }): MaybePromise<StoredPage | undefined> {
+  async readRecordPage(resource: Resource, page: { limit: number; offset: number }): Promise<StoredPage | undefined> {
     if (page.offset > maxStoredPageOffset) return undefined;
-    const read = this.#options.engine.readPage(this.site, resource.name, page, this.#head);
-    return whenResolved(read, ({ head, counts, rows }) => {
-      this.#requireSameEpoch(head);
-      const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
-      this.#reportRead(lookUpCostInRecords + rows.length + page.offset / 10, counts, records[0]);
-      const { count: total = 0, revision = 0 } = counts[resource.name] ?? {};
-      return { records, total, revision };
-    });
+    const { head, counts, rows } = await this.#options.engine.readPage(this.site, resource.name, page, this.#head);
+    this.#requireSameEpoch(head);
+    const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
+    this.#reportRead(lookUpCostInRecords + rows.length + page.offset / 10, counts, records[0]);
+    const { count: total = 0, revision = 0 } = counts[resource.name] ?? {};
+    return { records, total, revision };
   }
 
   /** Loads the site and returns its snapshot. @throws OutdatedError if the site has another epoch by now */
-  loadSnapshot(): MaybePromise<Snapshot> {
-    return whenResolved(this.#options.loadSnapshot(this.site, this.#head), (snapshot) => {
-      this.#requireSameEpoch(snapshot);
-      return snapshot;
-    });
+  async loadSnapshot(): Promise<Snapshot> {
+    const snapshot = await this.#options.loadSnapshot(this.site, this.#head);
+    this.#requireSameEpoch(snapshot);
+    return snapshot;
   }
 
   #requireSameEpoch({ epoch }: { readonly epoch: string }): void {

@@ -1,9 +1,8 @@
 // The embedded engine: puts together its read side on this thread (reads.ts) and its write side in a worker (writer-thread.ts).
 
 import type { Database } from "bun:sqlite";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine } from "../../model/engine.ts";
+import type { Intent } from "../../model/change.ts";
+import type { Engine, OnOutcomes } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
@@ -124,7 +123,7 @@ const maxSent = 2;
 function commitTogether(
   writer: WriterThread,
   batches: Iterable<readonly Intent[]>,
-  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+  onOutcomes: OnOutcomes,
 ): Promise<void> {
   return writer.uninterrupted(async (call) => {
     await call({ name: "beginBatches" });
@@ -141,7 +140,7 @@ function commitTogether(
 async function addAll(
   call: (request: WorkerCall) => Promise<unknown>,
   batches: Iterable<readonly Intent[]>,
-  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+  onOutcomes: OnOutcomes,
 ): Promise<boolean> {
   const iterator = batches[Symbol.iterator]();
   const sent: { readonly intents: readonly Intent[]; readonly result: Promise<unknown> }[] = [];

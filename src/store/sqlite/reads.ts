@@ -5,7 +5,6 @@
 
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
-import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
@@ -51,11 +50,11 @@ export function createReader(database: Database, open: () => Database, requireSa
   const calls: Reader["calls"] = {
     isLocal: true,
     // One transaction, so that the heads of a site and of the system site are from the same moment.
-    readHeads: (sites) => readInTransaction(() => heads(sites)),
+    readHeads: async (sites) => readInTransaction(() => heads(sites)),
     ...createSiteReads(database, reads, open, requireSameDatabase),
     ...createJournalReads(database, reads),
     dump,
-    findInconsistencies: (onRow) =>
+    findInconsistencies: async (onRow) =>
       read(() => [
         ...integrity(database),
         ...findRowInconsistencies(dump(), onRow),
@@ -127,24 +126,23 @@ function createSiteReads(
   }
 
   return {
-    readRecord: (site, resource, id, requiredHead) =>
+    readRecord: async (site, resource, id, requiredHead) =>
       read(site, requiredHead, (found) => ({
         ...found,
         row: sql.record.get(site, resource, id) ?? undefined,
         system: toState(sql.site.get(systemSite), undefined).head,
       })),
-    readPage: (site, resource, { limit, offset }, requiredHead) =>
+    readPage: async (site, resource, { limit, offset }, requiredHead) =>
       read(site, requiredHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
-    readSite: (site, use, requiredHead) => {
+    readSite: async (site, use, requiredHead) => {
       const small = read(site, requiredHead, (found) => ({ ...found, rows: sql.rows.all(site, rowsPerChunk + 1) }));
       const { rows, ...found } = small;
       if (rows.length <= rowsPerChunk) return use({ ...found, rowChunks: [rows] });
       const readAll = () => readChunks(open(), site, use, requiredHead);
       // The system site does not wait, because all requests need it.
-      return whenResolved(site === systemSite ? readAll() : loadSemaphore.run(readAll), (result) => {
-        requireSameDatabase();
-        return result;
-      });
+      const result = await (site === systemSite ? readAll() : loadSemaphore.run(readAll));
+      requireSameDatabase();
+      return result;
     },
   };
 }
@@ -164,28 +162,21 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
 }
 
 /** Reads a site in one transaction on the separate connection `database`, while other connections can write. Closes `database` at the end. */
-function readChunks<T>(
+async function readChunks<T>(
   database: Database,
   site: number,
-  use: (contents: SiteContents) => MaybePromise<T>,
+  use: (contents: SiteContents) => Promise<T>,
   requiredHead: Head | undefined,
-): MaybePromise<T> {
-  const fail = (error: unknown) => {
-    database.close();
-    throw fromSqlite(error);
-  };
-  const close = (result: T) => {
-    database.close();
-    return result;
-  };
+): Promise<T> {
   try {
     database.run("begin");
     const state = toState(database.query(selectSite).get(site), requiredHead);
     const rows = database.query<RecordRow, [number, null]>(selectRows).iterate(site, null);
-    const used = use({ ...state, rowChunks: toChunks(rows) });
-    return used instanceof Promise ? used.then(close, fail) : close(used);
+    return await use({ ...state, rowChunks: toChunks(rows) });
   } catch (error) {
-    return fail(error);
+    throw fromSqlite(error);
+  } finally {
+    database.close();
   }
 }
 
@@ -223,14 +214,14 @@ const emptyJournalRow = { revision: 0, epoch: "", floor: 0 };
 function createJournalReads(database: Database, { readInTransaction }: GuardedReads): JournalReads {
   const sql = journalStatements(database);
   return {
-    readChangesSince: (site, revision, options = {}) =>
+    readChangesSince: async (site, revision, options = {}) =>
       readInTransaction(() => {
         const head = sql.head.get(site) ?? { revision: 0, epoch: "" };
         requireHeadAtLeast(head, options.requiredHead);
         const changes = sql.since.all(site, revision, options.limit ?? -1);
         return contiguousChanges(changes, head, revision, options);
       }),
-    readJournalPage: (site, revision, limit) =>
+    readJournalPage: async (site, revision, limit) =>
       readInTransaction(() => {
         const { floor, ...head } = sql.floor.get(site) ?? emptyJournalRow;
         return { head, floor, entries: sql.entries.all(site, revision, limit) };
