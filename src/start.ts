@@ -32,7 +32,7 @@ export interface Running {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  readonly snapshots: SiteViews;
+  readonly siteViews: SiteViews;
   /** Number of sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
   /** Returns the metrics of this process. @param isChecked whether to check now that this process is ready, by default true */
@@ -62,8 +62,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const log = createLog(config);
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
   const store = await openStore(config, resources, log);
-  const { engine, snapshots } = store;
-  const parts = { ...store, systemSiteIndex: createSystemSiteIndex(snapshots, resources), resources, log };
+  const { engine, siteViews } = store;
+  const parts = { ...store, systemSiteIndex: createSystemSiteIndex(siteViews, resources), resources, log };
   let http: HttpServer;
   try {
     const dependencies = { ...parts, build: once(readBuild), accessLog, now };
@@ -79,8 +79,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     url: http.url,
     port: http.port,
     engine,
-    snapshots,
-    sites: await countServed(snapshots, parts.systemSiteIndex),
+    siteViews,
+    sites: await countServed(siteViews, parts.systemSiteIndex),
     sample: async (isChecked) => [await http.sample(isChecked), await webhooks.families(), retention.families()].flat(),
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
@@ -100,29 +100,29 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 /** Opens the database, and creates what all requests share: site views, write queue and change notifier. @throws if the database cannot be opened */
 export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
-  const snapshots = new SiteViews(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
+  const siteViews = new SiteViews(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
   await engine
     .openConnections()
     .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
-  const writeQueue = new WriteQueue(engine, snapshots);
+  const writeQueue = new WriteQueue(engine, siteViews);
   const changeNotifier = new SiteChangeNotifier(engine);
-  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, changeNotifier };
+  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), siteViews, writeQueue, changeNotifier };
 }
 
 const lostCommits =
   "the database lost the last changes of this site in a failover; earlier ETags and cursors of the site are not valid any more";
 
 /** Creates the index of the system site, which follows its cached snapshot. */
-function createSystemSiteIndex(snapshots: SiteViews, resources: readonly Resource[]): SystemSiteIndex {
+function createSystemSiteIndex(siteViews: SiteViews, resources: readonly Resource[]): SystemSiteIndex {
   const index = new SystemSiteIndex(resources);
-  snapshots.addSystemListener(index);
+  siteViews.addSystemListener(index);
   return index;
 }
 
 /** Returns the number of sites that are neither suspended nor being imported; undefined if the database cannot be read. */
-async function countServed(snapshots: SiteViews, index: SystemSiteIndex): Promise<number | undefined> {
+async function countServed(siteViews: SiteViews, index: SystemSiteIndex): Promise<number | undefined> {
   try {
-    await snapshots.getUpToDate(systemSite);
+    await siteViews.getUpToDate(systemSite);
     return index.counts.servedSites;
   } catch {
     return undefined;
@@ -130,7 +130,7 @@ async function countServed(snapshots: SiteViews, index: SystemSiteIndex): Promis
 }
 
 /** The parts of the server that the admin listener uses. */
-interface AdminParts extends Pick<Running, "engine" | "snapshots"> {
+interface AdminParts extends Pick<Running, "engine" | "siteViews"> {
   /** Returns the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
   /** The URL of the public listener. */

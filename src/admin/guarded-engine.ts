@@ -53,6 +53,6 @@ async function operatorOfSession(call: ActionContext): Promise<ListedOperator | 
   }
 }
 
-async function currentOperator({ session, snapshots }: ActionContext): Promise<ListedOperator | undefined> {
-  return operatorOf(await readCurrentSystemRecords(snapshots), session.operator.ID);
+async function currentOperator({ session, siteViews }: ActionContext): Promise<ListedOperator | undefined> {
+  return operatorOf(await readCurrentSystemRecords(siteViews), session.operator.ID);
 }

@@ -34,7 +34,7 @@ export interface Session {
 /** The dependencies for reading a session. */
 export interface SessionDependencies {
   readonly engine: Engine;
-  readonly snapshots: SiteViews;
+  readonly siteViews: SiteViews;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -146,10 +146,10 @@ async function requireAgreed(
 /** Returns the valid session in the cookies of a request, if any. */
 async function findRequestSession(
   { headers }: WireRequest,
-  { engine, snapshots, now }: SessionDependencies,
+  { engine, siteViews, now }: SessionDependencies,
 ): Promise<Session | undefined> {
   const secrets = sessionSecretsIn(headers);
-  const system = secrets.length > 0 ? await readCurrentSystemRecords(snapshots) : undefined;
+  const system = secrets.length > 0 ? await readCurrentSystemRecords(siteViews) : undefined;
   for (const secret of secrets) {
     const session = system && (await findSession(engine, system, secret, now()));
     if (session) return session;
@@ -159,9 +159,9 @@ async function findRequestSession(
 
 /** Reads the records of the system site, up to date. */
 export async function readCurrentSystemRecords(
-  snapshots: SiteViews,
+  siteViews: SiteViews,
 ): Promise<Pick<SystemRecords, "sites" | "operators">> {
-  return systemOf((await snapshots.getUpToDate(systemSite)) as Snapshot);
+  return systemOf((await siteViews.getUpToDate(systemSite)) as Snapshot);
 }
 
 /** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */

@@ -77,7 +77,7 @@ export class RequestAuthorizer {
    */
   resolveSiteInMemory(context: RequestContext): boolean {
     context.heads = undefined;
-    if (!this.#dependencies.snapshots.isSystemSiteUpToDate()) return false;
+    if (!this.#dependencies.siteViews.isSystemSiteUpToDate()) return false;
     this.#requireSite(context);
     return true;
   }
@@ -88,7 +88,7 @@ export class RequestAuthorizer {
    */
   async resolveSite(context: RequestContext): Promise<void> {
     const provisionalSite = this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
-    context.heads = await this.#dependencies.snapshots.catchUpSystemSite(provisionalSite?.id ?? systemSite);
+    context.heads = await this.#dependencies.siteViews.catchUpSystemSite(provisionalSite?.id ?? systemSite);
     this.#requireSite(context);
   }
 
@@ -101,13 +101,13 @@ export class RequestAuthorizer {
   authorizeInMemory(context: RequestContext): AuthorizedView<Snapshot> | undefined {
     // After `resolveSite`, the site must first catch up to the head that was read.
     if (context.heads) return undefined;
-    const { snapshots, now } = this.#dependencies;
+    const { siteViews, now } = this.#dependencies;
     const at = now();
     const key = this.#authenticateFirst(context, at);
-    const site = snapshots.findUpToDate(key.site);
+    const site = siteViews.findUpToDate(key.site);
     if (!site) return undefined;
     this.#countRequest(context, key, at);
-    return { key, site, systemHead: snapshots.systemHead };
+    return { key, site, systemHead: siteViews.systemHead };
   }
 
   /**
@@ -178,15 +178,15 @@ export class RequestAuthorizer {
     { site: siteId }: ApiKey,
     use: (authorized: AuthorizedView) => MaybePromise<T>,
   ): Promise<T> {
-    const { snapshots } = this.#dependencies;
+    const { siteViews } = this.#dependencies;
     const { heads } = context;
     // A request can wait for long after this. The result would keep the snapshots of other requests in memory.
     context.heads = undefined;
-    const site = await snapshots.getUpToDate(siteId, heads);
+    const site = await siteViews.getUpToDate(siteId, heads);
     this.#requireSite(context);
     const key = this.#authenticate(context);
     if (key.site !== site.site) return this.#viewSite(context, key, use);
-    return use({ key, site, systemHead: snapshots.systemHead });
+    return use({ key, site, systemHead: siteViews.systemHead });
   }
 
   #hostOf(context: RequestContext): string {

@@ -25,7 +25,7 @@ export async function serverFamilies(
   dependencies: HttpDependencies,
   { listener, longPolls, isReady, certificateExpiry }: ServerUsage,
 ): Promise<MetricFamily[]> {
-  const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
+  const { engine, engineCalls, siteViews, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
   const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
   return [
@@ -35,7 +35,7 @@ export async function serverFamilies(
     gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", longPolls),
     ...(isReady === undefined ? [] : [readyFamily(isReady)]),
     ...(certificateExpiry === undefined ? [] : [expiryFamily(certificateExpiry)]),
-    ...memoryFamilies(snapshots),
+    ...memoryFamilies(siteViews),
     ...writeFamilies(writeQueue),
     ...callFamilies(engineCalls),
     ...usageFamilies(usageOf(engine)),
@@ -44,8 +44,8 @@ export async function serverFamilies(
   ];
 }
 
-function memoryFamilies(snapshots: SiteViews): MetricFamily[] {
-  const { sites, bytes, loads, evictions } = snapshots.usage;
+function memoryFamilies(siteViews: SiteViews): MetricFamily[] {
+  const { sites, bytes, loads, evictions } = siteViews.usage;
   return [
     gauge("storefront_sites_in_memory", "Sites whose records are in memory.", sites),
     gauge("storefront_snapshot_bytes", "Estimated memory of the records in memory.", bytes),

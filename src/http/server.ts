@@ -103,7 +103,7 @@ export interface HttpDependencies {
   readonly engine: Engine;
   readonly engineCalls: MeasuredCalls;
   readonly lastBackup: LastBackup;
-  readonly snapshots: SiteViews;
+  readonly siteViews: SiteViews;
   readonly systemSiteIndex: SystemSiteIndex;
   readonly writeQueue: WriteQueue;
   readonly changeNotifier: SiteChangeNotifier;

@@ -44,13 +44,13 @@ const longList = 10_000;
  * @throws ProblemError `unavailable`, AbandonedWorkError
  */
 export async function listRecords(
-  snapshots: SiteViews,
+  siteViews: SiteViews,
   site: number,
   resource: Resource,
   { search, sort, limit, offset }: RecordQuery,
   isWanted: () => boolean,
 ): Promise<RecordPage> {
-  const snapshot = await loaded(snapshots, site);
+  const snapshot = await loaded(siteViews, site);
   const collection = snapshot.collection(resource);
   const version = await collection.version();
   const { selections } = collection;
@@ -82,19 +82,19 @@ async function prepareSearch(selections: Selections, version: CollectionVersion)
 
 /** Reads a record; undefined if it does not exist. The site need not be in memory. */
 export async function findVersioned(
-  snapshots: SiteViews,
+  siteViews: SiteViews,
   site: number,
   resource: Resource,
   id: number,
 ): Promise<VersionedRecord | undefined> {
-  const siteView = await snapshots.getUpToDate(site);
+  const siteView = await siteViews.getUpToDate(site);
   const found =
     siteView instanceof Snapshot ? siteView.collection(resource).get(id) : await siteView.lookUpRecord(resource, id);
   return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 
-async function loaded(snapshots: SiteViews, site: number): Promise<Snapshot> {
-  const siteView = await snapshots.getUpToDate(site);
+async function loaded(siteViews: SiteViews, site: number): Promise<Snapshot> {
+  const siteView = await siteViews.getUpToDate(site);
   return siteView instanceof Snapshot ? siteView : await siteView.loadSnapshot();
 }
 

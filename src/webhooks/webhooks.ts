@@ -24,7 +24,7 @@ interface WebhookDelivery {
 
 interface WebhookOptions {
   readonly engine: RunnerEngine;
-  readonly snapshots: Pick<SiteViews, "getUpToDate">;
+  readonly siteViews: Pick<SiteViews, "getUpToDate">;
   readonly systemSiteIndex: SystemSiteIndex;
   readonly changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly resources: readonly Resource[];
@@ -35,7 +35,7 @@ interface WebhookOptions {
 
 /** Starts to deliver. Any number of processes may do so on one database. */
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
-  const { engine, snapshots, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
+  const { engine, siteViews, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
   // A URL of this machine is allowed here: only the command line can have saved it.
   const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
@@ -44,7 +44,7 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     log,
     index,
     subscribeToSite: (site, head, onChange) => changeNotifier.subscribe(site, head, onChange),
-    catchUpIndex: async () => snapshots.getUpToDate(systemSite),
+    catchUpIndex: async () => siteViews.getUpToDate(systemSite),
     resources: new Map(resources.map((resource) => [resource.name, resource])),
     send: (delivery, signal) => send(delivery, policy, signal),
     holder: randomText(12),

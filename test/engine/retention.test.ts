@@ -122,8 +122,8 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
 
   test("is loaded again by a server that was behind its beginning", async () => {
     await makePruned();
-    const snapshots = new SiteViews(engine, allResources, 1 << 20);
-    const name = async () => JSON.parse((await loadFresh(snapshots, site)).collection(brand).get(3)?.json ?? "{}").Name;
+    const siteViews = new SiteViews(engine, allResources, 1 << 20);
+    const name = async () => JSON.parse((await loadFresh(siteViews, site)).collection(brand).get(3)?.json ?? "{}").Name;
     expect(await name()).toBe("Acme");
     const another = await openEngine(url, allResources);
     await another.commit([update(3, "C2"), update(3, "C3")]);

@@ -57,7 +57,7 @@ test("a filter finds names with every character of special casing, and the searc
   const query = { sort: { textField: undefined, descending: false }, limit: 1000, offset: 0 };
   for (const name of names.filter((name) => !name.includes(" ")))
     for (const search of casesOf(name)) {
-      const { records } = await listRecords(server.snapshots, server.site.ID, brand, { ...query, search }, () => true);
+      const { records } = await listRecords(server.siteViews, server.site.ID, brand, { ...query, search }, () => true);
       expect([search, records.some(({ record }) => record.ID === ids.get(name))]).toEqual([search, true]);
     }
 });

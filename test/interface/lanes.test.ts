@@ -74,17 +74,17 @@ async function openHandler(kind: EngineKind) {
       return engine.readChangesSince(...args);
     },
   };
-  const snapshots = new ListedViews(observed, allResources, 1 << 24);
+  const siteViews = new ListedViews(observed, allResources, 1 << 24);
   const systemSiteIndex = new SystemSiteIndex(allResources);
-  snapshots.addSystemListener(systemSiteIndex);
+  siteViews.addSystemListener(systemSiteIndex);
   const options = {
     ...{ trustProxy: false, trustForwardedHost: false, tls: undefined, slowMs: Number.POSITIVE_INFINITY },
     ...{ keyLimit: undefined, failureLimit: { tokensPerSecond: 100, maxTokens: 100 } },
   };
   const changeNotifier = new SiteChangeNotifier(engine);
   const dependencies = {
-    ...{ engine, engineCalls: new Map(), lastBackup: new LastBackup(engine), resources: allResources, snapshots },
-    ...{ writeQueue: new WriteQueue(observed, snapshots), changeNotifier, log: pino({ level: "silent" }) },
+    ...{ engine, engineCalls: new Map(), lastBackup: new LastBackup(engine), resources: allResources, siteViews },
+    ...{ writeQueue: new WriteQueue(observed, siteViews), changeNotifier, log: pino({ level: "silent" }) },
     ...{ systemSiteIndex, build: () => ({ version: "", commit: "" }), accessLog: undefined, now: () => now },
   };
   const authorizer = new RequestAuthorizer(options, dependencies);
@@ -116,7 +116,7 @@ async function openHandler(kind: EngineKind) {
   const whileChangesAreRead = (meanwhile: () => Promise<unknown>) => {
     beforeChanges = meanwhile;
   };
-  return { respond, keys, shop, engine, snapshots, close, whileChangesAreRead, calls };
+  return { respond, keys, shop, engine, siteViews, close, whileChangesAreRead, calls };
 }
 
 interface Sent {
@@ -146,7 +146,7 @@ for (const kind of engines) {
     afterEach(() => opened.close());
 
     test("a request views only the site of its key, and no site without a valid key", async () => {
-      const { respond, keys, shop, snapshots } = opened;
+      const { respond, keys, shop, siteViews } = opened;
       const requests: [status: number, line: string, sent: Sent][] = [
         [501, "BREW /restapi/brands.json", {}],
         [421, "GET /restapi/brands.json", { host: "unknown.example" }],
@@ -164,10 +164,10 @@ for (const kind of engines) {
         for (const [status, line, sent] of requests) {
           expect([round, line, (await respond(line, sent)).status]).toEqual([round, line, status]);
         }
-        expect(snapshots.viewed.filter((site) => site !== systemSite)).toEqual([]);
+        expect(siteViews.viewed.filter((site) => site !== systemSite)).toEqual([]);
         expect((await respond("GET /restapi/brands.json")).status).toBe(200);
-        expect([...new Set(snapshots.viewed)]).toEqual([shop.ID]);
-        snapshots.viewed.length = 0;
+        expect([...new Set(siteViews.viewed)]).toEqual([shop.ID]);
+        siteViews.viewed.length = 0;
       }
     });
 

@@ -42,9 +42,9 @@ describe.each(engines)("a restore on $name", (kind) => {
         return engine.commit(intents, atomic);
       },
     };
-    const snapshots = new SiteViews(engine, allResources, 1 << 20);
+    const siteViews = new SiteViews(engine, allResources, 1 << 20);
     const systemSiteIndex = new SystemSiteIndex(allResources);
-    snapshots.addSystemListener(systemSiteIndex);
+    siteViews.addSystemListener(systemSiteIndex);
     server = serveHttp(
       {
         host: "127.0.0.1",
@@ -65,10 +65,10 @@ describe.each(engines)("a restore on $name", (kind) => {
         engineCalls: new Map(),
         lastBackup: new LastBackup(engine),
         build: () => ({ version: "", commit: "" }),
-        snapshots,
+        siteViews,
         systemSiteIndex,
         changeNotifier: new SiteChangeNotifier(delayed),
-        writeQueue: new WriteQueue(delayed, snapshots),
+        writeQueue: new WriteQueue(delayed, siteViews),
         resources: allResources,
         log: pino({ level: "silent" }),
         accessLog: undefined,

@@ -99,10 +99,10 @@ for (const kind of engines) {
     ])("%s with contents that are newer than the end of the key is refused", async (path) => {
       await fill(600);
       const { get } = await startReader();
-      const { snapshots } = readers.at(-1) as Running;
+      const { siteViews } = readers.at(-1) as Running;
       expect((await get(path)).status).toBe(200);
-      const fresh = snapshots.getUpToDate.bind(snapshots);
-      const between = spyOn(snapshots, "getUpToDate").mockImplementationOnce(async (site) => {
+      const fresh = siteViews.getUpToDate.bind(siteViews);
+      const between = spyOn(siteViews, "getUpToDate").mockImplementationOnce(async (site) => {
         const found = await fresh(site);
         await revokeKey(writer.engine, writer.key, Date.now());
         await writer.engine.commit([

@@ -40,8 +40,8 @@ describe.each(engines)("on $name", (kind) => {
 
   test("the changes are applied with ticks of the event loop in between, and a reader sees none of them or all", async () => {
     await writer.commit([createIntent()]);
-    const snapshots = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(snapshots, site);
+    const siteViews = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(siteViews, site);
     await createTogether();
     let ticks = 0;
     let isDone = false;
@@ -51,7 +51,7 @@ describe.each(engines)("on $name", (kind) => {
     };
     countTicks();
     const seen = new Set<number>();
-    const readers = Array.from({ length: 20 }, () => loadFresh(snapshots, site));
+    const readers = Array.from({ length: 20 }, () => loadFresh(siteViews, site));
     for (const fresh of await Promise.all(readers)) seen.add([...fresh.collection(brand)].length);
     isDone = true;
     expect([...seen]).toEqual([1 + count]);
@@ -59,9 +59,9 @@ describe.each(engines)("on $name", (kind) => {
     // A reader that has read the site before continues with the earlier records.
     expect([...before.collection(brand)]).toHaveLength(1);
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
-    const after = await loadFresh(snapshots, site);
+    const after = await loadFresh(siteViews, site);
     expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
-    expect(snapshots.usage.loads).toBe(2);
+    expect(siteViews.usage.loads).toBe(2);
   });
 
   test.each([
@@ -73,50 +73,50 @@ describe.each(engines)("on $name", (kind) => {
       isCommitted = true;
       return reader.readChangesSince(...args);
     };
-    const snapshots = new SiteViews({ ...reader, readChangesSince: since }, allResources, 1e9);
-    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    const siteViews = new SiteViews({ ...reader, readChangesSince: since }, allResources, 1e9);
+    const before = [...(await loadFresh(siteViews, site)).collection(brand)].length;
     await writer.commit(Array.from({ length: behind }, () => createIntent()));
     isCommitted = false;
-    const seen = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    const seen = [...(await loadFresh(siteViews, site)).collection(brand)].length;
     expect(isCommitted).toBe(true);
     expect([before + behind, before + behind + count]).toContain(seen);
   });
 
   test("look-ups do not wait for the catch-up, and find all of the changes", async () => {
-    const snapshots = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(snapshots, site);
+    const siteViews = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(siteViews, site);
     const last = [...before.collection(brand)].length + count;
     await createTogether();
-    const fresh = await snapshots.getUpToDate(site);
+    const fresh = await siteViews.getUpToDate(site);
     if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
     expect((await fresh.lookUpRecord(brand, last))?.id).toBe(last);
-    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(last);
-    expect(await snapshots.getUpToDate(site)).toBeInstanceOf(Snapshot);
-    expect(snapshots.usage.loads).toBe(2);
+    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(last);
+    expect(await siteViews.getUpToDate(site)).toBeInstanceOf(Snapshot);
+    expect(siteViews.usage.loads).toBe(2);
   });
 
   test("look-ups do not wait while the site is loaded because its changes were pruned", async () => {
-    const snapshots = new SiteViews(reader, allResources, 1e9);
-    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    const siteViews = new SiteViews(reader, allResources, 1e9);
+    const before = [...(await loadFresh(siteViews, site)).collection(brand)].length;
     await writer.commit([createIntent(), createIntent()]);
     const [head] = await writer.readHeads([site]);
     while (await writer.pruneJournal(site, (head?.revision ?? 0) - 1, 1000));
-    const fresh = await snapshots.getUpToDate(site);
+    const fresh = await siteViews.getUpToDate(site);
     if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
     expect((await fresh.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
-    await waitFor(async () => (await snapshots.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
-    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(before + 2);
-    expect(snapshots.usage.loads).toBe(3);
+    await waitFor(async () => (await siteViews.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
+    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(before + 2);
+    expect(siteViews.usage.loads).toBe(3);
   });
 
   test("changes that another process has undone are not found", async () => {
-    const snapshots = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(snapshots, site);
+    const siteViews = new SiteViews(reader, allResources, 1e9);
+    const before = await loadFresh(siteViews, site);
     const had = [...before.collection(brand)].length;
     await createTogether();
-    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(had + count);
+    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(had + count);
     await undo(writer, site, { since: before.revision }, { at: 1 });
-    const collection = (await loadFresh(snapshots, site)).collection(brand);
+    const collection = (await loadFresh(siteViews, site)).collection(brand);
     expect([...collection]).toHaveLength(had);
     expect((await collection.version()).size).toBe(had);
   });

@@ -31,13 +31,13 @@ const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 
 /** Snapshots that have the system site and site 1, at `revision`, in memory. */
 async function loaded(hand: ManualEngine, revision: number): Promise<SiteViews> {
-  const snapshots = new SiteViews(hand.engine, [brand], plenty);
-  const fresh = loadFresh(snapshots, 1);
+  const siteViews = new SiteViews(hand.engine, [brand], plenty);
+  const fresh = loadFresh(siteViews, 1);
   (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   (await hand.next("load")).resolve(contentsAt(revision));
   expect(nameIn(await fresh)).toBe(`r${revision}`);
-  return snapshots;
+  return siteViews;
 }
 
 /** The result of a query for the head of site 1. */
@@ -50,12 +50,12 @@ test.each([
   ["that detects commits by itself", () => false],
 ])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
   const hand = createManualEngine(unchanged);
-  const snapshots = new SiteViews(hand.engine, [brand], plenty);
-  const early = loadFresh(snapshots, 1);
+  const siteViews = new SiteViews(hand.engine, [brand], plenty);
+  const early = loadFresh(siteViews, 1);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   const load = await hand.next("load");
-  const late = loadFresh(snapshots, 1);
+  const late = loadFresh(siteViews, 1);
   // Another process has written since the load began.
   await tellHead(hand, 2);
   expect(await hand.waiting()).toEqual([]);
@@ -69,12 +69,12 @@ test.each([
 
 test("a failed load does not fail later requests", async () => {
   const hand = createManualEngine();
-  const snapshots = new SiteViews(hand.engine, [brand], plenty);
-  const early = Promise.resolve(loadFresh(snapshots, 1)).catch((error) => error.message);
+  const siteViews = new SiteViews(hand.engine, [brand], plenty);
+  const early = Promise.resolve(loadFresh(siteViews, 1)).catch((error) => error.message);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   const load = await hand.next("load");
-  const late = loadFresh(snapshots, 1);
+  const late = loadFresh(siteViews, 1);
   await tellHead(hand, 1);
   load.reject(new Error("lost"));
   (await hand.next("load")).resolve(contentsAt(1));
@@ -84,9 +84,9 @@ test("a failed load does not fail later requests", async () => {
 
 test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
   const hand = createManualEngine();
-  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const siteViews = new SiteViews(hand.engine, [brand], plenty);
   const failures = Promise.all(
-    Array.from({ length: 10 }, () => loadFresh(snapshots, 1).catch((error) => error.message)),
+    Array.from({ length: 10 }, () => loadFresh(siteViews, 1).catch((error) => error.message)),
   );
   let loads = 0;
   for (let [name] = await hand.waiting(); name; [name] = await hand.waiting()) {
@@ -102,8 +102,8 @@ test("requests that wait for a load share the next one and its failure, so that 
 
 test("requests that wait for a load while the site is restored do not each load it again", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const fresh = Promise.resolve(snapshots.getUpToDate(2));
+  const siteViews = await loaded(hand, 1);
+  const fresh = Promise.resolve(siteViews.getUpToDate(2));
   await tellHead(hand, 1);
   const site = await fresh;
   if (!(site instanceof UncachedSite)) throw new Error("the site is in memory");
@@ -118,14 +118,14 @@ test("requests that wait for a load while the site is restored do not each load 
 
 test("a request that shares the call of another request also gets the changes since", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
+  const siteViews = await loaded(hand, 1);
   const respond = ({ args: [, revision, options], resolve }: Question<"readChangesSince">) =>
     resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
   const names: Promise<string>[] = [];
   const first: Question<"readChangesSince">[] = [];
   // The second waits for the first and then applies as many changes again. The third shares that.
   for (const head of [1001, 2001, 2301]) {
-    names.push(loadFresh(snapshots, 1).then(nameIn));
+    names.push(loadFresh(siteViews, 1).then(nameIn));
     if ((await hand.waiting())[0] === "readChangesSince") first.push(await hand.next("readChangesSince"));
     await tellHead(hand, head);
   }
@@ -136,9 +136,9 @@ test("a request that shares the call of another request also gets the changes si
 
 test("reads that share a query share the load that follows", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const first = loadFresh(snapshots, 1);
-  const shared = [loadFresh(snapshots, 1), loadFresh(snapshots, 1), loadFresh(snapshots, 1)];
+  const siteViews = await loaded(hand, 1);
+  const first = loadFresh(siteViews, 1);
+  const shared = [loadFresh(siteViews, 1), loadFresh(siteViews, 1), loadFresh(siteViews, 1)];
   await tellHead(hand, 1);
   expect(nameIn(await first)).toBe("r1");
   await tellHead(hand, 2);
@@ -149,8 +149,8 @@ test("reads that share a query share the load that follows", async () => {
 
 test("changes are read in several steps if there are many", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const fresh = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 2100);
   const first = await hand.next("readChangesSince");
   const limit = first.args[2]?.limit as number;
@@ -163,8 +163,8 @@ test("changes are read in several steps if there are many", async () => {
 
 test("a site is loaded again if its database has an earlier head than before", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 5);
-  const fresh = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 5);
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 4);
   (await hand.next("load")).resolve(contentsAt(4));
   expect(nameIn(await fresh)).toBe("r4");
@@ -180,9 +180,9 @@ for (const { what, stored, shown } of [
 ]) {
   test(`when another machine has taken over, a site in memory ${what}`, async () => {
     const hand = createManualEngine();
-    const snapshots = await loaded(hand, 4);
-    snapshots.applyOwnCommit(1, changeTo(5), "a");
-    const fresh = loadFresh(snapshots, 1);
+    const siteViews = await loaded(hand, 4);
+    siteViews.applyOwnCommit(1, changeTo(5), "a");
+    const fresh = loadFresh(siteViews, 1);
     (await hand.next("readHeads")).resolve([
       { ...systemHead, timeline: 2 },
       { ...headAt(5), timeline: 2 },
@@ -192,7 +192,7 @@ for (const { what, stored, shown } of [
     const question = await hand.next("readJournalPage");
     expect(question.args).toEqual([1, 4, 1]);
     // A change on the new machine is not applied after changes that may be lost.
-    snapshots.applyOwnCommit(1, changeTo(6), "a", 2);
+    siteViews.applyOwnCommit(1, changeTo(6), "a", 2);
     question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
     if (shown === "new") {
       const renewal = await hand.next("renewSite");
@@ -214,14 +214,14 @@ for (const { what, stored, shown } of [
 test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
   const hand = createManualEngine();
   const lost: number[] = [];
-  const snapshots = new SiteViews(hand.engine, [brand], plenty, (site) => void lost.push(site));
+  const siteViews = new SiteViews(hand.engine, [brand], plenty, (site) => void lost.push(site));
   const on = (head: Head, timeline: number) => ({ ...head, timeline });
-  const first = loadFresh(snapshots, 1);
+  const first = loadFresh(siteViews, 1);
   (await hand.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
   (await hand.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
   (await hand.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
   await first;
-  const later = snapshots.getUpToDate(0);
+  const later = siteViews.getUpToDate(0);
   (await hand.next("readHeads")).resolve([on(systemHead, 2)]);
   const journal = await hand.next("readJournalPage");
   expect(journal.args).toEqual([1, 2, 1]);
@@ -234,26 +234,26 @@ test("when another machine has taken over, sites in memory that no one requests 
   renewal.resolve(on(headAt(2, "b"), 2));
   await hand.waiting();
   expect(lost).toEqual([1]);
-  expect(snapshots.usage.sites).toBe(1);
+  expect(siteViews.usage.sites).toBe(1);
 });
 
 test("a change of the system site that arrives after the system site was reloaded is not applied", async () => {
   const hand = createManualEngine();
-  const snapshots = new SiteViews(hand.engine, [brand], plenty);
+  const siteViews = new SiteViews(hand.engine, [brand], plenty);
   const followed: string[] = [];
-  snapshots.addSystemListener({
+  siteViews.addSystemListener({
     onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
     onEntry: ({ revision }) => void followed.push(`change ${revision}`),
   });
-  const first = loadFresh(snapshots, 0);
+  const first = loadFresh(siteViews, 0);
   (await hand.next("readHeads")).resolve([headAt(1)]);
   (await hand.next("load")).resolve(contentsAt(1));
   await first;
-  const slow = loadFresh(snapshots, 0);
+  const slow = loadFresh(siteViews, 0);
   (await hand.next("readHeads")).resolve([headAt(2)]);
   const since = await hand.next("readChangesSince");
   // Another process restores a backup.
-  const late = loadFresh(snapshots, 0);
+  const late = loadFresh(siteViews, 0);
   (await hand.next("readHeads")).resolve([headAt(1, "b")]);
   (await hand.next("load")).resolve(contentsAt(1, "b"));
   await late;
@@ -266,9 +266,9 @@ test("a change of the system site that arrives after the system site was reloade
 
 test("a change of this process during a query for the head is not taken for a database with an earlier head", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 5);
-  const fresh = loadFresh(snapshots, 1);
-  snapshots.applyOwnCommit(1, changeTo(6), "a");
+  const siteViews = await loaded(hand, 5);
+  const fresh = loadFresh(siteViews, 1);
+  siteViews.applyOwnCommit(1, changeTo(6), "a");
   await tellHead(hand, 5);
   expect(nameIn(await fresh)).toBe("r6");
   expect(await hand.waiting()).toEqual([]);
@@ -281,13 +281,13 @@ for (const [what, applied, contents, shown] of [
 ] as const) {
   test(`a second load of a site ${what}`, async () => {
     const hand = createManualEngine();
-    const snapshots = await loaded(hand, 1);
-    const fresh = loadFresh(snapshots, 1);
+    const siteViews = await loaded(hand, 1);
+    const fresh = loadFresh(siteViews, 1);
     await tellHead(hand, 3, contents.head.epoch);
     // The journal no longer has revision 1.
     if (contents.head.epoch === "a") (await hand.next("readChangesSince")).resolve(undefined);
     const load = await hand.next("load");
-    for (const revision of applied) snapshots.applyOwnCommit(1, changeTo(revision), "a");
+    for (const revision of applied) siteViews.applyOwnCommit(1, changeTo(revision), "a");
     load.resolve(contents);
     expect(nameIn(await fresh)).toBe(shown);
     expect((await fresh).epoch).toBe(contents.head.epoch);
@@ -296,10 +296,10 @@ for (const [what, applied, contents, shown] of [
 
 test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
+  const siteViews = await loaded(hand, 1);
   // The second time, a copy is made, because the changes are many.
   for (const head of [2, 1102]) {
-    const fresh = loadFresh(snapshots, 1);
+    const fresh = loadFresh(siteViews, 1);
     await tellHead(hand, head);
     while ((await hand.waiting()).length > 0) {
       const { args, resolve } = await hand.next("readChangesSince");
@@ -311,23 +311,23 @@ test("a reader sees no part of a transaction that was committed since the query 
 
 test("a second load of the same revision keeps the snapshot and its lists", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const asked = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const asked = loadFresh(siteViews, 1);
   await tellHead(hand, 1);
   const before = await asked;
-  const fresh = loadFresh(snapshots, 1);
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 2);
   (await hand.next("readChangesSince")).resolve(undefined);
   const load = await hand.next("load");
-  snapshots.applyOwnCommit(1, changeTo(2), "a");
+  siteViews.applyOwnCommit(1, changeTo(2), "a");
   load.resolve(contentsAt(2));
   expect(await fresh).toBe(before);
 });
 
 test("changes with a gap are not applied; the site is loaded again", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const fresh = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 3);
   (await hand.next("readChangesSince")).resolve([changeTo(3)]);
   (await hand.next("load")).resolve(contentsAt(3));
@@ -336,9 +336,9 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
 
 test("a change of another epoch is not applied", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  snapshots.applyOwnCommit(1, changeTo(2), "b");
-  const fresh = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  siteViews.applyOwnCommit(1, changeTo(2), "b");
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 1);
   expect(nameIn(await fresh)).toBe("r1");
 });
@@ -346,15 +346,15 @@ test("a change of another epoch is not applied", async () => {
 test("an engine that reports no commit is not queried until it reports one", async () => {
   let same = false;
   const hand = createManualEngine(() => same);
-  const snapshots = await loaded(hand, 1);
-  const asked = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const asked = loadFresh(siteViews, 1);
   await tellHead(hand, 1);
   await asked;
   same = true;
-  expect(nameIn(await loadFresh(snapshots, 1))).toBe("r1");
+  expect(nameIn(await loadFresh(siteViews, 1))).toBe("r1");
   expect(await hand.waiting()).toEqual([]);
   same = false;
-  const fresh = loadFresh(snapshots, 1);
+  const fresh = loadFresh(siteViews, 1);
   await tellHead(hand, 2);
   (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await fresh)).toBe("r2");
@@ -363,16 +363,16 @@ test("an engine that reports no commit is not queried until it reports one", asy
 test("a query that was sent before a commit does not hide the commit from later reads", async () => {
   let same = false;
   const hand = createManualEngine(() => same);
-  const snapshots = await loaded(hand, 1);
-  const early = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const early = loadFresh(siteViews, 1);
   const question = await hand.next("readHeads");
   // A commit happens after the query and before its result arrives. The next read is informed once.
-  const late = loadFresh(snapshots, 1);
+  const late = loadFresh(siteViews, 1);
   const lateQuestion = await hand.next("readHeads");
   question.resolve([systemHead, headAt(1)]);
   await early;
   same = true;
-  const third = loadFresh(snapshots, 1);
+  const third = loadFresh(siteViews, 1);
   expect(await hand.waiting()).toEqual(["readHeads"]);
   await tellHead(hand, 2);
   (await hand.next("readChangesSince")).resolve([changeTo(2)]);
@@ -383,8 +383,8 @@ test("a query that was sent before a commit does not hide the commit from later 
 
 test("records do not catch up before the keys, so that no other request finds them with older keys", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const first = loadFresh(snapshots, 1);
+  const siteViews = await loaded(hand, 1);
+  const first = loadFresh(siteViews, 1);
   // Another process has revoked a key and then changed the record.
   (await hand.next("readHeads")).resolve([headAt(1, ""), headAt(2)]);
   const { args, resolve } = await hand.next("readChangesSince");
@@ -393,14 +393,14 @@ test("records do not catch up before the keys, so that no other request finds th
   resolve([changeTo(1)]);
   (await hand.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await first)).toBe("r2");
-  expect(snapshots.systemHead.revision).toBe(1);
+  expect(siteViews.systemHead.revision).toBe(1);
 });
 
 test("a site that is evicted while a request catches up with it stays evicted", async () => {
   const hand = createManualEngine();
-  const snapshots = new SiteViews(hand.engine, [brand], 1);
+  const siteViews = new SiteViews(hand.engine, [brand], 1);
   const read = async (site: number, revision: number) => {
-    const fresh = loadFresh(snapshots, site);
+    const fresh = loadFresh(siteViews, site);
     (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
     for (let [name] = await hand.waiting(); name === "load"; [name] = await hand.waiting()) {
       const load = await hand.next("load");
@@ -409,32 +409,32 @@ test("a site that is evicted while a request catches up with it stays evicted", 
     return fresh;
   };
   await read(1, 1);
-  const slow = loadFresh(snapshots, 1);
+  const slow = loadFresh(siteViews, 1);
   await tellHead(hand, 2);
   const since = await hand.next("readChangesSince");
   await read(2, 1);
   since.resolve([changeTo(2)]);
   expect(nameIn(await slow)).toBe("r2");
-  const { bytes } = snapshots.usage;
+  const { bytes } = siteViews.usage;
   // It stays in memory, as a site that is larger than the budget does.
   const again = await read(1, 2);
   expect(await read(1, 2)).toBe(again);
-  expect(snapshots.usage).toMatchObject({ sites: 2, bytes });
+  expect(siteViews.usage).toMatchObject({ sites: 2, bytes });
 });
 
 test("a site that caught up counts, also when no request arrives for it", async () => {
   const hand = createManualEngine();
-  const snapshots = await loaded(hand, 1);
-  const { bytes, sites } = snapshots.usage;
-  const fresh = Promise.resolve(snapshots.getUpToDate(1));
+  const siteViews = await loaded(hand, 1);
+  const { bytes, sites } = siteViews.usage;
+  const fresh = Promise.resolve(siteViews.getUpToDate(1));
   await tellHead(hand, 1001);
   expect((await fresh).revision).toBe(1001);
   while ((await hand.waiting()).length > 0) {
     const { args, resolve } = await hand.next("readChangesSince");
     resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
   }
-  expect(snapshots.usage.sites).toBe(sites);
-  expect(snapshots.usage.bytes).toBeGreaterThanOrEqual(bytes);
+  expect(siteViews.usage.sites).toBe(sites);
+  expect(siteViews.usage.bytes).toBeGreaterThanOrEqual(bytes);
 });
 
 test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
@@ -448,7 +448,7 @@ test("above the budget, the least recently used site is dropped first, and the s
     }));
   /** Returns the sites that were loaded for an up-to-date snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
-    const fresh = loadFresh(snapshots, site);
+    const fresh = loadFresh(siteViews, site);
     (await hand.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
     const sites: number[] = [];
     while ((await hand.waiting()).length > 0) {
@@ -459,17 +459,17 @@ test("above the budget, the least recently used site is dropped first, and the s
     await fresh;
     return sites;
   }
-  let snapshots = new SiteViews(hand.engine, [brand], plenty);
+  let siteViews = new SiteViews(hand.engine, [brand], plenty);
   await read(1);
   await read(2);
   // A little more than two sites need.
-  snapshots = new SiteViews(hand.engine, [brand], snapshots.usage.bytes * 1.25);
+  siteViews = new SiteViews(hand.engine, [brand], siteViews.usage.bytes * 1.25);
   expect(await read(0)).toEqual([0]);
   expect(await read(1)).toEqual([1]);
   expect(await read(2)).toEqual([2]);
   expect(await read(1)).toEqual([]);
   expect(await read(3)).toEqual([3]);
-  expect(snapshots.usage.sites).toBe(3);
+  expect(siteViews.usage.sites).toBe(3);
   expect(await read(1)).toEqual([]);
   expect(await read(3)).toEqual([]);
   expect(await read(2)).toEqual([2]);

@@ -156,13 +156,13 @@ test("a change that a restore by another process replaced is not in reads", asyn
   const create = (name: string) => createIntent({ site: site.ID, values: { Name: name } });
   await engine.commit([create("kept")]);
   await backUp(engine, join(folder, "a.backup"), 0);
-  const snapshots = new SiteViews(engine, [brand], 1 << 20);
+  const siteViews = new SiteViews(engine, [brand], 1 << 20);
   const [outcome] = await engine.commit([create("lost")]);
   if (outcome?.kind !== "done") throw new Error("nothing was created");
   await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
-  await loadFresh(snapshots, site.ID);
-  snapshots.applyOwnCommit(site.ID, outcome.change, outcome.epoch);
-  const shown = [...(await loadFresh(snapshots, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  await loadFresh(siteViews, site.ID);
+  siteViews.applyOwnCommit(site.ID, outcome.change, outcome.epoch);
+  const shown = [...(await loadFresh(siteViews, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
   expect(shown).toEqual(["kept"]);
   await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -256,12 +256,12 @@ describe("the memory budget", () => {
   test("does not drop a site in use when only the system site is read, as for webhooks", async () => {
     const { engine, site, stop } = await startTestServer();
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
-    const snapshots = new SiteViews(engine, [brand], 1);
-    const loaded = await loadFresh(snapshots, site.ID);
+    const siteViews = new SiteViews(engine, [brand], 1);
+    const loaded = await loadFresh(siteViews, site.ID);
     // The memory of snapshots is measured ten times a second.
     await Bun.sleep(110);
-    await snapshots.getUpToDate(systemSite);
-    expect(await snapshots.getUpToDate(site.ID)).toBe(loaded);
+    await siteViews.getUpToDate(systemSite);
+    expect(await siteViews.getUpToDate(site.ID)).toBe(loaded);
     await stop();
   });
 
@@ -269,10 +269,10 @@ describe("the memory budget", () => {
     const { engine, site, stop } = await startTestServer();
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));
-    const snapshots = new SiteViews(engine, [brand], 1);
-    const loaded = await loadFresh(snapshots, site.ID);
+    const siteViews = new SiteViews(engine, [brand], 1);
+    const loaded = await loadFresh(siteViews, site.ID);
     await engine.commit([create]);
-    expect(await loadFresh(snapshots, site.ID)).toBe(loaded);
+    expect(await loadFresh(siteViews, site.ID)).toBe(loaded);
     expect((await loaded.collection(brand).version()).size).toBe(101);
     await stop();
   });

@@ -38,13 +38,13 @@ function far(parts: Partial<Engine>): Engine {
 }
 
 const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
-const namesIn = async (snapshots: SiteViews) =>
-  [...(await loadFresh(snapshots, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+const namesIn = async (siteViews: SiteViews) =>
+  [...(await loadFresh(siteViews, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
 test("a site loaded from an outdated database is not served", async () => {
   await write(current, "new");
-  const snapshots = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
-  expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
+  const siteViews = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
+  expect(await namesIn(siteViews).catch(({ code }) => code)).toBe("unavailable");
 });
 
 test("a site that lacks changes of an outdated database is not served until they arrive", async () => {
@@ -53,12 +53,12 @@ test("a site that lacks changes of an outdated database is not served until they
     readChangesSince: (site, revision, { epoch } = {}) =>
       asked.readChangesSince(site, revision, { epoch: epoch ?? "" }),
   });
-  const snapshots = new SiteViews(torn, [brand], 1e9);
-  expect(await namesIn(snapshots)).toEqual(["old"]);
+  const siteViews = new SiteViews(torn, [brand], 1e9);
+  expect(await namesIn(siteViews)).toEqual(["old"]);
   await write(current, "new");
-  expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
+  expect(await namesIn(siteViews).catch(({ code }) => code)).toBe("unavailable");
   asked = current;
-  expect(await namesIn(snapshots)).toEqual(["old", "new"]);
+  expect(await namesIn(siteViews)).toEqual(["old", "new"]);
 });
 
 test("a site of another epoch than the database just reported is not served: the database is queried again", async () => {

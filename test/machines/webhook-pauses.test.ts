@@ -31,8 +31,8 @@ function counter() {
 /** Starts a runner, which sends nothing. */
 function startRunner(engine: Engine, onRead: () => void, onSend: () => void): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
-  const snapshots = new SiteViews(engine, allResources, 1_000_000);
-  snapshots.addSystemListener(index);
+  const siteViews = new SiteViews(engine, allResources, 1_000_000);
+  siteViews.addSystemListener(index);
   const noted: Pick<Engine, "readJournalPage"> = {
     readJournalPage(...args) {
       onRead();
@@ -43,7 +43,7 @@ function startRunner(engine: Engine, onRead: () => void, onSend: () => void): We
     engine: Object.assign(Object.create(engine), engine, noted),
     index,
     subscribeToSite: () => () => {},
-    catchUpIndex: async () => snapshots.getUpToDate(systemSite),
+    catchUpIndex: async () => siteViews.getUpToDate(systemSite),
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
     async send(): Promise<DeliveryResponse> {
       onSend();

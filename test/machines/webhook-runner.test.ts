@@ -87,15 +87,15 @@ interface RunnerOptions {
 
 function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
-  const snapshots = new SiteViews(engine, allResources, 1_000_000);
-  snapshots.addSystemListener(index);
+  const siteViews = new SiteViews(engine, allResources, 1_000_000);
+  siteViews.addSystemListener(index);
   return new WebhookRunner({
     engine: options.engine ?? engine,
     index,
     subscribeToSite: () => () => {},
     async catchUpIndex() {
       await onRefresh();
-      if (received) await snapshots.getUpToDate(systemSite);
+      if (received) await siteViews.getUpToDate(systemSite);
     },
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
     send: async () => (typeof received === "function" ? received() : (received as DeliveryResponse)),

@@ -56,12 +56,12 @@ export class SimulatedProcess {
     this.skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
     const engine = this.#wrapped(options.plant.engine(options.engine));
     const index = new SystemSiteIndex(allResources);
-    const snapshots = new SiteViews(engine, allResources, 1_000_000);
-    snapshots.addSystemListener(index);
+    const siteViews = new SiteViews(engine, allResources, 1_000_000);
+    siteViews.addSystemListener(index);
     this.#runner = new WebhookRunner({
       engine,
       index,
-      catchUpIndex: async () => snapshots.getUpToDate(systemSite),
+      catchUpIndex: async () => siteViews.getUpToDate(systemSite),
       resources: new Map(allResources.map((resource) => [resource.name, resource])),
       send: options.plant.send(options.engine, (delivery, signal) => network.send(this, delivery, signal)),
       holder: name,

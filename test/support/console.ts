@@ -43,14 +43,14 @@ interface TestConsoleOptions extends TestServerOptions {
 
 export async function startTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
   const server = await startTestServer(options);
-  const { engine, snapshots } = server;
+  const { engine, siteViews } = server;
   const config = readConfig({ LOG: "silent", ...options.settings, ADMIN: "127.0.0.1:0", DATABASE: server.database });
   const now = options.now ?? Date.now;
   const address = { host: "127.0.0.1", port: 0, isDefault: false };
   const open = (port: number) =>
     startAdmin(config, { ...address, port }, undefined, {
       engine,
-      snapshots,
+      siteViews,
       samples: async () => [],
       now,
       publicUrl: server.url,

@@ -36,7 +36,7 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  readonly snapshots: SiteViews;
+  readonly siteViews: SiteViews;
   /** What the admin listener shows at /metrics. */
   metrics(): Promise<string>;
   /** The address of the database. */
@@ -69,7 +69,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     url: running.url,
     port: running.port,
     engine: running.engine,
-    snapshots: running.snapshots,
+    siteViews: running.siteViews,
     metrics: async () => toMetricsText([await running.sample()]),
     database,
     site,

@@ -46,7 +46,7 @@ const maxSearch = 255;
 
 /** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
 async function listPage(call: ActionContext): Promise<RecordsResponse> {
-  const { snapshots, query, request } = call;
+  const { siteViews, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const sort = query.get("sort") ?? "ID";
   const textField = findTextField(resource, sort);
@@ -61,12 +61,12 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
     limit: readNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
     offset: readNumber(query, "offset", { min: 0, byDefault: 0 }),
   };
-  return listRecords(snapshots, site.ID, resource, wanted, () => !request.isAbandoned);
+  return listRecords(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
 }
 
 async function show(call: ActionContext): Promise<RecordResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
-  const found = await findVersioned(call.snapshots, site.ID, resource, id);
+  const found = await findVersioned(call.siteViews, site.ID, resource, id);
   if (!found) throw new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
   return found;
 }

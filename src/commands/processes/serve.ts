@@ -122,11 +122,11 @@ async function serveAlone(
   // fail if another program has it too: check that here.
   if (certificate) await requireFreePort(config);
   const server = await listenOnPort(config, certificate);
-  const { engine, snapshots, url, port, sites } = server;
+  const { engine, siteViews, url, port, sites } = server;
   const own = { responding: 1, expected: 1, restarts: 0 };
   const samples = async () => [await server.sample(), processFamilies(own)];
   const openAdmin = (at: AdminAddress) =>
-    startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: url });
+    startAdmin(config, at, certificate, { engine, siteViews, samples, publicUrl: url });
   const opening = address && withListenErrors(address, () => openAdmin(address));
   const admin = await opening?.catch(async (error) => {
     await server.stop();

@@ -54,8 +54,8 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
     return response;
   };
   const certificate = await certificateOfParent();
-  const { engine, snapshots } = await openStore(config, allResources, createLog(config));
-  const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
+  const { engine, siteViews } = await openStore(config, allResources, createLog(config));
+  const parts = { engine, siteViews, samples, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
   // Keep serving while the workers drain, because the metrics of the workers are served here.

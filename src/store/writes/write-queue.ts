@@ -40,16 +40,16 @@ export class WriteQueue {
   /** The number of writes per transaction so far, failed transactions included. */
   readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatchWrites]);
   readonly #engine: Engine;
-  readonly #snapshots: SiteViews;
+  readonly #siteViews: SiteViews;
   #queue: QueuedWrite[] = [];
   #committing = false;
   /** The number of writes in the last batch. */
   #lastSize = 0;
   #reads = 0;
 
-  constructor(engine: Engine, snapshots: SiteViews) {
+  constructor(engine: Engine, siteViews: SiteViews) {
     this.#engine = engine;
-    this.#snapshots = snapshots;
+    this.#siteViews = siteViews;
   }
 
   /** Number of writes that wait for a transaction. */
@@ -145,7 +145,7 @@ export class WriteQueue {
   #applyToSnapshots(batch: readonly QueuedWrite[], outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, index) => {
       if (outcome.kind !== "done") return;
-      this.#snapshots.applyOwnCommit(
+      this.#siteViews.applyOwnCommit(
         batch[index]?.intent.site as number,
         outcome.change,
         outcome.epoch,

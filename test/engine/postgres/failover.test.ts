@@ -71,8 +71,8 @@ test("a standby that is promoted while the primary hangs is found by searches in
 });
 
 test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
-  const snapshots = new SiteViews(engine, allResources, 1e9);
-  expect((await loadFresh(snapshots, 1)).revision).toBe(1);
+  const siteViews = new SiteViews(engine, allResources, 1e9);
+  expect((await loadFresh(siteViews, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
   await until(async () => (await revision()) === 2);
@@ -81,7 +81,7 @@ test("no read comes from a primary that was replaced, although connections to it
     expect((await engine.readChangesSince(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
     expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
   }
-  expect((await loadFresh(snapshots, 1)).revision).toBe(2);
+  expect((await loadFresh(siteViews, 1)).revision).toBe(2);
 });
 
 test("of two hosts that act as primary, the promoted host is used", async () => {

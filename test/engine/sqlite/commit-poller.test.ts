@@ -57,10 +57,10 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
 
   test("a read includes the last commit of another process", async () => {
     const [one, other] = engines as [Engine, Engine];
-    const snapshots = new SiteViews(other, allResources, 1 << 20);
+    const siteViews = new SiteViews(other, allResources, 1 << 20);
     for (let revision = 1; revision < 20; revision++) {
       await one.commit([createIntent()]);
-      expect((await loadFresh(snapshots, 1)).revision).toBe(revision);
+      expect((await loadFresh(siteViews, 1)).revision).toBe(revision);
     }
   });
 });
