@@ -144,7 +144,7 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   const back = undoOf(options, summary.revisions, run);
   const total = deleted + restored + unchanged + leftCount;
   const would = options.dryRun ? "would be " : "";
-  const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${leftCount} left alone`;
+  const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${leftCount} left alone`;
   printUndoable(options, { ...summary, ...back }, [line]);
   printUndo(back);
 }

@@ -28,7 +28,7 @@ export async function* readEntries(
   while (true) {
     await yieldIfDue();
     const { head, floor, entries } = await engine.readJournalPage(site, revision, pageSize);
-    if (epoch !== undefined && head.epoch !== epoch) throw epochChangedConflict();
+    if (epoch !== undefined && head.epoch !== epoch) throw epochChangedError();
     if (floor > revision && !isFirst) throw entriesPrunedError(floor);
     yield* entries;
     if (entries.length < pageSize) return;
@@ -37,9 +37,9 @@ export async function* readEntries(
   }
 }
 
-/** Creates the error for a site that was restored or removed while a command worked on it. */
-export function epochChangedConflict(): ProblemError {
-  return new ProblemError("conflict", "the site was restored or removed at the same time; nothing was changed");
+/** Creates the error for a site that was restored or removed while a command worked on it. @param done what the command had done before */
+export function epochChangedError(done = "nothing was changed"): ProblemError {
+  return new ProblemError("conflict", `the site was restored or removed at the same time; ${done}`);
 }
 
 /** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */
@@ -67,7 +67,7 @@ export async function restoreRecord(
   if (text === undefined) throw notInJournal(name, floor, revision);
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
-  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-history") throw epochChangedConflict();
+  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-history") throw epochChangedError();
   return outcome as Outcome;
 }
 

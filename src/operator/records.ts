@@ -10,7 +10,7 @@ import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
-import { epochChangedConflict, type RevisionRange, revisionsOf } from "./history.ts";
+import { epochChangedError, type RevisionRange, revisionsOf } from "./history.ts";
 
 interface RecordQuery {
   /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */
@@ -194,7 +194,7 @@ export async function deleteRecords(
   );
   const records = outcomes.map((outcome, index) => {
     if (outcome.kind !== "rejected") return outcome.body;
-    if (outcome.rejectionReason === "other-history") throw epochChangedConflict();
+    if (outcome.rejectionReason === "other-history") throw epochChangedError();
     throw new ProblemError("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
   });
   return { records, revisions: revisionsOf(outcomes) };

@@ -4,7 +4,7 @@ import { yieldBetween } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { epochChangedConflict, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
+import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
 import { RecordsToRevert, type RecordToRevert, type UndoRange } from "./records-to-revert.ts";
 
 export interface UndoOptions {
@@ -20,8 +20,8 @@ export interface UndoOptions {
   readonly at: number;
 }
 
-/** A record that was not changed, and the reason. */
-interface SkippedRecord {
+/** A record that was left alone, and the reason. */
+interface LeftRecord {
   readonly resource: string;
   readonly id: number;
   /** The later change by someone else, which would be lost; undefined if it was pruned. */
@@ -35,9 +35,9 @@ export interface UndoSummary {
   restored: number;
   /** Records that already had their earlier state. */
   unchanged: number;
-  /** Records that were skipped; the first 50,000 of them are in `left`. */
+  /** Records that were left alone, because others changed them later. The first 50,000 of them are in `left`. */
   leftCount: number;
-  readonly left: SkippedRecord[];
+  readonly left: LeftRecord[];
   /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
   records: number;
   /** Whether the undo was stopped. The same undo again completes it. */
@@ -46,16 +46,16 @@ export interface UndoSummary {
   revisions: RevisionRange | undefined;
 }
 
-/** Intents that the engine gets at a time, within one transaction. */
+/** Intents per batch. A transaction has several batches. */
 const batchSize = 500;
 
-/** Maximum records that are changed in one transaction. Other writers wait about a second for it. */
-const maxRecordsPerBatch = 50_000;
+/** Maximum records of an undo that is one transaction. Other writers wait about a second for it. */
+const maxRecordsInOneTransaction = 50_000;
 
-/** Records per transaction, if there are more than `maxRecordsPerBatch`. */
-const recordsPerRead = 5000;
+/** Records per transaction of a larger undo. */
+const recordsPerTransaction = 5000;
 
-/** Maximum skipped records that are listed. */
+/** Maximum records that are listed as left alone. */
 const maxListed = 50_000;
 
 /** Journal entries per read. */
@@ -94,7 +94,7 @@ async function findRecordsToRevert(
     if (signal?.aborted) return;
     records.add(entry);
   }
-  if (records.size === 0) throw nothingToUndo(range);
+  if (records.size === 0) throw noChangesError(range);
 }
 
 /** One undo, transaction by transaction. */
@@ -113,8 +113,8 @@ class Undo {
     interrupted: false,
     revisions: undefined,
   };
-  /** The records that others have changed since `#head`, so that their intents were rejected. */
-  readonly #rejectedCount = new Map<string, Pick<SkippedRecord, "resource" | "id">>();
+  /** The records whose intents were rejected, because others have changed them since `#head`. */
+  readonly #rejectedRecords = new Map<string, Pick<LeftRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
     this.#engine = engine;
@@ -125,18 +125,18 @@ class Undo {
 
   async revertAll(records: RecordsToRevert): Promise<UndoSummary> {
     this.#summary.records = records.size;
-    const most = records.size > maxRecordsPerBatch ? recordsPerRead : maxRecordsPerBatch;
+    const transactionSize = records.size > maxRecordsInOneTransaction ? recordsPerTransaction : records.size;
     let intents: Intent[] = [];
     for await (const record of yieldBetween(records.records())) {
       if (this.#isStopped()) break;
       const intent = this.#toIntent(record);
       if (intent) intents.push(intent);
-      if (intents.length < most) continue;
+      if (intents.length < transactionSize) continue;
       await this.#store(intents);
       intents = [];
     }
     if (!this.#isStopped()) await this.#store(intents);
-    if (this.#rejectedCount.size > 0) this.#leave(await this.#findLaterChanges());
+    if (this.#rejectedRecords.size > 0) this.#leave(await this.#findLaterChanges());
     return this.#summary;
   }
 
@@ -159,7 +159,7 @@ class Undo {
     return undefined;
   }
 
-  #leave(records: readonly SkippedRecord[]): void {
+  #leave(records: readonly LeftRecord[]): void {
     const { left } = this.#summary;
     for (const record of records.slice(0, maxListed - left.length)) left.push(record);
     this.#summary.leftCount += records.length;
@@ -169,7 +169,7 @@ class Undo {
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
-    if (outcomes.some(isOtherHistory)) throw epochChangedConflict();
+    if (outcomes.some(isOfOtherEpoch)) throw epochChangedError(formatStored(this.#summary));
     const summary = this.#summary;
     intents.forEach((intent, index) => {
       const kind = outcomes[index]?.kind ?? "done";
@@ -177,14 +177,14 @@ class Undo {
       else if (kind === "done") summary.restored++;
       // With `force`, an intent is rejected only if it deletes a record that others have just deleted.
       else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
-      else this.#countRejected(intent);
+      else this.#addRejected(intent);
     });
     summary.revisions = revisionsOf(outcomes, summary.revisions);
   }
 
-  #countRejected({ resource, id }: Intent): void {
-    if (this.#rejectedCount.size < maxListed)
-      this.#rejectedCount.set(keyOf({ resource, id }), { resource, id: id as number });
+  #addRejected({ resource, id }: Intent): void {
+    if (this.#rejectedRecords.size < maxListed)
+      this.#rejectedRecords.set(keyOf({ resource, id }), { resource, id: id as number });
     else this.#summary.leftCount++;
   }
 
@@ -198,14 +198,14 @@ class Undo {
     try {
       await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
     } catch (error) {
-      throw withTakenBack(error, this.#summary);
+      throw withStored(error, this.#summary);
     }
     return all;
   }
 
   /** Returns the records that others changed after the head, each with the last of these changes. */
-  async #findLaterChanges(): Promise<SkippedRecord[]> {
-    const changed = new Map<string, SkippedRecord["changed"]>();
+  async #findLaterChanges(): Promise<LeftRecord[]> {
+    const changed = new Map<string, LeftRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
       // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
       const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(
@@ -215,11 +215,11 @@ class Undo {
       );
       for (const entry of entries) {
         const { revision, actor } = entry;
-        if (this.#rejectedCount.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
+        if (this.#rejectedRecords.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
       }
       from = entries.at(-1)?.revision;
     }
-    return Array.from(this.#rejectedCount, ([key, record]) => ({ ...record, changed: changed.get(key) }));
+    return Array.from(this.#rejectedRecords, ([key, record]) => ({ ...record, changed: changed.get(key) }));
   }
 }
 
@@ -227,14 +227,22 @@ function keyOf({ resource, id }: { readonly resource: string; readonly id?: numb
   return `${resource}/${id}`;
 }
 
-/** Adds to the error of a failed undo how many records were changed before. */
-function withTakenBack(error: unknown, { deleted, restored, records }: UndoSummary): unknown {
-  if (!(error instanceof ProblemError) || deleted + restored === 0) return error;
-  const stored = `${deleted} of ${records} records were deleted and ${restored} restored before; the same undo again does the rest`;
-  return new ProblemError(error.code, `${error.message}; ${stored}`, { cause: error });
+/** Adds to the error of a failed undo what the transactions before it have stored. */
+function withStored(error: unknown, summary: UndoSummary): unknown {
+  const stored = formatStored(summary);
+  if (!(error instanceof ProblemError) || stored === undefined) return error;
+  return new ProblemError(error.code, `${error.message}; ${stored}; the same undo again does the rest`, {
+    cause: error,
+  });
 }
 
-function nothingToUndo({ since, until, run }: UndoRange): ProblemError {
+/** Returns in words what the transactions so far have stored; undefined if they have stored nothing. */
+function formatStored({ deleted, restored, records }: UndoSummary): string | undefined {
+  if (deleted + restored === 0) return undefined;
+  return `${deleted} of ${records} records were deleted and ${restored} restored before`;
+}
+
+function noChangesError({ since, until, run }: UndoRange): ProblemError {
   const end = until === undefined ? "" : ` up to ${until}`;
   return new ProblemError(
     "not-found",
@@ -242,6 +250,6 @@ function nothingToUndo({ since, until, run }: UndoRange): ProblemError {
   );
 }
 
-function isOtherHistory(outcome: Outcome): boolean {
+function isOfOtherEpoch(outcome: Outcome): boolean {
   return outcome.kind === "rejected" && outcome.rejectionReason === "other-history";
 }

@@ -80,7 +80,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     const after = new Date(Date.parse(created.at) + 1).toISOString();
     expect((await undo("--since", after, "--dry-run")).stdout).toStartWith("2 records: 2 would be deleted");
     expect((await undo("--since", "1h", "--dry-run")).stdout).toStartWith("3 records: 3 would be deleted");
-    expect((await undo("--since", "1h", "--until", created.at)).stdout).toStartWith("1 records: 1 deleted");
+    expect((await undo("--since", "1h", "--until", created.at)).stdout).toStartWith("1 record: 1 deleted");
     expect(await names()).toEqual(["2 New", "3 Newer"]);
     for (const bad of [
       ["--since", "2026-02-30"],

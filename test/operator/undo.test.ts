@@ -64,7 +64,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
   });
 
-  test("skips records that others changed later, unless forced, and names the author", async () => {
+  test("leaves records alone that others changed later, unless forced, and names the author", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
@@ -84,7 +84,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("skips a record that others changed between two changes of the run", async () => {
+  test("leaves a record alone that others changed between two changes of the run", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
     expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });
@@ -141,7 +141,7 @@ describe.each(engines)("undo on $name", (kind) => {
     },
   });
 
-  test("skips records that change while it runs, and restores the others", async () => {
+  test("leaves records alone that change while it runs, and restores the others", async () => {
     site++;
     await engine.commit([create("A"), create("B"), create("C"), update(1, "bad"), update(2, "bad"), create("bad")]);
     const busy = disturb(() => engine.commit([update(1, "good"), remove(4)]));
@@ -235,6 +235,25 @@ describe.each(engines)("undo on $name", (kind) => {
     const back = await undo(acting, site, { since: 50_001, until: 100_001 }, { at: 1 });
     expect([back.restored, sizes]).toEqual([50_000, [50_000]]);
   });
+
+  test.skipIf(kind !== engines[0])(
+    "that a restore stops after some transactions says what these have done",
+    async () => {
+      site++;
+      const batches = Array.from({ length: 101 }, () => Array.from({ length: 500 }, () => create("bad", "r")));
+      await engine.commitAtomically(batches, () => {});
+      let transactions = 0;
+      const busy = disturb(async () => {
+        if (++transactions === 3) await kind.select(url, `update sites set epoch = 'another' where id = ${site}`);
+      });
+      expect(await undo(busy, site, { since: 0 }, { at: 1 }).catch((error) => error)).toMatchObject({
+        code: "conflict",
+        message:
+          "the site was restored or removed at the same time; 10000 of 50500 records were deleted and 0 restored before",
+      });
+      expect(Object.keys(await stored())).toHaveLength(40_500);
+    },
+  );
 
   test("is rejected if the range has no changes", async () => {
     site++;
