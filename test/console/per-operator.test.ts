@@ -110,6 +110,7 @@ test("the question before a deletion names the shop, the number of records, and 
   await select(...names.slice(0, 7));
   await view.button("Delete").click();
   await page.getByRole("dialog", { name: "Delete 7 brands of the shop “shop”?" }).waitFor();
+  await dialog().getByText(`${names[4]} · ID 5`).waitFor();
   expect(await dialog().getByRole("listitem").allTextContents()).toEqual([
     ...names.slice(0, 5).map((name, index) => `${name} · ID ${index + 1}`),
     "and 2 more",
