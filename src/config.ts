@@ -154,15 +154,15 @@ export function readConfig(settings: ConfigSources = {}): Config {
     logLevel,
     accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",
     slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
-    admin: readAdminAddress(settings),
-    adminHosts: readAdminHosts(settings),
-    webhookAllow: readNetworks(settings),
+    admin: parseAdminAddress(settings),
+    adminHosts: parseAdminHosts(settings),
+    webhookAllow: parseNetworks(settings),
     role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
   };
 }
 
 /** Parses `--admin`. Returns undefined for `none`. @throws ProblemError `bad-request` if the value is neither `none` nor a host and a port */
-function readAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefined {
+function parseAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefined {
   if (text === undefined) return { host: "127.0.0.1", port: 8081, isDefault: true };
   if (text === "none") return undefined;
   const [, host = "", digits = ""] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):([0-9]{1,5})$/i.exec(text) ?? [];
@@ -180,7 +180,7 @@ export function toAdminText({ host, port }: AdminAddress): string {
 }
 
 /** Parses `--admin-host` to hostnames in their normal form. @throws ProblemError `bad-request` if one of them is not a hostname */
-function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
+function parseAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   try {
     return text === undefined ? [] : text.split(",").map(readHostname);
   } catch (error) {
@@ -189,7 +189,7 @@ function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
 }
 
 /** Parses `--webhook-allow`. @throws ProblemError `bad-request` if the value is not a list of networks */
-function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
+function parseNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
   return (text?.split(",") ?? []).map((part) => {
     const network = toNetwork(part.trim());
     if (network) return network;

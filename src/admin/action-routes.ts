@@ -9,7 +9,7 @@ import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { canManage, managedSites } from "../operator/operators.ts";
-import { findSite, listSites, UnknownSite } from "../operator/sites.ts";
+import { getSite, listSites, UnknownSiteError } from "../operator/sites.ts";
 import { withActor } from "../system/system-changes.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -101,9 +101,11 @@ async function requireBody(
   await bodies.await(operator.ID, request);
 }
 
-/** Removes the suggestion of a similar name from an UnknownSite error, so that an operator of some sites does not learn the names of other sites. */
+/** Removes the suggestion of a similar name from an UnknownSiteError, so that an operator of some sites does not learn the names of other sites. */
 function withoutOtherSites(error: unknown, { session, parameters }: ActionContext): unknown {
-  return error instanceof UnknownSite && session.operator.siteNames ? new UnknownSite(parameters.site ?? "") : error;
+  return error instanceof UnknownSiteError && session.operator.siteNames
+    ? new UnknownSiteError(parameters.site ?? "")
+    : error;
 }
 
 /**
@@ -127,7 +129,7 @@ async function runIdempotent(
     return { content: await toContent(await run({ ...call, site }), call), site: used?.ID };
   });
   // Check the ID of the site that the action used, not the name in the path: the site may have been renamed, or removed by this request.
-  if (site !== undefined && !canManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
+  if (site !== undefined && !canManage(operator, site)) throw new UnknownSiteError(call.parameters.site ?? "");
   return content;
 }
 
@@ -160,14 +162,14 @@ async function createActionContext(
   };
 }
 
-/** Returns the site `name`. @throws UnknownSite if it does not exist, or if the operator may not manage it */
+/** Returns the site `name`. @throws UnknownSiteError if it does not exist, or if the operator may not manage it */
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
   const { siteNames } = operator;
   // An operator of some sites must not learn that another site exists.
-  if (siteNames && !siteNames.includes(name)) throw new UnknownSite(name);
-  const site = await findSite(engine, name);
+  if (siteNames && !siteNames.includes(name)) throw new UnknownSiteError(name);
+  const site = await getSite(engine, name);
   // Check the ID too, because another site may have just received this name.
-  if (!canManage(operator, site.ID)) throw new UnknownSite(name);
+  if (!canManage(operator, site.ID)) throw new UnknownSiteError(name);
   return site;
 }
 

@@ -90,7 +90,7 @@ export class Imports {
   }
 
   /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
-  find(operator: number, site: number, id: string): OpenImport {
+  get(operator: number, site: number, id: string): OpenImport {
     const found = this.#imports.get(id);
     if (found?.operator !== operator || found.site !== site)
       throw new ProblemError("not-found", "there is no such import; it may have ended");

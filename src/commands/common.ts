@@ -134,11 +134,11 @@ export function fileArgument(name: string, description: string): Argument {
 /** Creates an argument that names a resource by its path, such as `brands`. The action gets the Resource. */
 export function resourceArgument(): Argument {
   const names = publicResources(allResources).map(({ path }) => path);
-  return new Argument("<resource>", `one of ${names.join(", ")}`).argParser(findResource);
+  return new Argument("<resource>", `one of ${names.join(", ")}`).argParser(getResource);
 }
 
 /** Returns the public resource with this path or name. @throws UsageError that suggests the most similar path */
-export function findResource(name: string): Resource {
+export function getResource(name: string): Resource {
   const served = publicResources(allResources);
   const found = served.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
@@ -167,14 +167,14 @@ export function toMinute(instant: string): string {
 }
 
 /** Parses the ID of a record, a whole number from 1. @throws UsageError */
-export function readId(text: string): number {
+export function parseId(text: string): number {
   const id = toId(text);
   if (id !== undefined) return id;
   throw new UsageError(`invalid ID \`${text}\`: an ID is a whole number from 1`);
 }
 
 /** Parses a revision, a whole number from 0. @param name the option, for the error. @throws UsageError */
-export function readRevision(name: string, text: string): number {
+export function parseRevision(name: string, text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
 }
@@ -184,7 +184,7 @@ const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** Parses a duration such as `90d`, `24h` or `30m`, from 1 second to 100 years. Returns milliseconds. @throws UsageError */
-export function readDuration(text: string): number {
+export function parseDuration(text: string): number {
   const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
   const duration = Number(count) * (units[unit] ?? 0);
   if (duration > 0 && duration <= maxDuration) return duration;

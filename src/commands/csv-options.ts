@@ -28,12 +28,12 @@ export function withCsvOptions(command: Command): Command {
     .option(
       "--delimiter <character>",
       "character between the cells of a CSV file, such as ; or tab (default: detected in its first line)",
-      readDelimiter,
+      parseDelimiter,
     )
     .option(
       "--encoding <name>",
       "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
-      readEncoding,
+      parseEncoding,
     )
     .option(
       "--map <file>",
@@ -108,7 +108,7 @@ function requireOther(rejects: string, inputs: readonly string[]): void {
   }
 }
 
-function readDelimiter(text: string): string {
+function parseDelimiter(text: string): string {
   const delimiter = ["tab", "\\t"].includes(text) ? "\t" : text;
   if (isDelimiter(delimiter)) return delimiter;
   throw new InvalidArgumentError("It must be one character, such as ; or |, or the word tab.");
@@ -116,7 +116,7 @@ function readDelimiter(text: string): string {
 
 const commonEncodings = ["utf-8", "utf-16le", "utf-16be", "windows-1250", "windows-1252", "iso-8859-1", "iso-8859-15"];
 
-function readEncoding(name: string): string {
+function parseEncoding(name: string): string {
   if (isEncoding(name)) return name;
   const meant = findNearest(name, commonEncodings);
   throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);

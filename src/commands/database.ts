@@ -46,7 +46,7 @@ function backupCommand(): Command {
     .addArgument(
       fileArgument("<file>", "file to write, a folder for storefront-<time>.backup in it, or - for standard output"),
     )
-    .option("--keep <number>", "in a folder, keep this many backups and delete the older ones afterwards", readKeep)
+    .option("--keep <number>", "in a folder, keep this many backups and delete the older ones afterwards", parseKeep)
     .action(async (target: string, options: BackupFlags) => {
       const now = Date.now();
       const inFolder = isFolder(target);
@@ -65,7 +65,7 @@ function backupCommand(): Command {
     });
 }
 
-function readKeep(text: string): number {
+function parseKeep(text: string): number {
   if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It is a whole number from 1 to 99999.");
 }

@@ -101,7 +101,7 @@ function helpCommand(program: Command): Command {
       let command = program;
       for (const [index, name] of names.entries()) {
         const child = command.commands.find((one) => one.name() === name);
-        if (!child) throw unknownCommand(names.slice(0, index), names.slice(index));
+        if (!child) throw unknownCommandError(names.slice(0, index), names.slice(index));
         command = child;
       }
       command.help();
@@ -120,7 +120,7 @@ function addExamples(command: Command, above: readonly string[]): void {
 /** Makes `command` and its subcommands report an unknown subcommand, with a suggestion of the commands that were probably meant. */
 function suggestInstead(command: Command, path: readonly string[]): void {
   command.on("command:*", (operands: readonly string[]) => {
-    throw unknownCommand(path, operands);
+    throw unknownCommandError(path, operands);
   });
   for (const child of command.commands) if (child.commands.length > 0) suggestInstead(child, [...path, child.name()]);
 }
@@ -130,7 +130,7 @@ function suggestInstead(command: Command, path: readonly string[]): void {
  * @param path the words that are known, such as `site`
  * @param operands the words after `path`; the first is unknown
  */
-function unknownCommand(path: readonly string[], operands: readonly string[]): UsageError {
+function unknownCommandError(path: readonly string[], operands: readonly string[]): UsageError {
   const meant = suggestCommands(Object.keys(examples), [...path, ...operands]).map((one) => `\`${one}\``);
   const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : "`storefront --help` lists all commands";
   return new UsageError(`unknown command \`${[...path, operands[0]].join(" ").slice(0, 200)}\`: ${hint}`);

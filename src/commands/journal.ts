@@ -11,18 +11,18 @@ import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { readEntries, restoreRecord } from "../operator/history.ts";
 import { type JournalPoint, type PrunePoint, pruneJournals, resolveRevision } from "../operator/prune-journals.ts";
-import { findSite, listSites } from "../operator/sites.ts";
+import { getSite, listSites } from "../operator/sites.ts";
 import type { DeliveryStart } from "../operator/webhook-list.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
+  parseDuration,
+  parseId,
+  parseRevision,
   printAll,
   printMessage,
   printResult,
   printText,
-  readDuration,
-  readId,
-  readRevision,
   resourceArgument,
   type SiteOptions,
   toTable,
@@ -63,7 +63,7 @@ function journalCommand(): Command {
     .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
     .option("--until <point>", "show only the changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
-    .option("--id <number>", "only changes to records with this ID", readId)
+    .option("--id <number>", "only changes to records with this ID", parseId)
     .option("--actor <name>", "only changes by this actor, such as operator:anna or the prefix of a key")
     .option("--run <id>", "only the changes of this run")
     .addOption(
@@ -83,9 +83,9 @@ With --json, each line is a JSON object with the record after and before the cha
     )
     .enablePositionalOptions()
     .action(async (options: JournalFlags) => {
-      const since = options.since === undefined ? undefined : readPoint("--since", options.since);
-      const until = options.until === undefined ? undefined : readPoint("--until", options.until);
-      const resource = options.resource === undefined ? undefined : findAnyResource(options.resource);
+      const since = options.since === undefined ? undefined : parsePoint("--since", options.since);
+      const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
+      const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
       await withEngine(options, async (engine) => {
         const site = await oneSite(engine, options);
         const entries = selected(await entriesOf(engine, site, { since, until }, options.follow), options, resource);
@@ -112,7 +112,7 @@ An age counts from now, or from the newest entry of the database if that is earl
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
     .action(async (options: PruneFlags) => {
-      const point = readPrunePoint("--before", options.before);
+      const point = parsePrunePoint("--before", options.before);
       if ("revision" in point && !options.site && !options.system)
         throw new UsageError("a revision belongs to one site: add --site or --system");
       if ("revision" in point && options.site && options.system)
@@ -134,7 +134,7 @@ A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-0
 /** Returns the journals to prune: a map from site ID to the name that the table shows. */
 async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
-  if (site !== undefined) names.set((await findSite(engine, site)).ID, site);
+  if (site !== undefined) names.set((await getSite(engine, site)).ID, site);
   else if (!system) for (const { ID, Name } of await listSites(engine)) names.set(ID, Name);
   if (system) names.set(systemSite, "(system)");
   return names;
@@ -143,7 +143,7 @@ async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promis
 /** Returns the ID of the site that the options name. @throws UsageError unless there is exactly one of `--site` and `--system` */
 async function oneSite(engine: Engine, { site, system }: SiteFlags): Promise<number> {
   if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
-  return site === undefined ? systemSite : (await findSite(engine, site)).ID;
+  return site === undefined ? systemSite : (await getSite(engine, site)).ID;
 }
 
 interface JournalRange {
@@ -201,7 +201,7 @@ async function* selected(
   }
 }
 
-function findAnyResource(name: string): Resource {
+function getAnyResource(name: string): Resource {
   const found = allResources.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
   throw new UsageError(`unknown resource \`${name}\`: known are ${allResources.map(({ path }) => path).join(", ")}`);
@@ -255,12 +255,12 @@ function restoreRecordCommand(): Command {
   return withSiteOption(new Command("restore-record"))
     .description("restore an earlier version of a record; a deleted record gets its old ID back")
     .addArgument(resourceArgument())
-    .argument("<id>", "ID of the record", readId)
+    .argument("<id>", "ID of the record", parseId)
     .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
     .action(async (resource: Resource, id: number, options: RestoreFlags) => {
-      const revision = options.revision === undefined ? undefined : readRevision("--revision", options.revision);
+      const revision = options.revision === undefined ? undefined : parseRevision("--revision", options.revision);
       const outcome = await withEngine(options, async (engine) => {
-        const site = await findSite(engine, options.site);
+        const site = await getSite(engine, options.site);
         return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
       });
       if (outcome.kind === "rejected") throw new ProblemError("not-found", `there is no ${resource.singular} ${id}`);
@@ -281,18 +281,18 @@ function restoreRecordCommand(): Command {
  * @param name the option, for the error
  * @throws UsageError
  */
-export function readPoint(name: string, text: string): JournalPoint {
-  if (/^[0-9]+$/.test(text)) return { revision: readRevision(name, text) };
-  const at = readTime(text);
+export function parsePoint(name: string, text: string): JournalPoint {
+  if (/^[0-9]+$/.test(text)) return { revision: parseRevision(name, text) };
+  const at = parseTimeOrAge(text);
   if (at !== undefined) return { at };
   throw new UsageError(
     `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
   );
 }
 
-/** As `readPoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
-function readPrunePoint(name: string, text: string): PrunePoint {
-  return isAge(text) ? { age: readDuration(text), now: Date.now() } : readPoint(name, text);
+/** As `parsePoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
+function parsePrunePoint(name: string, text: string): PrunePoint {
+  return isAge(text) ? { age: parseDuration(text), now: Date.now() } : parsePoint(name, text);
 }
 
 /** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
@@ -310,10 +310,10 @@ export async function revisionUntil(engine: Engine, site: number, point: Journal
  * @param name the option, for the error
  * @throws UsageError
  */
-export function readWebhookPoint(name: string, text: string): DeliveryStart {
+export function parseDeliveryStart(name: string, text: string): DeliveryStart {
   if (text === "now") return "now";
   if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
-  const at = readTime(text);
+  const at = parseTimeOrAge(text);
   if (at !== undefined) return { at };
   throw new UsageError(
     `invalid ${name} \`${text}\`: write a cursor of the feed, \`now\`, an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
@@ -325,8 +325,8 @@ function isAge(text: string): boolean {
 }
 
 /** Parses a time or an age. Returns milliseconds since 1970, or undefined for any other text. @throws UsageError for an age over 100 years */
-function readTime(text: string): number | undefined {
-  if (isAge(text)) return Date.now() - readDuration(text);
+function parseTimeOrAge(text: string): number | undefined {
+  if (isAge(text)) return Date.now() - parseDuration(text);
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
   const at = parseTime(text);
   return Number.isNaN(at) ? undefined : at;

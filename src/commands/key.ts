@@ -3,12 +3,12 @@
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/api-key.ts";
 import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey, setKey } from "../operator/keys.ts";
-import { findSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
+  parseDuration,
   printMessage,
   printResult,
-  readDuration,
   type SiteOptions,
   toMinute,
   toTable,
@@ -47,10 +47,10 @@ function createCommand(): Command {
     .option("--rate <number>", "requests per second, 1 to 999999 (default: --rate of the server)")
     .action(async (options: CreateOptions) => {
       const now = Date.now();
-      const expiresAt = options.expires === undefined ? undefined : now + readDuration(options.expires);
-      const settings = { label: options.label, scope: options.scope, expiresAt, rate: readRate(options.rate) };
+      const expiresAt = options.expires === undefined ? undefined : now + parseDuration(options.expires);
+      const settings = { label: options.label, scope: options.scope, expiresAt, rate: parseRate(options.rate) };
       const issued = await withEngine(options, async (engine) =>
-        createKey(engine, await findSite(engine, options.site), settings, now),
+        createKey(engine, await getSite(engine, options.site), settings, now),
       );
       printIssued(options, issued);
     });
@@ -62,7 +62,7 @@ function listCommand(): Command {
     .option("--site <name>", "name of the site, see `site list` (default: all)")
     .action(async (options: CommonOptions & { site?: string }) => {
       const keys = await withEngine(options, async (engine) =>
-        listKeys(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
+        listKeys(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
       );
       const now = Date.now();
       const sites = options.site === undefined ? ["SITE"] : [];
@@ -94,8 +94,8 @@ function setCommand(): Command {
       const { label, rate, expires } = options;
       const changes = {
         label,
-        rate: rate === "default" ? null : readRate(rate),
-        expiresAt: expires === "never" ? null : expires === undefined ? undefined : now + readDuration(expires),
+        rate: rate === "default" ? null : parseRate(rate),
+        expiresAt: expires === "never" ? null : expires === undefined ? undefined : now + parseDuration(expires),
       };
       if (Object.values(changes).every((value) => value === undefined))
         throw new UsageError("nothing to change: add --label, --rate or --expires");
@@ -122,7 +122,7 @@ function rotateCommand(): Command {
     .argument("<prefix>", "at least the first 8 characters of the old key, see `key list`")
     .option("--overlap <duration>", "time until the old key is refused, such as 24h (default: at once)")
     .action(async (prefix: string, options: CommonOptions & { overlap?: string }) => {
-      const overlap = options.overlap === undefined ? 0 : readDuration(options.overlap);
+      const overlap = options.overlap === undefined ? 0 : parseDuration(options.overlap);
       printIssued(options, await withEngine(options, (engine) => rotateKey(engine, prefix, overlap, Date.now())));
     });
 }
@@ -133,7 +133,7 @@ function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
   printResult(options, { key, ...withoutDigest(record) }, [key]);
 }
 
-function readRate(text: string | undefined): number | undefined {
+function parseRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
     throw new UsageError(`invalid --rate \`${text}\`: it is a whole number from 1 to 999999`);

@@ -8,10 +8,10 @@ import { exportRecords } from "../operator/import/export-records.ts";
 import { type FileFormat, fileFormats, formatOf, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
 import { importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
-import { findMatchField } from "../operator/import/matcher.ts";
+import { getMatchField } from "../operator/import/matcher.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import { isStandardOutput, writeFile } from "../operator/output.ts";
-import { findSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites.ts";
 import {
   asUsageError,
   fileArgument,
@@ -64,7 +64,7 @@ const undoIfStored = "if the rows were stored nevertheless, this takes them back
 const undoStored = "to take back what was stored";
 
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
-  asUsageError(() => findMatchField(resource, options.match));
+  asUsageError(() => getMatchField(resource, options.match));
   const format = options.format ?? formatOf(file) ?? "csv";
   let skipped = 0;
   const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void skipped++ };
@@ -75,7 +75,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     if (undo) printMessage(`${options.atomic ? undoIfStored : undoStored}: ${undo}`);
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
-    const site = await findSite(engine, options.site);
+    const site = await getSite(engine, options.site);
     const bytes = waitUntilAborted(progress.watch(openInput(file)), signal);
     const rows = readRowsOfCompleteFile(resource, bytes, format, csv);
     const onBeforeCommit = (revision: number) => {
@@ -111,7 +111,7 @@ function exportCommand(): Command {
     .action(async (resource: Resource, file: string | undefined, options: ExportFlags) => {
       const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));
       await withEngine(options, async (engine) => {
-        const site = await findSite(engine, options.site);
+        const site = await getSite(engine, options.site);
         const text = exportRecords(engine, site.ID, resource, format);
         if (file === undefined || isStandardOutput(file)) await printAll(text);
         else await writeFile(file, text);

@@ -9,14 +9,14 @@ import type { RevisionRange } from "../operator/history.ts";
 import type { JournalPoint } from "../operator/prune-journals.ts";
 import { deleteRecords } from "../operator/records.ts";
 import type { UndoRange } from "../operator/records-to-revert.ts";
-import { findSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
 import { allResources } from "../resources/all.ts";
 import {
   formatCount,
+  parseId,
   printMessage,
   printResult,
-  readId,
   resourceArgument,
   type SiteOptions,
   UsageError,
@@ -24,7 +24,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 import { runInterruptible } from "./interrupt.ts";
-import { readPoint, revisionSince, revisionUntil } from "./journal.ts";
+import { parsePoint, revisionSince, revisionUntil } from "./journal.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;
@@ -49,12 +49,12 @@ function deleteCommand(): Command {
     .addArgument(resourceArgument())
     .argument("<id...>", "IDs of the records", (text, before: number[] | undefined) => [
       ...(before ?? []),
-      readId(text),
+      parseId(text),
     ])
     .addHelpText("after", "\nThe deleted records are printed.")
     .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
       const { records, revisions, run } = await withEngine(options, async (engine, run) => {
-        const site = await findSite(engine, options.site);
+        const site = await getSite(engine, options.site);
         return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
       });
       const shown = records.map((record) => toDeclaredJson(resource, record));
@@ -86,8 +86,8 @@ transactions; if the command is stopped, it prints the command for the rest. Rec
 others have changed later are left alone and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
-      const from = readPoint("--since", options.since);
-      const to = options.until === undefined ? undefined : readPoint("--until", options.until);
+      const from = parsePoint("--since", options.since);
+      const to = options.until === undefined ? undefined : parsePoint("--until", options.until);
       await undoChanges(from, to, options);
     });
 }
@@ -99,7 +99,7 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
   };
   const work = (signal: AbortSignal) =>
     withEngine(options, async (engine, run) => {
-      const site = await findSite(engine, options.site);
+      const site = await getSite(engine, options.site);
       const since = await revisionSince(engine, site.ID, from);
       const until = to && (await revisionUntil(engine, site.ID, to));
       if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");

@@ -3,8 +3,8 @@
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { DeliveryAttempt } from "../model/webhooks.ts";
-import { findSite } from "../operator/sites.ts";
-import { findWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
+import { getSite } from "../operator/sites.ts";
+import { getWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
 import {
   addWebhook,
   pauseWebhook,
@@ -18,10 +18,10 @@ import type { AddressPolicy } from "../webhooks/address-policy.ts";
 import { lookupAddresses } from "../webhooks/name-resolver.ts";
 import {
   type CommonOptions,
-  findResource,
+  getResource,
+  parseId,
   printMessage,
   printResult,
-  readId,
   type SiteOptions,
   toConfig,
   toMinute,
@@ -30,7 +30,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
-import { readWebhookPoint } from "./journal.ts";
+import { parseDeliveryStart } from "./journal.ts";
 
 interface AllowOptions extends CommonOptions {
   readonly webhookAllow?: string;
@@ -55,11 +55,11 @@ function addCommand(): Command {
     .option("--resource <name>", "only changes of these records, such as brands; may be given several times", collect)
     .option("--since <point>", "begin after this cursor, or at this time or age such as 12h (default: the next change)")
     .action(async (url: string, options: AddOptions) => {
-      const since = options.since === undefined ? "now" : readWebhookPoint("--since", options.since);
+      const since = options.since === undefined ? "now" : parseDeliveryStart("--since", options.since);
       const settings = { url, resources: options.resource ?? [], since };
       const policy = policyOf(options);
       const { webhook, secret, isResolved } = await withEngine(options, async (engine) =>
-        addWebhook(engine, await findSite(engine, options.site), settings, policy, Date.now()),
+        addWebhook(engine, await getSite(engine, options.site), settings, policy, Date.now()),
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
@@ -73,7 +73,7 @@ function listCommand(): Command {
     .option("--site <name>", "name of the site, see `site list` (default: all)")
     .action(async (options: CommonOptions & { site?: string }) => {
       const webhooks = await withEngine(options, async (engine) =>
-        listWebhooks(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
+        listWebhooks(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
       );
       const header = ["ID", "SITE", "URL", "RESOURCES", "CREATED (UTC)", "BEHIND", "STATUS"];
       printResult(options, webhooks.map(toShownWebhook), toTable(header, webhooks.map(toWebhookRow)));
@@ -129,7 +129,7 @@ function rewindCommand(): Command {
   return withWebhook("rewind", "deliver the changes after a cursor or since a time again, or skip to it")
     .requiredOption("--since <point>", "a cursor, a time such as 2026-01-31T12:00Z, an age such as 12h, or now")
     .action(async (id: number, options: CommonOptions & { since: string }) => {
-      const point = readWebhookPoint("--since", options.since);
+      const point = parseDeliveryStart("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
       printResult(options, toShownWebhook(webhook), []);
       printMessage(`webhook ${id} continues after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
@@ -140,7 +140,7 @@ function deliveriesCommand(): Command {
   return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
     async (id: number, options: CommonOptions) => {
       const attempts = await withEngine(options, async (engine) =>
-        engine.webhookAttempts(webhookKeyOf(await findWebhook(engine, id))),
+        engine.webhookAttempts(webhookKeyOf(await getWebhook(engine, id))),
       );
       printResult(options, attempts.map(toShownAttempt), toAttemptTable(attempts));
     },
@@ -161,7 +161,7 @@ function removeCommand(): Command {
 function withWebhook(name: string, description: string): Command {
   return withCommonOptions(new Command(name))
     .description(description)
-    .argument("<id>", "ID of the webhook, see `webhook list`", readId);
+    .argument("<id>", "ID of the webhook, see `webhook list`", parseId);
 }
 
 function withAllowOption(command: Command): Command {
@@ -177,7 +177,7 @@ function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
 }
 
 function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {
-  return [...before, findResource(value)];
+  return [...before, getResource(value)];
 }
 
 // Webhooks and attempts in the output.

@@ -45,9 +45,9 @@ async function requireReplaceable(kind: FileKind, file: string): Promise<void> {
 
 /** Whether the file begins with the header of this kind, of any version. */
 async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
-  const unfit = (why: string) => notReadable(kind, file, why);
+  const toError = (why: string) => notReadableError(kind, file, why);
   try {
-    for await (const line of readLines(file, unfit)) return Object.hasOwn(parse(line, unfit), kind);
+    for await (const line of readLines(file, toError)) return Object.hasOwn(parse(line, toError), kind);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
   }
@@ -84,33 +84,33 @@ export async function* toBackupLines(
  * @throws ProblemError `bad-request` if it is not such a file. If the number of rows or the digest is wrong, it is thrown after the last row.
  */
 export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<DumpedRow> {
-  const unfit = (why: string) => notReadable(kind, file, why);
+  const toError = (why: string) => notReadableError(kind, file, why);
   const digest = new Bun.CryptoHasher("sha256");
   let rows = 0;
   let isFirst = true;
   let end: { rows?: number; sha256?: string } = {};
-  for await (const line of readLines(file, unfit)) {
-    const value = parse(line, unfit);
+  for await (const line of readLines(file, toError)) {
+    const value = parse(line, toError);
     if (isFirst) {
-      requireKind(kind, value, unfit);
+      requireKind(kind, value, toError);
       isFirst = false;
     } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw unfit("it has rows that this version does not know");
+      if (!isRow(value)) throw toError("it has rows that this version does not know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };
     } else end = value;
   }
-  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw unfit("it is damaged or incomplete");
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw toError("it is damaged or incomplete");
 }
 
-type Unfit = (why: string) => ProblemError;
+type ToError = (why: string) => ProblemError;
 
-function requireKind(kind: FileKind, header: Record<string, unknown>, unfit: Unfit): void {
+function requireKind(kind: FileKind, header: Record<string, unknown>, toError: ToError): void {
   const { version, writer } = kinds[kind];
   if (header[kind] === version) return;
   const other = (Object.keys(kinds) as FileKind[]).find((name) => name !== kind && Object.hasOwn(header, name));
-  throw unfit(
+  throw toError(
     other
       ? `\`${kinds[other].writer}\` wrote it; read it with \`${kinds[other].reader}\``
       : `\`${writer}\` did not write it, or a newer version did`,
@@ -130,12 +130,12 @@ function isCell(value: unknown, isOfText: boolean): boolean {
   return value === null || (isOfText ? typeof value === "string" : Number.isSafeInteger(value));
 }
 
-async function* readLines(file: string, unfit: Unfit): AsyncGenerator<string> {
+async function* readLines(file: string, toError: ToError): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   try {
     const unpacked = createGunzip();
-    pipeline(openInput(file, unfit), unpacked, () => {
+    pipeline(openInput(file, toError), unpacked, () => {
       // An error of either stream destroys `unpacked`, and the loop below throws it.
     });
     for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
@@ -143,33 +143,33 @@ async function* readLines(file: string, unfit: Unfit): AsyncGenerator<string> {
       const lines = [rest + first, ...others];
       rest = lines.pop() ?? "";
       yield* lines;
-      if (rest.length > maxLineLength) throw unfit("it has a line that is too long");
+      if (rest.length > maxLineLength) throw toError("it has a line that is too long");
     }
   } catch (error) {
     if (error instanceof ProblemError) throw error;
-    throw unfit(errorMessage(error));
+    throw toError(errorMessage(error));
   }
 }
 
-function openInput(file: string, unfit: Unfit): NodeJS.ReadableStream {
+function openInput(file: string, toError: ToError): NodeJS.ReadableStream {
   if (isStandardInput(file)) return standardInput();
   if (!existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
-  if (statSync(file).isDirectory()) throw unfit("it is a folder");
+  if (statSync(file).isDirectory()) throw toError("it is a folder");
   return createReadStream(file);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a header, a row or the last line; the caller checks which
-function parse(line: string, unfit: Unfit): any {
+function parse(line: string, toError: ToError): any {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw unfit("it is damaged");
+    throw toError("it is damaged");
   }
-  if (typeof value !== "object" || value === null) throw unfit("it is damaged");
+  if (typeof value !== "object" || value === null) throw toError("it is damaged");
   return value;
 }
 
-function notReadable(kind: FileKind, file: string, why: string): ProblemError {
+function notReadableError(kind: FileKind, file: string, why: string): ProblemError {
   return new ProblemError("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
 }

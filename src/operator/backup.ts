@@ -112,7 +112,7 @@ export async function restore(
     try {
       if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
     } catch (error) {
-      throw previousNotSaved(error, isRestored);
+      throw previousNotSavedError(error, isRestored);
     }
   };
   const onFound = (found: Restrictions) => {
@@ -178,7 +178,7 @@ async function writeUnlessEmpty(
  * Creates the error when the previous data could not be saved.
  * @param isRestored whether this restore replaced the data, and is otherwise complete; false if an earlier restore that was killed replaced it
  */
-function previousNotSaved(cause: unknown, isRestored: boolean): ProblemError {
+function previousNotSavedError(cause: unknown, isRestored: boolean): ProblemError {
   const what = isRestored
     ? "the backup was restored, but the previous content could not be saved"
     : "nothing was restored, because the content that an earlier restore replaced could not be saved";

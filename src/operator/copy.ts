@@ -35,7 +35,7 @@ export async function copyDatabase(
   const received = createFingerprint();
   const readBack = withFingerprint(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
-  if (received.changes() > sent.changes()) throw concurrentWrites();
+  if (received.changes() > sent.changes()) throw concurrentWritesError();
   if (sent.end() !== received.end()) {
     await to.replaceAllData(nothing());
     throw new ProblemError("unavailable", "the copy differed from its source and was removed; try again");
@@ -53,7 +53,7 @@ async function rejectIfReplaced(replaced: Parameters<SaveReplacedRows>[0]): Prom
 }
 
 /** Creates the error when another process wrote to the target. The copy is kept, because deleting it would delete the writes of that process too. */
-function concurrentWrites(): ProblemError {
+function concurrentWritesError(): ProblemError {
   const detail =
     "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
   return new ProblemError("conflict", detail);

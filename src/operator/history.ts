@@ -64,7 +64,7 @@ export async function restoreRecord(
   const entries = await findEntries(readEntries(engine, site, floor, head.epoch), resource, id, revision);
   const name = `${resource.singular} ${id}`;
   const text = revision === undefined ? stateBefore(entries, name) : stateAt(entries, name, revision);
-  if (text === undefined) throw notInJournal(name, floor, revision);
+  if (text === undefined) throw notInJournalError(name, floor, revision);
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
   if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-history") throw epochChangedError();
@@ -121,7 +121,7 @@ function stateAt({ last, next }: RecordEntries, name: string, revision: number):
   return next && next.operation !== "create" ? requireBefore(next) : undefined;
 }
 
-function notInJournal(name: string, floor: number, revision: number | undefined): ProblemError {
+function notInJournalError(name: string, floor: number, revision: number | undefined): ProblemError {
   const range = [
     ...(floor > 0 ? [` from revision ${floor + 1}, where it begins,`] : []),
     ...(revision === undefined ? [] : [` up to revision ${revision}`]),

@@ -98,7 +98,7 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
   const [body] = await commitSystemChanges(engine, (system) => {
-    const key = findKey(system, prefix);
+    const key = getKey(system, prefix);
     if (key.Revoked)
       throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
     return [toUpdateIntent(keyResource, key.ID, values, now)];
@@ -109,7 +109,7 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
 /** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
   const [body] = await commitSystemChanges(engine, (system) => {
-    const key = findKey(system, prefix);
+    const key = getKey(system, prefix);
     const Revoked = key.Revoked || toInstant(now);
     return [toUpdateIntent(keyResource, key.ID, { Revoked }, now)];
   });
@@ -123,7 +123,7 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
   let key = "";
   const [body] = await commitSystemChanges(engine, (system) => {
-    const old = findKey(system, prefix);
+    const old = getKey(system, prefix);
     const { endsAt } = toApiKey(old);
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
@@ -144,8 +144,8 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** Finds the key that begins with `text`: at least eight characters, up to the whole key. */
-function findKey(system: SystemRecords, text: string): KeyRecord {
+/** Returns the key that begins with `text`: at least eight characters, up to the whole key. */
+function getKey(system: SystemRecords, text: string): KeyRecord {
   if (text.length < minPrefixLength)
     throw new ProblemError(
       "bad-request",

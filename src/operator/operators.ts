@@ -135,7 +135,7 @@ export async function signIn(engine: Engine, linkSecret: string, now: number): P
   // are deleted.
   if (await engine.consumeCredential(digest)) return { secret, operator, expiresAt };
   await signOutSession(engine, secret);
-  throw unusableLink();
+  throw unusableLinkError();
 }
 
 /** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
@@ -144,10 +144,10 @@ export async function operatorOfLink(engine: Engine, linkSecret: string, now: nu
   const operator =
     link && isValid(link, "link", now) ? operatorOf(await readSystemRecords(engine), link.operator) : undefined;
   if (operator) return operator;
-  throw unusableLink();
+  throw unusableLinkError();
 }
 
-function unusableLink(): ProblemError {
+function unusableLinkError(): ProblemError {
   return new ProblemError(
     "unauthorized",
     "this link is unknown, was used already, or is older than 10 minutes; make a new one with `storefront operator link`",

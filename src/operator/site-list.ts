@@ -48,7 +48,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
     for (const { cells, fault } of read.rows) {
       row++;
       if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
-      else if (!header) header = readHeader(cells);
+      else if (!header) header = parseHeader(cells);
       else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, fieldErrors));
       if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
     }
@@ -112,7 +112,7 @@ async function undoUnset(
   });
 }
 
-function readHeader(cells: readonly string[]): readonly string[] {
+function parseHeader(cells: readonly string[]): readonly string[] {
   const names = cells.map((cell) => cell.trim().toLowerCase());
   const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
   if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;

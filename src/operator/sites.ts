@@ -32,7 +32,7 @@ interface SiteSettings {
 }
 
 /** The error for an unknown name of a site. Its message can suggest other names. */
-export class UnknownSite extends ProblemError {
+export class UnknownSiteError extends ProblemError {
   constructor(name: string, hint?: string) {
     super("not-found", `unknown site \`${name}\`${hint ? `: ${hint}` : ""}`);
   }
@@ -44,7 +44,7 @@ export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> 
 }
 
 /** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is imported */
-export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
+export async function getSite(engine: Engine, name: string): Promise<SiteRecord> {
   return requireComplete(requireSite(await listSites(engine), name));
 }
 
@@ -101,7 +101,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
     : names.length > 0
       ? `known sites: ${some}`
       : "there are no sites yet; create one with `storefront site add`";
-  throw new UnknownSite(name, hint);
+  throw new UnknownSiteError(name, hint);
 }
 
 /** Returns the values that change. @param site undefined for a new site */
@@ -179,7 +179,7 @@ interface SiteSummary {
 
 /** Reads the overview of a site. @throws ProblemError `not-found` */
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
-  const site = await findSite(engine, name);
+  const site = await getSite(engine, name);
   const keys = await listKeys(engine, site);
   const { head, counts } = await engine.readSite(site.ID, async (contents) => contents);
   const { revision } = head;

@@ -33,9 +33,9 @@ export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<L
 }
 
 /** Returns the webhook with this ID. @throws ProblemError `not-found` */
-export async function findWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
+export async function getWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
   const [found] = await toListed(engine, await readSystemRecords(engine), ({ ID }) => ID === id);
-  if (!found) throw unknownWebhook(id);
+  if (!found) throw unknownWebhookError(id);
   return found;
 }
 
@@ -55,11 +55,11 @@ function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): Rea
 /** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
 export function requireWebhook(system: SystemRecords, id: number): WebhookRecord {
   const found = system.webhooks.find(({ ID }) => ID === id);
-  if (!found) throw unknownWebhook(id);
+  if (!found) throw unknownWebhookError(id);
   return found;
 }
 
-function unknownWebhook(id: number): ProblemError {
+function unknownWebhookError(id: number): ProblemError {
   return new ProblemError("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
 }
 

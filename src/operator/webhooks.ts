@@ -31,7 +31,7 @@ import { deliverTest } from "../webhooks/delivery-attempt.ts";
 import { continuedCursorOf, cursorRevision } from "../webhooks/webhook-event.ts";
 import {
   type DeliveryStart,
-  findWebhook,
+  getWebhook,
   type ListedWebhook,
   requireWebhook,
   resolveDeliveryStart,
@@ -49,7 +49,7 @@ export async function pauseWebhook(engine: Engine, id: number, now: number): Pro
   await changeRecord(engine, id, now, ({ Paused }) =>
     Paused === "" ? { Paused: toInstant(now), Reason: "an operator paused it" } : {},
   );
-  return findWebhook(engine, id);
+  return getWebhook(engine, id);
 }
 
 /**
@@ -62,7 +62,7 @@ export async function resumeWebhook(
   policy: AddressPolicy,
   now: number,
 ): Promise<ListedWebhook> {
-  const { URL: url } = requireComplete(await findWebhook(engine, id));
+  const { URL: url } = requireComplete(await getWebhook(engine, id));
   await checkWebhookUrl(url, policy);
   const home = await engine.readDatabaseId();
   await updateState(engine, id, ({ resumes }) => ({
@@ -73,7 +73,7 @@ export async function resumeWebhook(
     resumes: resumes + 1,
   }));
   await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
-  return findWebhook(engine, id);
+  return getWebhook(engine, id);
 }
 
 /**
@@ -85,10 +85,10 @@ export async function rotateWebhook(
   id: number,
   now: number,
 ): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
-  const webhook = await findWebhook(engine, id);
+  const webhook = await getWebhook(engine, id);
   const secret = makeWebhookSecret();
   const until = now + secretOverlapMs;
-  if (!(await engine.rotateWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incomplete(id);
+  if (!(await engine.rotateWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incompleteError(id);
   return { webhook, secret, until };
 }
 
@@ -97,14 +97,14 @@ export async function rotateWebhook(
  * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
  */
 export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
-  const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
+  const { site } = webhookKeyOf(requireComplete(await getWebhook(engine, id)));
   const position = await resolveDeliveryStart(engine, site, point);
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   await updateState(engine, id, (state) => {
     const since = isBehind(position, state) ? continuedCursorOf(state) : position.cursor;
     return { ...position, ...none, since, rewinds: state.rewinds + 1 };
   });
-  return findWebhook(engine, id);
+  return getWebhook(engine, id);
 }
 
 /**
@@ -125,7 +125,7 @@ export async function testWebhook(
   id: number,
   allow: readonly IpNetwork[],
 ): Promise<{ webhook: ListedWebhook; attempt: DeliveryAttempt }> {
-  const webhook = requireComplete(await findWebhook(engine, id));
+  const webhook = requireComplete(await getWebhook(engine, id));
   const { siteName, URL: url } = webhook;
   return { webhook, attempt: await deliverTest(engine, { ...webhookKeyOf(webhook), siteName, url }, allow) };
 }
@@ -158,7 +158,7 @@ async function changeRecord(
  */
 async function updateState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { state } = requireComplete(await findWebhook(engine, id));
+    const { state } = requireComplete(await getWebhook(engine, id));
     const { cursor, rewinds, resumes } = state;
     if (await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
   }
@@ -167,11 +167,11 @@ async function updateState(engine: Engine, id: number, change: (state: WebhookSt
 
 function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
   const { state } = webhook;
-  if (!state) throw incomplete(webhook.ID);
+  if (!state) throw incompleteError(webhook.ID);
   return { ...webhook, state };
 }
 
-function incomplete(id: number): ProblemError {
+function incompleteError(id: number): ProblemError {
   return new ProblemError("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
 }
 
@@ -228,7 +228,7 @@ export async function addWebhook(
     await removeWebhook(engine, record.ID, now).catch(() => {});
     throw error;
   }
-  return { webhook: await findWebhook(engine, record.ID), secret, isResolved };
+  return { webhook: await getWebhook(engine, record.ID), secret, isResolved };
 }
 
 /** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */

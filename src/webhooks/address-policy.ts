@@ -57,7 +57,7 @@ const reachableRanges: ReadonlySet<string> = new Set([
  * @throws ProblemError `bad-request` if the URL or one of its addresses is not allowed, `unavailable` if the name cannot be resolved
  */
 export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {
-  const url = readUrl(text);
+  const url = parseUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isLocal = isLoopback(host);
   if (isLocal && !policy.isLoopbackAllowed) throw invalidUrlError(`${host} is this machine`);
@@ -73,7 +73,7 @@ export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Pr
 }
 
 /** @throws ProblemError `bad-request` */
-function readUrl(text: string): URL {
+function parseUrl(text: string): URL {
   if (text.length > maxUrlLength) throw invalidUrlError(`the URL is longer than ${maxUrlLength} characters`);
   if (/[\s\p{Cc}\\]/u.test(text)) throw invalidUrlError("the URL contains a space, a control character or a backslash");
   const url = URL.canParse(text) ? new URL(text) : undefined;

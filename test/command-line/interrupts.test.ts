@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { waitUntilAborted } from "../../src/commands/interrupt.ts";
-import { findSite } from "../../src/operator/sites.ts";
+import { getSite } from "../../src/operator/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
 import { createIntent } from "../support/intents.ts";
@@ -146,7 +146,7 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   const count = 50_001;
   await shop.data.addSite("large");
   const site = await shop.data.use(async (engine) => {
-    const { ID } = await findSite(engine, "large");
+    const { ID } = await getSite(engine, "large");
     const batches = function* () {
       for (let from = 0; from < count; from += 500)
         yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, runId: "all" }));

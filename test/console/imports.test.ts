@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
-import { addSite, findSite } from "../../src/operator/sites.ts";
+import { addSite, getSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -139,7 +139,7 @@ describe.each(engines)("imports on $name", (kind) => {
     "xml",
   ] as const)("an export as %s equals that of the command line, and its import changes nothing", async (format) => {
     await newSite(["<script>alert(1)</script>", '=cmd|"/c calc"!A1', "Ünïcode"]);
-    const { ID } = await findSite(server.engine, site);
+    const { ID } = await getSite(server.engine, site);
     const file = await anna.call("GET", `/sites/${site}/records/brands/export?format=${format}`);
     expect(file.text).toBe((await Array.fromAsync(exportRecords(server.engine, ID, brand, format))).join(""));
     expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);

@@ -14,7 +14,7 @@ import { readEntries, restoreRecord } from "../../src/operator/history.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { findSite } from "../../src/operator/sites.ts";
+import { getSite } from "../../src/operator/sites.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
@@ -143,7 +143,7 @@ for (const kind of engines) {
 
       test("has its history: changes are undone and a record is restored", async () => {
         const { engine } = server;
-        const { ID } = await findSite(engine, "market");
+        const { ID } = await getSite(engine, "market");
         const [first] = await Array.fromAsync(readEntries(engine, ID));
         expect(first).toMatchObject({ revision: 3, operation: "update" });
         expect(await undo(engine, ID, { since: 2, until: 3 }, { at: Date.now() })).toMatchObject({ restored: 1 });

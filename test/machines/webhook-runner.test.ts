@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { addSite } from "../../src/operator/sites.ts";
-import { findWebhook } from "../../src/operator/webhook-list.ts";
+import { getWebhook } from "../../src/operator/webhook-list.ts";
 import { resumeWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -249,6 +249,6 @@ test("a pause that arrives after a resume is undone", async () => {
   clock.end();
   await waitFor(() => pauses === 2, "both changes");
   await runner.stop();
-  expect(await findWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
+  expect(await getWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
   expect(reported).toBe(0);
 });

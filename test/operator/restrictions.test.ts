@@ -12,7 +12,7 @@ import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, setSite } from "../../src/operator/sites.ts";
+import { addSite, getSite, setSite } from "../../src/operator/sites.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
 import { addWebhook, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -54,12 +54,12 @@ describe.each(engines)("$name", (kind) => {
   const backUpNow = () => backUp(engine, file, next());
   const restoreIt = (options = {}) => restore(engine, file, `${file}.kept-${now}`, next(), options);
   const addKey = async (label: string, settings = {}, site = "garden") =>
-    (await createKey(engine, await findSite(engine, site), { label, ...settings }, next())).key;
+    (await createKey(engine, await getSite(engine, site), { label, ...settings }, next())).key;
   const hook = async (path: string) =>
     (
       await addWebhook(
         engine,
-        await findSite(engine, "garden"),
+        await getSite(engine, "garden"),
         { url: `http://localhost/${path}`, resources: [], since: { at: next() } },
         policy,
         now,
@@ -187,7 +187,7 @@ describe.each(engines)("$name", (kind) => {
     expect([secrets.length, secrets[0]?.secret]).toEqual([2, secret]);
     expect(await engine.webhookSecrets({ site: 1, webhook: gone })).toEqual([]);
     expect((await engine.webhookStates()).map(({ webhook }) => webhook)).toEqual([paused, rotated]);
-    expect((await findSite(engine, "toys")).Suspended).not.toBe("");
+    expect((await getSite(engine, "toys")).Suspended).not.toBe("");
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await restoreIt()).stays).toHaveLength(4);
   });
@@ -216,7 +216,7 @@ describe.each(engines)("$name", (kind) => {
       [["anna", "all"]],
       [["http://localhost/gone", "active"]],
     ]);
-    expect((await findSite(engine, "toys")).Suspended).toBe("");
+    expect((await getSite(engine, "toys")).Suspended).toBe("");
   });
 
   test("a key that is revoked just before the restored data replaces the old data stays revoked", async () => {

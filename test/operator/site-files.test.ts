@@ -12,7 +12,7 @@ import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { addSite, getSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -53,7 +53,7 @@ async function addShop(engine: Engine): Promise<void> {
 
 /** Returns the stored rows of a site without the values that differ in each database: the IDs of the site and its keys, and the epoch. */
 async function contentOf(engine: Engine, name: string) {
-  const site = await findSite(engine, name);
+  const site = await getSite(engine, name);
   const rows: DumpedRow[] = await Array.fromAsync(engine.dump(site.ID));
   const keys = (await listKeys(engine, site)).map(({ ID: _, Site: __, ...key }) => key);
   const ownRows = rows.map(({ table, row: { id, site_id: _, epoch: __, key_id: ___, ...row } }) => [
@@ -201,7 +201,7 @@ describe.each(engines)("a site on $name", (kind) => {
       expect.stringMatching(/site 2: an `import-site` is under way or was inter/),
     ]);
     for (const rejected of [
-      () => findSite(engine, "shop"),
+      () => getSite(engine, "shop"),
       () => setSite(engine, "shop", {}, now),
       () => importFile(engine, file),
     ])

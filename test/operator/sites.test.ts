@@ -5,7 +5,7 @@ import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { listOperators } from "../../src/operator/operators.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { addSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -39,7 +39,7 @@ describe.each(engines)("sites on $name", (kind) => {
       await setSite(other, "a", { name: "b" }, 1);
       const [listed] = await listSites(engine);
       expect(listed?.Name).toBe("b");
-      expect((await findSite(engine, "b")).Name).toBe("b");
+      expect((await getSite(engine, "b")).Name).toBe("b");
       const before = await other.readHeads([0]);
       await other.renewEpochs();
       expect(await engine.readHeads([0])).not.toEqual(before);
@@ -107,7 +107,7 @@ describe.each(engines)("sites on $name", (kind) => {
 
   test("are summarized with their keys, records and last change, whether or not the number of records is stored", async () => {
     const { ID } = await addSite(engine, "a", { hostnames: ["a.example"] }, 1);
-    const site = await findSite(engine, "a");
+    const site = await getSite(engine, "a");
     await createKey(engine, site, {}, 1);
     await createKey(engine, site, { expiresAt: 5 }, 1);
     expect(await summarizeSite(engine, "a", 10)).toMatchObject({

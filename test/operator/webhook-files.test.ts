@@ -10,7 +10,7 @@ import { backUp, restore } from "../../src/operator/backup.ts";
 import { copyDatabase } from "../../src/operator/copy.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { addSite, findSite, listSites } from "../../src/operator/sites.ts";
+import { addSite, getSite, listSites } from "../../src/operator/sites.ts";
 import { listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import { addWebhook, pauseWebhook, resumeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -107,7 +107,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       expect(imported).toMatchObject({ webhooks: 1, omittedWebhooks: [], records: 3 });
       const found = (await webhooksOf(target)).at(-1);
       expect(found).toMatchObject({ status: "paused", cursor: before?.cursor, secrets: before?.secrets });
-      const [state] = (await listWebhooks(target, await findSite(target, "copy"))).map((webhook) => webhook.state);
+      const [state] = (await listWebhooks(target, await getSite(target, "copy"))).map((webhook) => webhook.state);
       expect(state).toMatchObject({ home: "", holder: null, first: 0, last: 0 });
       expect(await target.findInconsistencies()).toEqual([]);
       expect((await resumeWebhook(target, found?.ID as number, policy, now)).status).toBe("active");

@@ -6,9 +6,9 @@ import { systemSite } from "../../src/model/limits.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { startNewHistories } from "../../src/operator/history.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { addSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
-import { findWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
+import { getWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import {
   addWebhook,
   pauseWebhook,
@@ -61,7 +61,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
   const cursorOf = async (revision: number) =>
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
-  const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
+  const stateOf = async (id: number) => (await getWebhook(engine, id)).state;
 
   test("a webhook of a new site belongs to one epoch, also if an older program added it", async () => {
     const [head] = await engine.readHeads([site.ID]);
@@ -95,7 +95,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(webhook.state).toMatchObject({ home: await engine.readDatabaseId(), rewinds: 0, first: 0, holder: null });
     expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
     await change(now);
-    expect((await findWebhook(engine, 1)).lag).toBe(1);
+    expect((await getWebhook(engine, 1)).lag).toBe(1);
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
   });
@@ -178,7 +178,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
     await engine.compareAndSetWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
-    expect(await findWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
+    expect(await getWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
     const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
     expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
     const [before] = await engine.readHeads([systemSite]);
@@ -187,7 +187,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await resumeWebhook(engine, 1, policy, now)).toMatchObject({ Paused: "", Reason: "", status: "active" });
     expect(await stateOf(1)).toMatchObject({ failures: 0, failingSince: null, nextAt: 0 });
     await setSite(engine, "shop", { isSuspended: true }, now);
-    expect(await findWebhook(engine, 1)).toMatchObject({ status: "paused", detail: "the site is suspended" });
+    expect(await getWebhook(engine, 1)).toMatchObject({ status: "paused", detail: "the site is suspended" });
   });
 
   test("resuming checks the URL again", async () => {
@@ -248,7 +248,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await add();
     expect((await removeWebhook(engine, 1, now)).URL).toBe(url);
     for (const work of [
-      () => findWebhook(engine, 1),
+      () => getWebhook(engine, 1),
       () => pauseWebhook(engine, 1, now),
       () => removeWebhook(engine, 1, now),
       () => rewindWebhook(engine, 1, "now"),
@@ -284,7 +284,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("removing a site removes its webhooks", async () => {
     await addSite(engine, "other", {}, now);
     await add();
-    await addWebhook(engine, await findSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
+    await addWebhook(engine, await getSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
     await removeSite(engine, "shop", now);
     expect((await listWebhooks(engine)).map(({ siteName }) => siteName)).toEqual(["other"]);
     expect((await engine.webhookStates()).map((state) => state.site)).toEqual([2]);

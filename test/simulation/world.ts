@@ -5,7 +5,7 @@ import { systemSite } from "../../src/model/limits.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, findSite, setSite } from "../../src/operator/sites.ts";
+import { addSite, getSite, setSite } from "../../src/operator/sites.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
 import {
   addWebhook,
@@ -388,7 +388,7 @@ export class World {
     // Commits that are lost are no older than those in a backup, which has another history now.
     await this.#noteEpoch(kept !== this.#kept.commits);
     if (kept !== this.#kept.commits) this.#remember();
-    const { Suspended } = await findSite(this.#engine, this.#model.name);
+    const { Suspended } = await getSite(this.#engine, this.#model.name);
     this.#model.suspendedAt = Suspended === "" ? undefined : now;
     for (const { ID, Paused } of await listWebhooks(this.#engine)) {
       const checker = this.#webhooks.find(({ id }) => id === ID)?.checker;

@@ -7,7 +7,7 @@ import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import type { ImportSummary } from "../../src/operator/import/import-summary.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, findSite } from "../../src/operator/sites.ts";
+import { addSite, getSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 
@@ -48,13 +48,13 @@ export function dataOf(url: string): Data {
   }
   const load: Data["load"] = (site, path, content, { format = "csv", ...options } = {}) =>
     use(async (engine) => {
-      const resource = findResource(path);
+      const resource = getResource(path);
       const rows = readRowsOfCompleteFile(resource, bytesOf(content), format, options);
-      return importRecords(engine, (await findSite(engine, site)).ID, resource, rows, { now: Date.now, ...options });
+      return importRecords(engine, (await getSite(engine, site)).ID, resource, rows, { now: Date.now, ...options });
     });
   const file: Data["file"] = (site, path, format) =>
     use(async (engine) => {
-      const chunks = exportRecords(engine, (await findSite(engine, site)).ID, findResource(path), format);
+      const chunks = exportRecords(engine, (await getSite(engine, site)).ID, getResource(path), format);
       return (await Array.fromAsync(chunks)).join("");
     });
   return {
@@ -62,15 +62,14 @@ export function dataOf(url: string): Data {
     load,
     file,
     addSite: async (name, settings = {}) => void (await use((engine) => addSite(engine, name, settings, Date.now()))),
-    addKey: (site) =>
-      use(async (engine) => (await createKey(engine, await findSite(engine, site), {}, Date.now())).key),
+    addKey: (site) => use(async (engine) => (await createKey(engine, await getSite(engine, site), {}, Date.now())).key),
     addBrands: async (site, ...names) => void (await load(site, "brands", ["Name", ...names, ""].join("\n"))),
     brands: async (site) => JSON.parse(await file(site, "brands", "json")),
     check: () => use(async (engine) => engine.findInconsistencies()),
   };
 }
 
-function findResource(path: string): Resource {
+function getResource(path: string): Resource {
   return publicResources(allResources).find((resource) => resource.path === path) as Resource;
 }
 

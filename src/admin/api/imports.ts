@@ -11,7 +11,7 @@ import { exportRecords } from "../../operator/import/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import type { JobOptions } from "../../operator/import/import-job.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
-import { findMatchField } from "../../operator/import/matcher.ts";
+import { getMatchField } from "../../operator/import/matcher.ts";
 import { previewUpload } from "../../operator/import/upload.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { withImportAuthorization } from "../guarded-engine.ts";
@@ -39,7 +39,7 @@ export function importActions(imports: Imports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
   const withImport =
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
-      act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
+      act(call, imports.get(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
     ["GET", list, (call) => listOwn(call, imports)],
     ["POST", list, (call) => begin(call, imports)],
@@ -183,7 +183,7 @@ function readOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: Open
   if (!known) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
   if (match !== undefined && typeof match !== "string")
     throw new ProblemError("bad-request", "`match` must be the path of a field");
-  findMatchField(resource, match);
+  getMatchField(resource, match);
   if (known !== "csv") return { format: known, match };
   return {
     format: known,

@@ -39,14 +39,14 @@ async function listAll(call: ActionContext): Promise<KeysResponse> {
 
 async function create(call: ActionContext): Promise<NewKeyResponse> {
   const site = await call.site();
-  const { label, scope, rate, expiresAt } = readSettings(await call.input<KeyBody>());
+  const { label, scope, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
   const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
   return toIssued(await createKey(call.engine, site, settings, call.now()), call);
 }
 
 async function change(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
-  const { label, rate, expiresAt } = readSettings(await call.input<KeyBody>());
+  const { label, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
   return toShown(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
 }
 
@@ -81,7 +81,7 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
 const maxTimeMs = 8.64e15;
 
 /** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
-function readSettings({ label, scope, rate, expires }: ReceivedBody<KeyBody>): Settings {
+function parseSettings({ label, scope, rate, expires }: ReceivedBody<KeyBody>): Settings {
   const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
   if (label !== undefined && typeof label !== "string")
     throw new ProblemError("bad-request", "`label` must be a string");

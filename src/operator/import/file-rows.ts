@@ -128,11 +128,11 @@ async function* readCsv(
   let table: CsvSource["table"] = { header: [], delimiter: "" };
   let number = 0;
   for await (const read of readCsvRows(decodeText(bytes, encoding), delimiter)) {
-    if (!read) throw tooLong(number + 1);
+    if (!read) throw rowTooLongError(number + 1);
     for (const { cells, fault } of read.rows) {
       number++;
       if (!plan) {
-        plan = readHeader(resource, mapping, cells, fault?.detail);
+        plan = parseHeader(resource, mapping, cells, fault?.detail);
         table = { header: cells, delimiter: read.delimiter };
       } else if (fault || cells.some((cell) => cell !== "")) {
         const decoded = fault
@@ -146,7 +146,7 @@ async function* readCsv(
   if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
 }
 
-function readHeader(
+function parseHeader(
   resource: Resource,
   mapping: CsvMapping | undefined,
   cells: string[],
@@ -163,7 +163,7 @@ function readHeader(
   return plan;
 }
 
-function tooLong(row: number): ProblemError {
+function rowTooLongError(row: number): ProblemError {
   return new ProblemError(
     "bad-request",
     `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,

@@ -31,7 +31,7 @@ import {
   emptySummary,
   type ImportSummary,
   rejectionFieldError,
-  repeatedKey,
+  repeatedValueError,
   withProgress,
 } from "./import-summary.ts";
 import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
@@ -142,10 +142,10 @@ class RowImporter {
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
     const { site, matcher, pendingKeys, options, summary } = this.#context;
-    const input = readInput(row.decoded);
+    const input = parseInput(row.decoded);
     const key = matcher.matchValueOf(input);
     if (key !== undefined && pendingKeys?.find(key, 1).length) {
-      if (options.atomic) throw repeatedKey(options.match);
+      if (options.atomic) throw repeatedValueError(options.match);
       await this.#commitPending();
     }
     const match = matcher.find(input);
@@ -187,7 +187,7 @@ class RowImporter {
     const { kind: operation, id, ifFound } = match;
     if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
     const { decoded } = pending.row();
-    const changed = toIntent(this.#context.resource, match, readInput(decoded), decoded.fieldErrors);
+    const changed = toIntent(this.#context.resource, match, parseInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
   }
 
@@ -332,7 +332,7 @@ function lengthOf(source: RowSource): number {
 // Turns a row into an intent.
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
-function readInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
+function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
   if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
   if (isObject(input)) return input;
   throw invalidRecordError([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);

@@ -57,7 +57,7 @@ export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Ou
 }
 
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
-export function givenId(id: number | undefined): FieldError {
+export function idGivenError(id: number | undefined): FieldError {
   const howToKeepIds = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
   return { field: "", detail: `the ID ${id} was given to a new record during the import, ${howToKeepIds}` };
 }
@@ -68,7 +68,7 @@ export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, 
     return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
   if (rejectionReason === "other-history")
     return { field: "", detail: "the site was restored or removed during the import" };
-  if (rejectionReason === "id-given") return givenId(id);
+  if (rejectionReason === "id-given") return idGivenError(id);
   const deleted = `the record ${id} was deleted`;
   return {
     field: "",
@@ -78,7 +78,7 @@ export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, 
 }
 
 /** Creates the error for a row that would match the record of an earlier row which is not stored yet. */
-export function repeatedKey(field = ""): ProblemError {
+export function repeatedValueError(field = ""): ProblemError {
   return invalidRecordError([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 

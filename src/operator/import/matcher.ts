@@ -9,7 +9,7 @@ import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/found-records.ts";
 import type { RevisionRange } from "../history.ts";
-import { givenId } from "./import-summary.ts";
+import { idGivenError } from "./import-summary.ts";
 
 /** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifFound`: see `Intent`. */
 export type Match = { readonly ifFound?: FoundBy | undefined } & (
@@ -40,8 +40,8 @@ export interface Matcher {
 /** The largest ID that a row may create, because the IDs of later records follow the largest ID. */
 const maxNewId = 999_999_999_999_999;
 
-/** Finds the field named `field`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
-export function findMatchField(resource: Resource, field = "ID"): TextFieldPath | undefined {
+/** Returns the field named `field`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
+export function getMatchField(resource: Resource, field = "ID"): TextFieldPath | undefined {
   const textField = findTextField(resource, field);
   if (textField || field === "ID") return textField;
   const paths = ["ID", ...resource.textFields.map(({ path }) => path)];
@@ -57,7 +57,7 @@ export async function readMatcher(
   resource: Resource,
   field?: string,
 ): Promise<{ readonly head: Head; readonly matcher: Matcher }> {
-  const textField = findMatchField(resource, field);
+  const textField = getMatchField(resource, field);
   if (textField) {
     const values = await SiteValues.read(engine, site, resource, textField);
     return { head: values.head, matcher: matchByField(textField, values) };
@@ -77,11 +77,11 @@ function matchById(present: Set<number>): Matcher {
     matchValueOf: () => undefined,
     find({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
-      if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
+      if (!isId(ID)) throw invalidIdError(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
       // The row does not mean the record of an earlier row, which was given this ID. Updating that record would lose the earlier row.
-      if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw fault(givenId(ID));
+      if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw toProblemError(idGivenError(ID));
       if (present.has(ID)) return { kind: "update", id: ID };
-      if (ID > maxNewId) throw badId(`must be at most ${maxNewId}`);
+      if (ID > maxNewId) throw invalidIdError(`must be at most ${maxNewId}`);
       return { kind: "create", id: ID };
     },
     trackRow({ ID }, id) {
@@ -104,9 +104,11 @@ function matchById(present: Set<number>): Matcher {
 function matchByField(textField: TextFieldPath, values: SiteValues): Matcher {
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
   const find = (value: string): Match => {
-    if (value === "") throw fault({ field: textField.path, detail: "is empty, so no record can be matched by it" });
+    if (value === "")
+      throw toProblemError({ field: textField.path, detail: "is empty, so no record can be matched by it" });
     const found = values.find(value, maxNamed + 1);
-    if (found.length > 1) throw fault({ field: textField.path, detail: severalMatch(values.count(value), found) });
+    if (found.length > 1)
+      throw toProblemError({ field: textField.path, detail: severalMatch(values.count(value), found) });
     const ifFound = { keys: textField.keys, value, revision: values.head.revision };
     const [id] = found;
     return id === undefined ? { kind: "create", id, ifFound } : { kind: "update", id, ifFound };
@@ -132,11 +134,11 @@ function severalMatch(count: number, ids: readonly number[]): string {
   return `${count} records have this value: ${some}`;
 }
 
-function badId(detail: string): ProblemError {
-  return fault({ field: "ID", detail });
+function invalidIdError(detail: string): ProblemError {
+  return toProblemError({ field: "ID", detail });
 }
 
-function fault(one: FieldError): ProblemError {
+function toProblemError(one: FieldError): ProblemError {
   return invalidRecordError([one]);
 }
 

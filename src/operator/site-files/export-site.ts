@@ -11,7 +11,7 @@ import { isLiveEpoch } from "../../store/database/site-state.ts";
 import type { SiteRecord, WebhookRecord } from "../../system/system-records.ts";
 import { toBackupLines, writeBackupFile } from "../backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
-import { findSite } from "../sites.ts";
+import { getSite } from "../sites.ts";
 import { listWebhooks, toWebhookRecord } from "../webhook-list.ts";
 
 /** The site and the number of its rows in the file. */
@@ -30,7 +30,7 @@ interface ExportedSite {
  * @throws ProblemError `not-found`, or `conflict` if the site is removed at the same time
  */
 export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
-  const site = await findSite(engine, name);
+  const site = await getSite(engine, name);
   const keys = await listKeys(engine, site);
   const webhooks = await listWebhooks(engine, site);
   const counts: Record<string, number> = {};

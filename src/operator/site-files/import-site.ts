@@ -11,10 +11,10 @@ import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.
 import {
   completeSiteImport,
   type OmittedWebhook,
+  parseKey,
+  parseSettings,
+  parseWebhooks,
   type ReservedSite,
-  readKey,
-  readSettings,
-  readWebhooks,
   reserveSite,
   runWhileReserved,
   WebhookRows,
@@ -62,9 +62,9 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
   const rows = readBackup("storefront-site", file);
   try {
     const found = await readSiteFile(rows);
-    const settings = readSettings(found.site, name);
-    const { keys, restricted } = await restrictKeys(engine, withoutKeys ? [] : found.keys.map(readKey));
-    const { webhooks, omitted: omittedWebhooks } = await readWebhooks(found.webhooks, webhookAllow, now());
+    const settings = parseSettings(found.site, name);
+    const { keys, restricted } = await restrictKeys(engine, withoutKeys ? [] : found.keys.map(parseKey));
+    const { webhooks, omitted: omittedWebhooks } = await parseWebhooks(found.webhooks, webhookAllow, now());
     const reserved = await reserveSite(engine, settings.name, { keys, webhooks }, now());
     try {
       const stored = await runWhileReserved(engine, reserved.id, now, () => fill(engine, found, reserved, signal));

@@ -57,7 +57,7 @@ export interface ReservedSite {
 }
 
 /** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
-export function readSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
+export function parseSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
   const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
   const read = parseRecordChanges(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
   const text = (field: string) => String(read[field]);
@@ -70,7 +70,7 @@ export function readSettings({ values }: SystemRecord, name: string | undefined)
 }
 
 /** Validates a key. @throws ProblemError `invalid-record` */
-export function readKey({ id, values }: SystemRecord): ImportedKey {
+export function parseKey({ id, values }: SystemRecord): ImportedKey {
   const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
   if (!isPartialKey(String(read.Prefix)))
@@ -191,7 +191,7 @@ const maxSecrets = 2;
  * @param allow networks that are allowed although they are not public
  * @throws ProblemError `invalid-record`
  */
-export async function readWebhooks(records: readonly SystemRecord[], allow: readonly IpNetwork[], now: number) {
+export async function parseWebhooks(records: readonly SystemRecord[], allow: readonly IpNetwork[], now: number) {
   const webhooks: ImportedWebhook[] = [];
   const omitted: OmittedWebhook[] = [];
   for (const { id, values } of records) {
