@@ -5,7 +5,7 @@ import { type IpNetwork, toNetwork } from "./lib/networks.ts";
 import { systemUser } from "./lib/operating-system.ts";
 import { escapeControls, findNearest } from "./lib/text.ts";
 import { ProblemError } from "./model/errors.ts";
-import { readHostname } from "./model/hostname.ts";
+import { parseHostname } from "./model/hostname.ts";
 
 export interface Config {
   /** `sqlite:<file>` or `postgres://user@host/database`. */
@@ -182,7 +182,7 @@ export function toAdminText({ host, port }: AdminAddress): string {
 /** Parses `--admin-host` to hostnames in their normal form. @throws ProblemError `bad-request` if one of them is not a hostname */
 function parseAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   try {
-    return text === undefined ? [] : text.split(",").map(readHostname);
+    return text === undefined ? [] : text.split(",").map(parseHostname);
   } catch (error) {
     throw new ProblemError("bad-request", `${named("ADMIN_HOST")}: ${errorMessage(error)}`, { cause: error });
   }

@@ -18,9 +18,11 @@ import { ProblemError } from "./model/errors.ts";
 import { systemSite } from "./model/limits.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
-import { startResponseExpiry, startRetention } from "./store/changes/retention.ts";
+import { startResponseExpiry } from "./store/changes/response-expiry.ts";
+import { startRetention } from "./store/changes/retention.ts";
 import { SiteChangeNotifier } from "./store/changes/site-change-notifier.ts";
-import { LastBackup, measureEngine } from "./store/measured-engine.ts";
+import { LastBackup } from "./store/last-backup.ts";
+import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
 import { SiteViews } from "./store/reads/site-views.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
@@ -115,7 +117,7 @@ const lostCommits =
 /** Creates the index of the system site, which follows its cached snapshot. */
 function createSystemSiteIndex(siteViews: SiteViews, resources: readonly Resource[]): SystemSiteIndex {
   const index = new SystemSiteIndex(resources);
-  siteViews.addSystemListener(index);
+  siteViews.subscribeToSystemSite(index);
   return index;
 }
 

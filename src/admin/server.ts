@@ -67,7 +67,7 @@ function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHist
 /**
  * Creates a function that returns whether a `Host` is allowed: an IP address, `localhost`, or one of `names`. A page on the web can make a browser
  * send requests to this listener under the page's own hostname (DNS rebinding), but not under an allowed host.
- * @param names in their normal form (`readHostname`)
+ * @param names in their normal form (`parseHostname`)
  */
 function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
   const allowed = new Set(["localhost", ...names]);

@@ -77,7 +77,7 @@ export class RequestAuthorizer {
    */
   resolveSiteInMemory(context: RequestContext): boolean {
     context.heads = undefined;
-    if (!this.#dependencies.siteViews.isSystemSiteUpToDate()) return false;
+    if (!this.#dependencies.siteViews.checkSystemSiteUpToDate()) return false;
     this.#requireSite(context);
     return true;
   }

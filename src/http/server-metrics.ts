@@ -2,7 +2,8 @@
 
 import { counter, gauge, histogram, type MetricFamily } from "../lib/metrics.ts";
 import type { Engine, EngineUsage } from "../model/engine.ts";
-import type { BackupTime, MeasuredCalls } from "../store/measured-engine.ts";
+import type { BackupTime } from "../store/last-backup.ts";
+import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";

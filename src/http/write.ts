@@ -148,8 +148,8 @@ function toRejectionError(
       "the Idempotency-Key was used for another request; use a new one for each",
     );
   }
-  if (rejectionReason === "other-history") return new OutdatedError("epoch");
-  if (rejectionReason === "key-changed") return new OutdatedError("key");
+  if (rejectionReason === "other-epoch") return new OutdatedError("epoch");
+  if (rejectionReason === "authorization-changed") return new OutdatedError("key");
   throw new Error(`${intent.operation} was refused: ${rejectionReason}`);
 }
 

@@ -140,18 +140,18 @@ export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | 
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-given`: another record has the ID. `found-otherwise`: the writer might find another record now, see
-   * `FoundBy`. `key-changed`: the key or the site changed after the authorization. `other-history`: the site or the system site has another epoch.
+   * `id-used`: a deleted record had the ID. `id-exists`: another record has the ID. `found-otherwise`: the writer might find another record now, see
+   * `FoundBy`. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
    */
   readonly rejectionReason:
     | "not-found"
     | "precondition-failed"
     | "idempotency-key-reused"
     | "id-used"
-    | "id-given"
+    | "id-exists"
     | "found-otherwise"
-    | "key-changed"
-    | "other-history";
+    | "authorization-changed"
+    | "other-epoch";
 }
 
 /** Returns the version of a record or list: the site's epoch, and the revision of the last change. Each state has a version of its own. */

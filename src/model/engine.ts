@@ -73,10 +73,11 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
   readHeads(sites: readonly number[]): Promise<readonly Head[]>;
 
   /**
-   * Returns true only if nothing was committed since the last call. Only an engine that can tell at almost no cost has this method.
+   * Returns true only if nothing was committed since the last call. Each call starts a new comparison, so only one caller may use this method. Only
+   * an engine that can tell at almost no cost has it.
    * @throws ProblemError `unavailable` if the database that was opened has been replaced by another file
    */
-  isUnchanged?(): boolean;
+  checkUnchanged?(): boolean;
 
   /**
    * Opens the connections and starts the threads that the first requests need. A server calls this before it listens, because connecting takes time,
@@ -116,7 +117,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
   /**
    * Returns the changes after `revision`, in order; undefined if some were pruned.
    * @param options.epoch if the site has another epoch, the result is undefined; in the same way for `timeline`
-   * @param options.minHead as for `readRecord`
+   * @param options.requiredHead as for `readRecord`
    */
   readChangesSince(site: number, revision: number, options?: SinceOptions): Promise<readonly Change[] | undefined>;
 
@@ -293,7 +294,7 @@ interface CredentialStore {
    * Stores a credential, and deletes all expired credentials. Of one operator and kind, the `maxCredentials` that expire last are kept.
    * @param now milliseconds since 1970
    */
-  putCredential(credential: Credential, now: number): Promise<void>;
+  saveCredential(credential: Credential, now: number): Promise<void>;
 
   /** Returns the credential with this digest, even if it has expired; undefined if it does not exist. */
   findCredential(digest: string): Promise<Credential | undefined>;

@@ -24,7 +24,7 @@ export function hostnameOf(authority: string): string {
  * Returns the normal form of a hostname or IP address that an operator has entered. IPv6 addresses need no brackets.
  * @throws ProblemError `invalid-record` with the reason, and with the hostname that was probably meant
  */
-export function readHostname(text: string): string {
+export function parseHostname(text: string): string {
   const fault = describeFormError(text);
   if (fault) throw invalidHostname(text, fault);
   if (isAddressV6(text)) return readAddressV6(text);

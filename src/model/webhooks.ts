@@ -101,7 +101,7 @@ export interface WebhookStore {
   rotateWebhookSecret(key: WebhookRef, secret: string, now: number, until: number): Promise<boolean>;
 
   /** Deletes the state, the secrets and the attempts of a webhook. */
-  removeWebhook(key: WebhookRef): Promise<void>;
+  deleteWebhook(key: WebhookRef): Promise<void>;
 
   /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
   webhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;

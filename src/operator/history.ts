@@ -67,7 +67,7 @@ export async function restoreRecord(
   if (text === undefined) throw notInJournalError(name, floor, revision);
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
-  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-history") throw epochChangedError();
+  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-epoch") throw epochChangedError();
   return outcome as Outcome;
 }
 

@@ -113,7 +113,7 @@ function requireOtherGlobalOperator(system: SystemRecords, { ID, Name, siteNames
 export async function createSignInLink(engine: Engine, name: string, now: number): Promise<string> {
   const { ID } = requireOperator(await readSystemRecords(engine), name);
   const secret = randomText(secretLength);
-  await engine.putCredential(toCredential(secret, "link", ID, now + linkLifetimeMs), now);
+  await engine.saveCredential(toCredential(secret, "link", ID, now + linkLifetimeMs), now);
   return secret;
 }
 
@@ -130,7 +130,7 @@ export async function signIn(engine: Engine, linkSecret: string, now: number): P
   const operator = await operatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetimeMs;
-  await engine.putCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
+  await engine.saveCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
   // Store the session before consuming the link: if the write fails, the link still works. If the operator is signed out everywhere in between, both
   // are deleted.
   if (await engine.consumeCredential(digest)) return { secret, operator, expiresAt };

@@ -194,7 +194,7 @@ export async function deleteRecords(
   );
   const records = outcomes.map((outcome, index) => {
     if (outcome.kind !== "rejected") return outcome.body;
-    if (outcome.rejectionReason === "other-history") throw epochChangedError();
+    if (outcome.rejectionReason === "other-epoch") throw epochChangedError();
     throw new ProblemError("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
   });
   return { records, revisions: revisionsOf(outcomes) };

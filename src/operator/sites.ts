@@ -4,7 +4,7 @@ import { findNearest } from "../lib/text.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { readHostname } from "../model/hostname.ts";
+import { parseHostname } from "../model/hostname.ts";
 import { toDeclaredJson, type Values } from "../model/record.ts";
 import { publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
@@ -122,9 +122,9 @@ function hostnamesAfter(
   site: SiteRecord | undefined,
 ): string | undefined {
   if (!hostnames && addedHostnames.length + removedHostnames.length === 0) return undefined;
-  const present = hostnames?.map(readHostname) ?? (site ? toSite(site).hostnames : []);
-  const after = new Set([...present, ...addedHostnames.map(readHostname)]);
-  for (const removed of removedHostnames.map(readHostname)) {
+  const present = hostnames?.map(parseHostname) ?? (site ? toSite(site).hostnames : []);
+  const after = new Set([...present, ...addedHostnames.map(parseHostname)]);
+  for (const removed of removedHostnames.map(parseHostname)) {
     if (after.delete(removed)) continue;
     throw new ProblemError("not-found", `the site \`${site?.Name}\` does not have the hostname \`${removed}\``);
   }

@@ -251,5 +251,5 @@ function noChangesError({ since, until, run }: UndoRange): ProblemError {
 }
 
 function isOfOtherEpoch(outcome: Outcome): boolean {
-  return outcome.kind === "rejected" && outcome.rejectionReason === "other-history";
+  return outcome.kind === "rejected" && outcome.rejectionReason === "other-epoch";
 }

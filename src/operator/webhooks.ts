@@ -136,7 +136,7 @@ export async function testWebhook(
  */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
   const record = requireWebhook(await readSystemRecords(engine), id);
-  await engine.removeWebhook(webhookKeyOf(record));
+  await engine.deleteWebhook(webhookKeyOf(record));
   await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
   return record;
 }

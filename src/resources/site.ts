@@ -2,7 +2,7 @@ import { choice, instant, matching } from "../model/field.ts";
 import { siteResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
 
-/** The characters of the normal form; `readHostname` checks the rest. */
+/** The characters of the normal form; `parseHostname` checks the rest. */
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
 const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 

@@ -13,7 +13,7 @@ import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { SystemSiteListener } from "../store/reads/snapshot-cache.ts";
+import type { SystemSiteSubscriber } from "../store/reads/snapshot-cache.ts";
 import {
   type ApiKey,
   type KeyRecord,
@@ -32,7 +32,7 @@ export interface ServedWebhook extends Webhook {
 }
 
 /** The index. `onSnapshot` and `onEntry` keep it up to date. */
-export class SystemSiteIndex implements SystemSiteListener {
+export class SystemSiteIndex implements SystemSiteSubscriber {
   readonly #sites = new Map<number, Site>();
   readonly #sitesByHost = new Map<string, Site>();
   readonly #keys = new Map<number, ApiKey>();

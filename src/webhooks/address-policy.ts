@@ -8,7 +8,7 @@ import ipaddr from "ipaddr.js";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { type IpAddress, type IpNetwork, isLoopback, isWithin, toAddress, toNetwork } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
-import { readHostname } from "../model/hostname.ts";
+import { parseHostname } from "../model/hostname.ts";
 import type { LookupAddresses } from "./name-resolver.ts";
 
 export interface AddressPolicy {
@@ -82,7 +82,7 @@ function parseUrl(text: string): URL {
   if (url.hash || text.includes("#")) throw invalidUrlError("the URL must not contain a fragment (`#`)");
   if (url.port === "0") throw invalidUrlError("port 0 cannot be connected to");
   try {
-    url.hostname = readHostname(url.hostname);
+    url.hostname = parseHostname(url.hostname);
   } catch (error) {
     throw invalidUrlError(errorMessage(error));
   }

@@ -3,7 +3,7 @@
 // Each connection counts its buffers through a `MemoryShare`. Above the limit, connections are ended, beginning with the connection without progress
 // for the longest time.
 
-import { LinkedQueue, QueueEntry } from "./round-robin.ts";
+import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
 
 /** The memory budget that the connections of a listener share. */
 export class ConnectionMemoryBudget {

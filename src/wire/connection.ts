@@ -12,13 +12,14 @@
 // - `closed` is final. Every buffer that the memory budget counts is released by then.
 
 import type { Socket } from "bun";
+import { QueueEntry } from "../lib/linked-queue.ts";
 import { type ConnectionMemoryBudget, MemoryShare } from "./connection-memory.ts";
 import { bodyOf, clientDeadlineSeconds, isEnding, isHandlerRunning } from "./connection-state.ts";
 import type { Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RequestError } from "./request-header.ts";
 import { RequestLoop } from "./request-loop.ts";
-import { QueueEntry, type RoundRobin, type StepTask } from "./round-robin.ts";
+import type { RoundRobin, StepTask } from "./round-robin.ts";
 
 /** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {

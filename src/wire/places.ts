@@ -8,9 +8,9 @@
 //
 // If no rule applies, all requests are being worked on, and the new connection is closed at once.
 
+import { LinkedQueue } from "../lib/linked-queue.ts";
 import type { Connection } from "./connection.ts";
 import type { Handler, Incident } from "./request.ts";
-import { LinkedQueue } from "./round-robin.ts";
 
 /**
  * Maximum connections above the limit, while the requests that rule 3 has ended get their responses. The file descriptors that are reserved for

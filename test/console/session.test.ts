@@ -63,9 +63,9 @@ describe("signing in", () => {
     const late = async (session: Credential, now: number) => {
       ({ digest } = session);
       await signOutEverywhere(engine, "anna");
-      await engine.putCredential(session, now);
+      await engine.saveCredential(session, now);
     };
-    const result = await signIn({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
+    const result = await signIn({ ...engine, saveCredential: late }, link, time).catch((error) => error.code);
     expect(result).toBe("unauthorized");
     expect(await engine.findCredential(digest)).toBeUndefined();
   });
@@ -77,7 +77,7 @@ describe("signing in", () => {
     const failing = async () => {
       throw new ProblemError("unavailable", "the disk is full");
     };
-    const result = await signIn({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
+    const result = await signIn({ ...engine, saveCredential: failing }, link, time).catch((error) => error.code);
     expect(result).toBe("unavailable");
     expect((await post("/session", { link })).status).toBe(200);
   });

@@ -187,7 +187,7 @@ for (const kind of engineKinds) {
       const [another] = await engine.commit([{ ...create(number, "d"), ifEpoch: "another" }]);
       expect(first?.kind).toBe("done");
       expect(moved).toEqual({ kind: "rejected", rejectionReason: "precondition-failed" });
-      expect(another).toEqual({ kind: "rejected", rejectionReason: "other-history" });
+      expect(another).toEqual({ kind: "rejected", rejectionReason: "other-epoch" });
     });
 
     test("all intents or none: if one is rejected, nothing is stored", async () => {
@@ -395,7 +395,7 @@ for (const kind of engineKinds) {
       await engine.dropSite(number);
       expect(await readAllRows(engine, number)).toMatchObject({ head: { revision: 0, epoch: "" }, rows: [] });
       const [again, new_, elsewhere] = await engine.commit([keyed, create(number, "b"), create(other, "b")]);
-      expect([again, new_]).toEqual(Array(2).fill({ kind: "rejected", rejectionReason: "other-history" }));
+      expect([again, new_]).toEqual(Array(2).fill({ kind: "rejected", rejectionReason: "other-epoch" }));
       expect(elsewhere).toMatchObject({ kind: "done", id: 2 });
       expect((await readAllRows(engine, number)).rows).toEqual([]);
       await engine.dropSite(number);

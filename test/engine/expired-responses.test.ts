@@ -6,7 +6,7 @@ import pino from "pino";
 import type { Engine } from "../../src/model/engine.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { startResponseExpiry } from "../../src/store/changes/retention.ts";
+import { startResponseExpiry } from "../../src/store/changes/response-expiry.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

@@ -9,7 +9,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import type { Addition } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { readAddress } from "../../src/store/postgres/address.ts";
+import { parseAddress } from "../../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts";
 import { Pool } from "../../src/store/postgres/pool.ts";
 import { createPrimary } from "../../src/store/postgres/primary.ts";
@@ -42,7 +42,7 @@ test("SQLite: each migration that is missing runs, once", () => {
 });
 
 test("PostgreSQL: each migration that is missing runs, once, also with two processes", async () => {
-  const primary = createPrimary(readAddress(await server.createDatabase()));
+  const primary = createPrimary(parseAddress(await server.createDatabase()));
   const pool = new Pool(primary, 1);
   await migratePostgres(pool, primary, allResources);
   for (const known of [latest.slice(0, 2), latest, latest]) {

@@ -164,7 +164,7 @@ for (const kind of engineKinds) {
       expect(await other.webhookAttempts(state)).toEqual([]);
       expect((await other.webhookSecrets(state)).map(({ secret }) => secret)).toEqual(["whsec_new"]);
       await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      await engine.removeWebhook(state);
+      await engine.deleteWebhook(state);
       const left = [await other.webhookStates([state]), await other.webhookSecrets(state)];
       expect([...left, await other.webhookAttempts(state)]).toEqual([[], [], []]);
     });

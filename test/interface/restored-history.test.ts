@@ -12,7 +12,7 @@ import { createKey, revokeKey, setKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
-import { LastBackup } from "../../src/store/measured-engine.ts";
+import { LastBackup } from "../../src/store/last-backup.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
@@ -44,7 +44,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     };
     const siteViews = new SiteViews(engine, allResources, 1 << 20);
     const systemSiteIndex = new SystemSiteIndex(allResources);
-    siteViews.addSystemListener(systemSiteIndex);
+    siteViews.subscribeToSystemSite(systemSiteIndex);
     server = serveHttp(
       {
         host: "127.0.0.1",

@@ -174,12 +174,12 @@ test("a write whose site was restored or removed in the meantime is rejected, an
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
   const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
-    { kind: "rejected", rejectionReason: "other-history" },
+    { kind: "rejected", rejectionReason: "other-epoch" },
   ]);
   await deleteSiteRecord(other.engine, other.site.ID);
   await other.engine.dropSite(other.site.ID);
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
-    { kind: "rejected", rejectionReason: "other-history" },
+    { kind: "rejected", rejectionReason: "other-epoch" },
   ]);
   expect((await readAllRows(other.engine, other.site.ID)).rows).toEqual([]);
   await other.stop();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hostnameOf, readHostname } from "../../src/model/hostname.ts";
+import { hostnameOf, parseHostname } from "../../src/model/hostname.ts";
 
 describe("a hostname from an operator", () => {
   test.each([
@@ -20,7 +20,7 @@ describe("a hostname from an operator", () => {
     [`${"a".repeat(63)}.example`, `${"a".repeat(63)}.example`],
     [`${"a.".repeat(126)}a`, `${"a.".repeat(126)}a`],
   ])("%s is stored as %s", (text, stored) => {
-    expect(readHostname(text)).toBe(stored);
+    expect(parseHostname(text)).toBe(stored);
   });
 
   test.each([
@@ -51,7 +51,7 @@ describe("a hostname from an operator", () => {
     [`${"a".repeat(64)}.example`, /has 64 characters; at most 63/],
     [`${"a.".repeat(126)}aa`, /has 254 characters; at most 253/],
   ])("%j is refused", (text, reason) => {
-    expect(() => readHostname(text)).toThrow(reason);
+    expect(() => parseHostname(text)).toThrow(reason);
   });
 });
 
@@ -80,11 +80,11 @@ describe("the host of a request", () => {
       fc.property(fc.oneof(name, fc.ipV4(), fc.ipV6(), fc.domain()), (text) => {
         let stored: string;
         try {
-          stored = readHostname(text);
+          stored = parseHostname(text);
         } catch {
           return;
         }
-        expect(readHostname(stored)).toBe(stored);
+        expect(parseHostname(stored)).toBe(stored);
         for (const sent of [stored, stored.toUpperCase(), `${stored}:8080`]) expect(hostnameOf(sent)).toBe(stored);
       }),
     );

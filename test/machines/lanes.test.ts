@@ -16,7 +16,7 @@ import { createKey, revokeKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
-import { LastBackup } from "../../src/store/measured-engine.ts";
+import { LastBackup } from "../../src/store/last-backup.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
@@ -76,7 +76,7 @@ async function openHandler(kind: EngineKind) {
   };
   const siteViews = new ListedViews(observed, allResources, 1 << 24);
   const systemSiteIndex = new SystemSiteIndex(allResources);
-  siteViews.addSystemListener(systemSiteIndex);
+  siteViews.subscribeToSystemSite(systemSiteIndex);
   const options = {
     ...{ trustProxy: false, trustForwardedHost: false, tls: undefined, slowMs: Number.POSITIVE_INFINITY },
     ...{ keyLimit: undefined, failureLimit: { tokensPerSecond: 100, maxTokens: 100 } },

@@ -241,7 +241,7 @@ test("a change of the system site that arrives after the system site was reloade
   const hand = createManualEngine();
   const siteViews = new SiteViews(hand.engine, [brand], plenty);
   const followed: string[] = [];
-  siteViews.addSystemListener({
+  siteViews.subscribeToSystemSite({
     onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
     onEntry: ({ revision }) => void followed.push(`change ${revision}`),
   });

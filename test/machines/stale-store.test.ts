@@ -33,7 +33,7 @@ afterEach(async () => {
 
 /** An engine that must be queried for the heads of sites. */
 function far(parts: Partial<Engine>): Engine {
-  const { isUnchanged: _, ...engine } = current;
+  const { checkUnchanged: _, ...engine } = current;
   return { ...engine, ...parts };
 }
 

@@ -32,7 +32,7 @@ function counter() {
 function startRunner(engine: Engine, onRead: () => void, onSend: () => void): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
   const siteViews = new SiteViews(engine, allResources, 1_000_000);
-  siteViews.addSystemListener(index);
+  siteViews.subscribeToSystemSite(index);
   const noted: Pick<Engine, "readJournalPage"> = {
     readJournalPage(...args) {
       onRead();

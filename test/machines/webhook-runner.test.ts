@@ -88,7 +88,7 @@ interface RunnerOptions {
 function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
   const siteViews = new SiteViews(engine, allResources, 1_000_000);
-  siteViews.addSystemListener(index);
+  siteViews.subscribeToSystemSite(index);
   return new WebhookRunner({
     engine: options.engine ?? engine,
     index,

@@ -269,7 +269,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
 
   test("a webhook whose creation was interrupted is listed as incomplete, can only be removed, and is found by `check`", async () => {
     const killed = () => Promise.reject(new Error("killed"));
-    const dying = { ...engine, saveWebhook: killed, removeWebhook: killed };
+    const dying = { ...engine, saveWebhook: killed, deleteWebhook: killed };
     await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
     expect(await listWebhooks(engine)).toMatchObject([{ ID: 1, status: "incomplete", state: undefined }]);
     expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");

@@ -57,7 +57,7 @@ export class SimulatedProcess {
     const engine = this.#wrapped(options.plant.engine(options.engine));
     const index = new SystemSiteIndex(allResources);
     const siteViews = new SiteViews(engine, allResources, 1_000_000);
-    siteViews.addSystemListener(index);
+    siteViews.subscribeToSystemSite(index);
     this.#runner = new WebhookRunner({
       engine,
       index,
@@ -126,7 +126,7 @@ export class SimulatedProcess {
     const wrapped: Record<string, unknown> = {};
     for (const [name, call] of Object.entries(engine))
       wrapped[name] = typeof call === "function" ? (...args: unknown[]) => this.#call(call as Call, args) : call;
-    wrapped.isUnchanged = undefined;
+    wrapped.checkUnchanged = undefined;
     return wrapped as unknown as Engine;
   }
 

@@ -67,7 +67,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   const stopping = Promise.all(processes.filter(({ isAlive }) => isAlive).map((process) => process.stop()));
   await time.pass(1000);
   await stopping;
-  await engine.removeWebhook(webhook);
+  await engine.deleteWebhook(webhook);
   await engine.commit([
     {
       site: systemSite,

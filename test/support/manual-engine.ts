@@ -27,8 +27,8 @@ export interface ManualEngine {
   waiting(): Promise<readonly Name[]>;
 }
 
-/** @param isUnchanged the method of an engine that detects commits by itself */
-export function createManualEngine(isUnchanged?: () => boolean): ManualEngine {
+/** @param checkUnchanged the method of an engine that detects commits by itself */
+export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine {
   const questions: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
   const method =
     (name: Name) =>
@@ -51,7 +51,7 @@ export function createManualEngine(isUnchanged?: () => boolean): ManualEngine {
     return use({ head, counts: {}, rowChunks: [rows] });
   };
   return {
-    engine: { ...calls, readSite, ...(isUnchanged ? { isUnchanged } : {}) } as unknown as Engine,
+    engine: { ...calls, readSite, ...(checkUnchanged ? { checkUnchanged } : {}) } as unknown as Engine,
     async next(name) {
       await settled();
       const question = questions.shift();

@@ -19,7 +19,7 @@ import { type FieldError, invalidRecordError, ProblemError } from "../../model/e
 import { systemSite } from "../../model/limits.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { ValueIndex } from "../../store/writes/found-records.ts";
+import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../history.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import {

@@ -66,9 +66,9 @@ export function idGivenError(id: number | undefined): FieldError {
 export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
   if (rejectionReason === "found-otherwise")
     return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
-  if (rejectionReason === "other-history")
+  if (rejectionReason === "other-epoch")
     return { field: "", detail: "the site was restored or removed during the import" };
-  if (rejectionReason === "id-given") return idGivenError(id);
+  if (rejectionReason === "id-exists") return idGivenError(id);
   const deleted = `the record ${id} was deleted`;
   return {
     field: "",

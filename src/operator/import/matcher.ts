@@ -7,7 +7,7 @@ import type { Engine, Head } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
-import { ValueIndex } from "../../store/writes/found-records.ts";
+import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../history.ts";
 import { idGivenError } from "./import-summary.ts";
 

@@ -10,7 +10,7 @@ import { randomText } from "../../lib/text.ts";
 import { isPartialKey } from "../../model/api-key.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
-import { readHostname } from "../../model/hostname.ts";
+import { parseHostname } from "../../model/hostname.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
@@ -65,7 +65,7 @@ export function parseSettings({ values }: SystemRecord, name: string | undefined
   const hostnames = text("Hostnames")
     .split(" ")
     .filter((host) => host !== "")
-    .map(readHostname);
+    .map(parseHostname);
   return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended: text("Suspended") };
 }
 

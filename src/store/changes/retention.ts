@@ -1,7 +1,6 @@
-// Deletes old journal entries and expired responses, in small transactions with pauses, so that other writes do not wait long.
+// Deletes old journal entries in small transactions with pauses, so that other writes do not wait long.
 //
 // - Pruning: finds the entries before a time, and prunes a journal through a revision. `storefront journal prune` uses it too.
-// - `startResponseExpiry`: deletes the expired responses of idempotency keys.
 // - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
@@ -10,7 +9,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import type { Engine } from "../../model/engine.ts";
-import { idempotencyLifetimeMs, siteResourceName, systemSite } from "../../model/limits.ts";
+import { siteResourceName, systemSite } from "../../model/limits.ts";
 import { findCursorRevision } from "../database/cursor.ts";
 import { lastPrunable, readAllRows } from "../database/site-state.ts";
 
@@ -98,46 +97,6 @@ async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
  */
 export async function timeBefore(engine: AgeEngine, age: number, now: number): Promise<number> {
   return Math.min(now, (await newestEntryAt(engine)) ?? now) - age;
-}
-
-// The expiry of responses for idempotency keys. An expired response is never used, so deleting it only frees space. The deletion may be late, but
-// must not delay writes. So each transaction deletes a small chunk, and the pauses take most of the time.
-
-/** Maximum responses that one transaction deletes. It takes a few milliseconds. */
-const maxDeletedResponses = 250;
-/** The pause after a transaction: the minimum in milliseconds, and a multiple of its duration. So the work takes at most a fifth of the time. */
-const minExpiryPauseMs = 50;
-const expiryPausePerWork = 4;
-/** The pause after all expired responses are deleted, in milliseconds. */
-const roundIntervalMs = 60 * 60_000;
-
-interface ExpiryOptions {
-  readonly log: Pick<Logger, "warn">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Maximum responses that one transaction deletes. */
-  readonly rowsPerTransaction?: number;
-  /** Milliseconds before the first transaction. */
-  readonly firstPause?: number;
-}
-
-/** Deletes expired responses until it is stopped. Any number of processes may do this on one database. */
-export function startResponseExpiry(
-  engine: Pick<Engine, "deleteExpiredResponses">,
-  options: ExpiryOptions,
-): Background {
-  const { log, now, rowsPerTransaction = maxDeletedResponses, firstPause: firstPauseMs } = options;
-  /** Deletes a chunk. Returns the pause after it, in milliseconds. */
-  async function work(): Promise<number> {
-    const started = performance.now();
-    const hasMore = await engine.deleteExpiredResponses(now() - idempotencyLifetimeMs, rowsPerTransaction);
-    if (!hasMore) return withJitter(roundIntervalMs);
-    return Math.max(minExpiryPauseMs, expiryPausePerWork * (performance.now() - started));
-  }
-
-  const onError = (error: unknown) =>
-    log.warn({ reason: errorMessage(error) }, "could not delete the expired responses of idempotency keys");
-  return startBackground(work, { onError, firstPauseMs });
 }
 
 // `--journal-days`: prunes the old entries of all journals once a day.

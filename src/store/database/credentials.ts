@@ -9,7 +9,7 @@ const deleteOldest = `delete from credentials where operator_id = :operator and 
   select digest from credentials where operator_id = :operator and kind = :kind order by expires_at desc, digest limit ${maxCredentials}
 )`;
 
-export function* putCredential({ digest, kind, operator, expiresAt }: Credential, now: number): Transaction<void> {
+export function* saveCredential({ digest, kind, operator, expiresAt }: Credential, now: number): Transaction<void> {
   yield* change("delete from credentials where expires_at <= :now", { now: Math.floor(now) });
   yield* insert("credentials", [{ digest, kind, operator_id: operator, expires_at: Math.floor(expiresAt) }]);
   yield* change(deleteOldest, { operator, kind });

@@ -4,7 +4,7 @@
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow, Engine, Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
-import { consumeCredential, deleteCredentials, findCredential, putCredential } from "./credentials.ts";
+import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import {
   invalidRowError,
   isLiveEpoch,
@@ -68,7 +68,7 @@ export const operations = {
   deleteSiteChunk: { run: deleteSiteChunk, kind: "durable" },
   beginSiteImport: { run: beginSiteImport, kind: "durable" },
   importSiteChunk: { run: importSiteChunk, kind: "durable" },
-  putCredential: { run: putCredential, kind: "durable" },
+  saveCredential: { run: saveCredential, kind: "durable" },
   findCredential: { run: findCredential, kind: "read" },
   consumeCredential: { run: consumeCredential, kind: "durable" },
   deleteCredentials: { run: deleteCredentials, kind: "durable" },
@@ -80,7 +80,7 @@ export const operations = {
   compareAndSetWebhook: { run: compareAndSetWebhook, kind: "durable", isSmall: true },
   saveWebhook: { run: saveWebhook, kind: "durable", isSmall: true },
   rotateWebhookSecret: { run: rotateWebhookSecret, kind: "durable", isSmall: true },
-  removeWebhook: { run: deleteWebhook, kind: "durable", isSmall: true },
+  deleteWebhook: { run: deleteWebhook, kind: "durable", isSmall: true },
   addWebhookAttempt: { run: addWebhookAttempt, kind: "durable", isSmall: true },
 } as const satisfies Record<string, Operation>;
 

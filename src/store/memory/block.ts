@@ -105,22 +105,22 @@ export class Block {
   }
 
   /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
-  columns(facets: readonly TextSource[]): readonly (readonly string[])[] {
-    const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
-    const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
-    if (facets.length <= maxColumns)
-      this.#keepColumns(new Map(facets.map(({ name }, index) => [name, columns[index] as readonly string[]])));
+  columns(sources: readonly TextSource[]): readonly (readonly string[])[] {
+    const made = this.#gather(sources.filter(({ name }) => !this.#columns.has(name)));
+    const columns = sources.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
+    if (sources.length <= maxColumns)
+      this.#keepColumns(new Map(sources.map(({ name }, index) => [name, columns[index] as readonly string[]])));
     return columns;
   }
 
   /** Returns the texts of one record, one for each text source. */
-  texts(index: number, facets: readonly TextSource[]): readonly string[] {
+  texts(index: number, sources: readonly TextSource[]): readonly string[] {
     let record: StorefrontRecord | undefined;
-    return facets.map((facet) => {
-      const kept = this.#columns.get(facet.name)?.[index];
+    return sources.map((source) => {
+      const kept = this.#columns.get(source.name)?.[index];
       if (kept !== undefined) return kept;
       record ??= JSON.parse(this.text(index)) as StorefrontRecord;
-      return facet.of(record);
+      return source.of(record);
     });
   }
 
@@ -132,11 +132,11 @@ export class Block {
   }
 
   /** Makes columns in one pass over the records. Returns them by the names of the text sources. */
-  #gather(facets: readonly TextSource[]): ReadonlyMap<string, readonly string[]> {
-    const columns = new Map(facets.map((facet) => [facet.name, { facet, texts: [] as string[] }]));
+  #gather(sources: readonly TextSource[]): ReadonlyMap<string, readonly string[]> {
+    const columns = new Map(sources.map((source) => [source.name, { source, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
       const record = JSON.parse(this.text(index)) as StorefrontRecord;
-      for (const { facet, texts } of columns.values()) texts.push(facet.of(record));
+      for (const { source, texts } of columns.values()) texts.push(source.of(record));
     }
     return new Map([...columns].map(([name, { texts }]) => [name, texts]));
   }

@@ -20,7 +20,7 @@ export const anyField = "any";
  * Returns the text source for a field, for all fields (`anyField`), or for the ID if `textField` is undefined.
  * @param folded whether texts that differ only in upper and lower case become equal
  */
-function toFacet(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
+function toTextSource(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
   const of = (record: StorefrontRecord) => {
     if (textField === anyField) return allTexts(record);
     return textField ? valueAt(record, textField) : String(record.ID);
@@ -41,13 +41,13 @@ const collator = new Intl.Collator("und");
 /** The sort key of a record. */
 export interface SortKey {
   readonly id: number;
-  /** One for each text source of the order (`facetsOf`). */
+  /** One for each text source of the order (`sourcesOf`). */
   readonly texts: readonly string[];
 }
 
 /** Returns the text sources of an order: its fields, without the ID. */
-export function facetsOf(sort: readonly Order[]): readonly TextSource[] {
-  return sort.flatMap(({ textField }) => (textField ? [toFacet(textField)] : []));
+export function sourcesOf(sort: readonly Order[]): readonly TextSource[] {
+  return sort.flatMap(({ textField }) => (textField ? [toTextSource(textField)] : []));
 }
 
 /** Returns a number below 0 if `a` comes before `b`, and above 0 if it comes after `b`. Only the same record gives 0. */
@@ -107,16 +107,16 @@ export interface RecordFilter {
 }
 
 /** Returns the IDs of the records that pass every filter, in ID order. One pass over the records. */
-export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
+export function* filterIds(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ textField }) => !textField).map(toTest);
   const byField = filters.filter(({ textField }) => textField).map(toTest);
-  const facets = byField.map(({ facet }) => facet);
+  const sources = byField.map(({ source }) => source);
   const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
   const picked: number[] = [];
   for (const block of blocks) {
     yield;
     if (!block.ids.some(isNamed)) continue;
-    const columns = block.columns(facets);
+    const columns = block.columns(sources);
     block.ids.forEach((id, index) => {
       if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
         picked.push(id);
@@ -128,26 +128,26 @@ export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]
 /** Returns a function that tells whether a record passes every filter. */
 export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRecord) => boolean {
   const tests = filters.map(toTest);
-  const facets = tests.map(({ facet }) => facet);
+  const sources = tests.map(({ source }) => source);
   return ({ block, index }) => {
-    const texts = block.texts(index, facets);
+    const texts = block.texts(index, sources);
     return tests.every(({ passes }, which) => passes(texts[which] as string));
   };
 }
 
 /** A filter, as a test of a text. */
 interface Test {
-  readonly facet: TextSource;
+  readonly source: TextSource;
   passes(text: string): boolean;
 }
 
 function toTest({ textField, operator, values }: RecordFilter): Test {
   if (operator === "contains") {
     const folded = values.map(foldCase);
-    return { facet: toFacet(textField, true), passes: (text) => folded.some((value) => text.includes(value)) };
+    return { source: toTextSource(textField, true), passes: (text) => folded.some((value) => text.includes(value)) };
   }
   const wanted = new Set(values);
-  return { facet: toFacet(textField), passes: (text) => wanted.has(text) };
+  return { source: toTextSource(textField), passes: (text) => wanted.has(text) };
 }
 
 /** Items that are sorted or merged between two yields. */

@@ -8,15 +8,15 @@ import type { Block, BlockRecord } from "./block.ts";
 import type { CollectionVersion } from "./collection-version.ts";
 import {
   compareKeys,
-  facetsOf,
+  filterIds,
   filterInSteps,
   nameOfOrder,
   type Order,
-  pick,
   placeFor,
   type RecordFilter,
   type SortKey,
   sortInSteps,
+  sourcesOf,
   textSourceName,
   toPredicate,
 } from "./order.ts";
@@ -90,7 +90,7 @@ export class Selections {
     const changed = before && this.#changedBetween(before.version, version.number);
     if (before && changed) return yield* patchSelection(before.ids, changed, version, filters, sort);
     if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
-    const ids = yield* pick(version.blocks, filters);
+    const ids = yield* filterIds(version.blocks, filters);
     if (sort.length === 0) return ids;
     // Sort all records and cache this order, because it serves every filter.
     const ordered = yield* this.#ordered(version, sort);
@@ -133,11 +133,11 @@ export class Selections {
 
 /** Returns the IDs of all records in the order of `sort`. */
 function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<number[]> {
-  const facets = facetsOf(sort);
+  const sources = sourcesOf(sort);
   const keys: SortKey[] = [];
   for (const block of blocks) {
     yield;
-    const columns = block.columns(facets);
+    const columns = block.columns(sources);
     block.ids.forEach((id, index) => void keys.push({ id, texts: columns.map((texts) => texts[index] as string) }));
   }
   const all = yield* sortInSteps(keys, (a, b) => compareKeys(a, b, sort));
@@ -190,10 +190,10 @@ function* patchSelection(
   filters: readonly RecordFilter[],
   sort: readonly Order[],
 ): Steps<readonly number[]> {
-  const facets = facetsOf(sort);
+  const sources = sourcesOf(sort);
   const keyOf = (id: number): SortKey => {
     const { block, index } = version.get(id) as BlockRecord;
-    return { id, texts: block.texts(index, facets) };
+    return { id, texts: block.texts(index, sources) };
   };
   const passes = toPredicate(filters);
   const still = yield* filterInSteps(before, (id) => !changed.has(id));

@@ -41,7 +41,7 @@ const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", 
  * Parses `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
  * @throws ProblemError `bad-request` that names the invalid part
  */
-export function readAddress(url: string): DatabaseAddress {
+export function parseAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
   if (!parts) throw bad("write postgres://user@host/database");
   const [, login = "", hosts = "", database = "", query = ""] = parts;

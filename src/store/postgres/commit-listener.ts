@@ -23,7 +23,7 @@ const closeTimeoutMs = 250;
 
 export class CommitNotifier {
   readonly #pool: Pool;
-  readonly #followers = new Set<OnCommit>();
+  readonly #subscribers = new Set<OnCommit>();
   /** The sites that have changed since the last notification; undefined if any site may have changed. */
   #changed: Set<number> | undefined = new Set();
   #sending: Promise<void> | undefined;
@@ -35,14 +35,14 @@ export class CommitNotifier {
   }
 
   /** Calls `onCommit` after each commit of this process, without a message through the database. Returns a function that unsubscribes. */
-  follow(onCommit: OnCommit): () => void {
-    this.#followers.add(onCommit);
-    return () => void this.#followers.delete(onCommit);
+  subscribe(onCommit: OnCommit): () => void {
+    this.#subscribers.add(onCommit);
+    return () => void this.#subscribers.delete(onCommit);
   }
 
   /** Call this after each commit. @param sites the sites that the commit has changed; undefined if it may have changed any site */
   queueSites(sites: readonly number[] | undefined): void {
-    for (const follower of this.#followers) follower(sites);
+    for (const onCommit of this.#subscribers) onCommit(sites);
     if (!sites) this.#changed = undefined;
     for (const site of sites ?? []) this.#changed?.add(site);
     if (this.#changed && this.#changed.size > maxSites) this.#changed = undefined;
@@ -50,7 +50,7 @@ export class CommitNotifier {
   }
 
   /** Waits for `work`, and then notifies that any site may have changed. */
-  async noting<T>(work: Promise<T>): Promise<T> {
+  async notifyAfter<T>(work: Promise<T>): Promise<T> {
     const result = await work;
     this.queueSites(undefined);
     return result;
@@ -107,12 +107,12 @@ export class CommitListener {
   }
 
   start(onCommit: OnCommit): CommitSubscription {
-    const unfollow = this.#notices.follow(onCommit);
+    const unsubscribe = this.#notices.subscribe(onCommit);
     const unlisten = this.#listen(onCommit);
     const subscription = {
       mayMissCommits: true,
       stop: () => {
-        unfollow();
+        unsubscribe();
         unlisten();
         this.#subscriptions.delete(subscription);
       },

@@ -35,7 +35,7 @@ export async function commitBatch(
 }
 
 /** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeout as for `commitBatch` */
-export function commitTogether(
+export function commitAtomically(
   pool: Pool,
   timeout: number,
   batches: Iterable<readonly Intent[]>,
@@ -71,9 +71,9 @@ export async function decideAndWrite(
 }
 
 /** Implements `Engine.probeWrite`. @param timeout as for `commitBatch` */
-export function tryCommit(pool: Pool, timeout: number): Promise<void> {
+export function probeWrite(pool: Pool, timeout: number): Promise<void> {
   return pool.commit(async (connection, lease) => {
-    await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${sql.tryWrite}`);
+    await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${sql.probeWrite}`);
   });
 }
 

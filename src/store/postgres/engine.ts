@@ -5,8 +5,8 @@ import type { Resource } from "../../model/resource.ts";
 import { ConsistencyChecker } from "../database/consistency-check.ts";
 import { createOperationCalls, renewSite } from "../database/operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
-import { readAddress } from "./address.ts";
-import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
+import { parseAddress } from "./address.ts";
+import { commitAtomically, commitBatch, probeWrite } from "./commit.ts";
 import { CommitListener, CommitNotifier } from "./commit-listener.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
@@ -22,12 +22,12 @@ import { changeLoosely, createOperationExecutor } from "./transaction.ts";
 
 /**
  * Opens a PostgreSQL database, and creates or upgrades its tables.
- * @param url as for `readAddress`
+ * @param url as for `parseAddress`
  * @param minTimeout minimum time limit of one call in milliseconds; the address may allow more
  * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds or a newer program made the tables
  */
 export async function openPostgres(url: string, resources: readonly Resource[], minTimeout = 0): Promise<Engine> {
-  const given = readAddress(url);
+  const given = parseAddress(url);
   const timeout = Math.max(given.timeout, minTimeout);
   const primary = createPrimary({ ...given, timeout });
   const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
@@ -55,7 +55,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
       pool.use(async (connection) =>
         toHead(await changeLoosely(connection, timeout, renewSite(site, epoch)), connection),
       ),
-    probeWrite: () => tryCommit(trials, timeout),
+    probeWrite: () => probeWrite(trials, timeout),
     deleteExpiredResponses: createExpiredResponseDeletion(pool, timeout),
     ...createMaintenance(primary, pool, timeout, notices),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
@@ -106,7 +106,8 @@ function createCommits(
         notices.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
-    commitAtomically: (batches, onOutcomes) => notices.noting(commitTogether(pool, timeout, batches, onOutcomes)),
+    commitAtomically: (batches, onOutcomes) =>
+      notices.notifyAfter(commitAtomically(pool, timeout, batches, onOutcomes)),
   };
 }
 
@@ -114,11 +115,11 @@ function createMaintenance(primary: Primary, pool: Pool, timeout: number, notice
   const calls = createOperationCalls(createOperationExecutor(pool, timeout), async () => {});
   return {
     ...calls,
-    dropSite: (site) => notices.noting(calls.dropSite(site)),
+    dropSite: (site) => notices.notifyAfter(calls.dropSite(site)),
     dump: (site) => dumpRows(primary, { site }),
-    importSiteRows: (site, rows) => notices.noting(calls.importSiteRows(site, rows)),
-    renewEpochs: () => notices.noting(calls.renewEpochs()),
-    replaceAllData: (rows, save, amend) => notices.noting(fillAndSwapTables(primary, rows, save, amend)),
+    importSiteRows: (site, rows) => notices.notifyAfter(calls.importSiteRows(site, rows)),
+    renewEpochs: () => notices.notifyAfter(calls.renewEpochs()),
+    replaceAllData: (rows, save, amend) => notices.notifyAfter(fillAndSwapTables(primary, rows, save, amend)),
     findInconsistencies: async (onRow?: () => void) => [
       ...(await checkRowsOf(primary, onRow)),
       ...describeLeftoverTables(await pool.read(readTableNames)),

@@ -148,7 +148,7 @@ from sites where id > ${list([after])} order by id limit ${list([limit])}`,
 
   // Adds an entry to the journal, as every write does, and deletes it in the same transaction. The entry does not belong to a site. It is as long as
   // an entry can be without being compressed, so that it needs space on the disk as other entries do.
-  tryWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
+  probeWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
 delete from journal where site_id = -1`,
 
   // PostgreSQL does not apply `statement_timeout` to a commit. CockroachDB does, and would then report an error for a commit that may have been done.

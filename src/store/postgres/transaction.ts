@@ -94,7 +94,7 @@ async function changeDurably<R>(
 ): Promise<R> {
   const sender = new StatementSender(connection, sql.beginByKeys(timeout));
   const result = await sender.run(transaction);
-  if (sender.hasChanged) await commitTransaction(connection, lease, ...sender.takeUnanswered());
+  if (sender.hasChanged) await commitTransaction(connection, lease, ...sender.takePending());
   else await connection.script("rollback");
   return result;
 }
@@ -107,7 +107,7 @@ export async function changeLoosely<R>(
 ): Promise<R> {
   const sender = new StatementSender(connection, sql.beginByKeys(timeout));
   const result = await sender.run(transaction);
-  const [last, sent] = sender.takeUnanswered();
+  const [last, sent] = sender.takePending();
   if (sender.hasChanged) await awaitAll([...sent, commitWithoutWait(connection, last)]);
   else await connection.script("rollback");
   return result;
@@ -117,7 +117,7 @@ export async function changeLoosely<R>(
 export async function runStatements<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
   const sender = new StatementSender(connection);
   const result = await sender.run(transaction);
-  const [last, sent] = sender.takeUnanswered();
+  const [last, sent] = sender.takePending();
   await awaitAll(last === "" ? sent : [...sent, connection.script(last)]);
   return result;
 }
@@ -174,7 +174,7 @@ class StatementSender {
   }
 
   /** Returns the statements that were not sent, and the results that were not awaited, for whoever ends the transaction. */
-  takeUnanswered(): [last: string, sent: readonly Promise<unknown>[]] {
+  takePending(): [last: string, sent: readonly Promise<unknown>[]] {
     const taken: [string, readonly Promise<unknown>[]] = [this.#pending.join("; "), this.#sent];
     this.#pending = [];
     this.#sent = [];
@@ -206,7 +206,7 @@ class StatementSender {
 
   /** Sends a statement without parameters, after the pending ones. Returns the rows of each statement that returns rows. */
   #askPlain(statement: string): Promise<ResultRow[][]> {
-    const [pending, sent] = this.takeUnanswered();
+    const [pending, sent] = this.takePending();
     const answer = this.#connection.script(pending === "" ? statement : `${pending}; ${statement}`);
     return answerAfter(sent, answer);
   }
@@ -214,13 +214,13 @@ class StatementSender {
   /** Sends a statement with parameters, after the pending ones. Returns its rows. */
   #askPrepared(...statement: Prepared): Promise<readonly Row[]> {
     this.#sendPrepared(...statement);
-    const [, sent] = this.takeUnanswered();
+    const [, sent] = this.takePending();
     return answerAfter(sent, sent.at(-1) as Promise<readonly Row[]>);
   }
 
   /** Sends a statement with parameters, after the pending ones. Does not wait. */
   #sendPrepared(...statement: Prepared): void {
-    const [pending, sent] = this.takeUnanswered();
+    const [pending, sent] = this.takePending();
     const first = pending === "" ? [] : [this.#connection.script(pending)];
     const sending = [...first, this.#connection.query(...statement)];
     // A failure is thrown when the results are awaited. Without this handler, it would be an unhandled rejection until then.

@@ -1,10 +1,10 @@
 // Gives each request a view of its site that is up to date: it has at least the head that the database had when the request arrived.
 //
 // A view is the site's snapshot, if it is cached, or an `UncachedSite`, which reads single records from the database. The first lane returns a
-// snapshot that is in memory and up to date, without a promise: `isSystemSiteUpToDate`, then `findUpToDate`. Nothing changes until the caller
+// snapshot that is in memory and up to date, without a promise: `checkSystemSiteUpToDate`, then `findUpToDate`. Nothing changes until the caller
 // awaits something. The second lane reads heads, and catches up to them: `catchUpSystemSite`, then `getUpToDate`. Other requests run in between.
 //
-// The embedded engine tells cheaply whether anything was committed (`isUnchanged`). If any process has committed anything, the next request
+// The embedded engine tells cheaply whether anything was committed (`checkUnchanged`). If any process has committed anything, the next request
 // increments the commit generation. A view that was checked in the current generation is up to date, so most requests need no query. For a
 // remote engine, the first lane finds nothing, and the requests that wait share one head query (head-queries.ts).
 //
@@ -26,7 +26,7 @@ import type { Resource } from "../../model/resource.ts";
 import { Snapshot } from "../memory/snapshot.ts";
 import { HeadQueries, type HeadQueryResult } from "./head-queries.ts";
 import type { CacheUsage } from "./memory-budget.ts";
-import { type OnLostCommits, SnapshotCache, type SystemSiteListener } from "./snapshot-cache.ts";
+import { type OnLostCommits, SnapshotCache, type SystemSiteSubscriber } from "./snapshot-cache.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
 /** Maximum head queries per call. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
@@ -41,7 +41,7 @@ export type SiteView = Snapshot | UncachedSite;
 export class SiteViews {
   readonly #engine: Engine;
   readonly #loaded: SnapshotCache;
-  /** Defined only for an engine without `isUnchanged`. */
+  /** Defined only for an engine without `checkUnchanged`. */
   readonly #sharedHeads: HeadQueries | undefined;
   readonly #loadPolicy = new SiteLoadPolicy();
   readonly #uncachedSiteOptions: UncachedSiteOptions;
@@ -56,7 +56,7 @@ export class SiteViews {
   constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
     this.#loaded = new SnapshotCache(engine, resources, budget, onLost);
-    this.#sharedHeads = engine.isUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
+    this.#sharedHeads = engine.checkUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
       catchUpSystemSite: async (head) => requireEpoch((await this.#viewAtLeast(systemSite, head)).epoch, head),
@@ -65,14 +65,18 @@ export class SiteViews {
     };
   }
 
-  addSystemListener(follower: SystemSiteListener): void {
-    this.#loaded.follow(follower);
+  subscribeToSystemSite(subscriber: SystemSiteSubscriber): void {
+    this.#loaded.subscribeToSystemSite(subscriber);
   }
 
-  /** Whether the snapshot of the system site is cached and up to date. @throws ProblemError `unavailable` if the database file was replaced */
-  isSystemSiteUpToDate(): boolean {
+  /**
+   * Asks the engine whether anything was committed since the last call; if so, begins a new commit generation, in which no view is checked yet.
+   * Returns whether the snapshot of the system site is cached and up to date.
+   * @throws ProblemError `unavailable` if the database file was replaced
+   */
+  checkSystemSiteUpToDate(): boolean {
     if (this.#sharedHeads) return false;
-    if (!this.#engine.isUnchanged?.()) {
+    if (!this.#engine.checkUnchanged?.()) {
       this.#commitGeneration++;
       this.#checkedUncachedSites.clear();
     }
@@ -80,7 +84,7 @@ export class SiteViews {
   }
 
   /**
-   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call it in the step in which `isSystemSiteUpToDate` has
+   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call it in the step in which `checkSystemSiteUpToDate` has
    * returned true: it does not ask the engine again. Until the caller awaits something, neither snapshot changes.
    */
   findUpToDate(site: number): Snapshot | undefined {
@@ -114,7 +118,7 @@ export class SiteViews {
    */
   async getUpToDate(site: number, known?: HeadQueryResult): Promise<SiteView> {
     let heads = known?.heads.has(site) ? known : undefined;
-    const checked = !heads && this.isSystemSiteUpToDate() ? this.#findChecked(site) : undefined;
+    const checked = !heads && this.checkSystemSiteUpToDate() ? this.#findChecked(site) : undefined;
     if (checked) return checked;
     for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
       heads ??= await this.catchUpSystemSite(site);

@@ -8,7 +8,7 @@
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
 // - If a load started before the required head was read, its result may be too old. So the request waits for the load, and asks again.
 // - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
-// - Requests see all entries of a replacement or none. Listeners are notified of the cached snapshot of the system site only.
+// - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
 
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { RecordChange } from "../../model/change.ts";
@@ -21,8 +21,8 @@ import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 
-/** A listener for the system site: gets its snapshot after each load, and then each change. */
-export interface SystemSiteListener {
+/** A subscriber to the system site: gets its snapshot after each load, and then each change. */
+export interface SystemSiteSubscriber {
   onSnapshot(system: Snapshot): void;
   onEntry(change: RecordChange): void;
 }
@@ -36,7 +36,7 @@ export class SnapshotCache {
   readonly #snapshots = new Map<number, Snapshot>();
   /** The loads and replacements in flight, by site. */
   readonly #loadsInFlight = new SingleFlight<number, Snapshot>();
-  readonly #followers: SystemSiteListener[] = [];
+  readonly #subscribers: SystemSiteSubscriber[] = [];
   readonly #memory: MemoryBudget;
   readonly #onLost: OnLostCommits;
   #loads = 0;
@@ -64,8 +64,8 @@ export class SnapshotCache {
     return this.#loadsInFlight.findRunning(site) !== undefined;
   }
 
-  follow(follower: SystemSiteListener): void {
-    this.#followers.push(follower);
+  subscribeToSystemSite(subscriber: SystemSiteSubscriber): void {
+    this.#subscribers.push(subscriber);
   }
 
   get size(): CacheUsage {
@@ -147,9 +147,9 @@ export class SnapshotCache {
   applyEntry(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!snapshot.apply(change)) return false;
-    // A request can still be updating a snapshot that was replaced in the cache. Listeners are notified only of the cached snapshot.
+    // A request can still be updating a snapshot that was replaced in the cache. Subscribers are notified only of the cached snapshot.
     if (isNew && snapshot === this.#snapshots.get(systemSite))
-      for (const follower of this.#followers) follower.onEntry(change);
+      for (const subscriber of this.#subscribers) subscriber.onEntry(change);
     return true;
   }
 
@@ -248,13 +248,13 @@ export class SnapshotCache {
   #cacheIfNewer(snapshot: Snapshot): Snapshot {
     const { site } = snapshot;
     const current = this.#snapshots.get(site);
-    const isSameHistory = current?.epoch === snapshot.epoch && current.timeline === snapshot.timeline;
-    if (isSameHistory && current.revision >= snapshot.revision) return current;
+    const isSameLineage = current?.epoch === snapshot.epoch && current.timeline === snapshot.timeline;
+    if (isSameLineage && current.revision >= snapshot.revision) return current;
     this.evict(site);
     this.#snapshots.set(site, snapshot);
     // Count its memory now, because no request may ever use it.
     this.touch(snapshot);
-    if (site === systemSite) for (const follower of this.#followers) follower.onSnapshot(snapshot);
+    if (site === systemSite) for (const subscriber of this.#subscribers) subscriber.onSnapshot(snapshot);
     return snapshot;
   }
 }

@@ -103,9 +103,9 @@ export class CommitPoller {
   }
 
   start(onCommit: OnCommit): CommitSubscription {
-    const isUnchanged = this.#newCheck();
+    const checkUnchanged = this.#newCheck();
     const timer = setInterval(() => {
-      if (mayHaveChanged(isUnchanged)) onCommit(undefined);
+      if (mayHaveChanged(checkUnchanged)) onCommit(undefined);
     }, pollIntervalMs);
     timer.unref();
     this.#timers.add(timer);
@@ -124,9 +124,9 @@ export class CommitPoller {
 }
 
 /** Returns true also if the check fails. The subscriber then reads the database, and gets the error. */
-function mayHaveChanged(isUnchanged: CommitCheck): boolean {
+function mayHaveChanged(checkUnchanged: CommitCheck): boolean {
   try {
-    return !isUnchanged();
+    return !checkUnchanged();
   } catch {
     return true;
   }

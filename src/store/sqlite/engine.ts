@@ -83,7 +83,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   return {
     ...reader.calls,
     ...createOperationCalls(execute, pauseForOtherWriters),
-    isUnchanged: guarded(newCheck(), requireFiles),
+    checkUnchanged: guarded(newCheck(), requireFiles),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     openConnections: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
@@ -91,8 +91,8 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
         (await writer.call({ name: "commit", intents: encodeIntents(intents), atomic })) as string,
         intents,
       ),
-    commitAtomically: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
-    probeWrite: () => run({ name: "tryWrite" }),
+    commitAtomically: (batches, onOutcomes) => commitAtomically(writer, batches, onOutcomes),
+    probeWrite: () => run({ name: "probeWrite" }),
     deleteExpiredResponses: (before, most) =>
       writer.call({ name: "deleteExpiredResponses", before, most }) as Promise<boolean>,
     replaceAllData: (rows, save, amend) => fillAndSwapTables(openAgain, rows, save, amend),
@@ -120,18 +120,18 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
 const maxSent = 2;
 
 /** Implements `Engine.commitAtomically`. */
-function commitTogether(
+function commitAtomically(
   writer: WriterThread,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
 ): Promise<void> {
   return writer.uninterrupted(async (call) => {
     await call({ name: "beginBatches" });
-    let isCommitted = false;
+    let shouldCommit = false;
     try {
-      isCommitted = await addAll(call, batches, onOutcomes);
+      shouldCommit = await addAll(call, batches, onOutcomes);
     } finally {
-      await call({ name: "endBatches", isCommitted });
+      await call({ name: "endBatches", shouldCommit });
     }
   });
 }

@@ -3,7 +3,7 @@
 
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
-import { withId } from "../writes/decide-intent.ts";
+import { withId } from "../writes/decide-record-change.ts";
 
 /** An intent without its JSON of the values, which has its own line. */
 type IntentMeta = Omit<Intent, "valuesJson"> & { readonly valuesJson?: undefined };

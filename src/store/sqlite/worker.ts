@@ -22,8 +22,8 @@ export type WorkerCall =
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "beginBatches" }
   | { readonly name: "addBatch"; readonly intents: string }
-  | { readonly name: "endBatches"; readonly isCommitted: boolean }
-  | { readonly name: "tryWrite" }
+  | { readonly name: "endBatches"; readonly shouldCommit: boolean }
+  | { readonly name: "probeWrite" }
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "operations"; readonly calls: readonly OperationCall[] }
   | { readonly name: "close" };
@@ -75,9 +75,9 @@ function execute(target: Writer, call: WorkerCall): unknown {
   }
   if (call.name === "operations") return target.execute(call.calls);
   if (call.name === "deleteExpiredResponses") return target.deleteExpiredResponses(call.before, call.most);
-  if (call.name === "tryWrite") target.tryWrite();
+  if (call.name === "probeWrite") target.probeWrite();
   else if (call.name === "beginBatches") target.beginBatches();
-  else if (call.name === "endBatches") target.endBatches(call.isCommitted);
+  else if (call.name === "endBatches") target.endBatches(call.shouldCommit);
   else if (call.name === "close") target.close();
   return undefined;
 }

@@ -64,16 +64,16 @@ export class Writer {
     return withSqliteErrors(() => decideAndWrite(this.#sql, intents, this.#found, true));
   }
 
-  endBatches(isCommitted: boolean): void {
+  endBatches(shouldCommit: boolean): void {
     this.#found[Symbol.dispose]();
-    if (isCommitted) this.#requireTransaction();
+    if (shouldCommit) this.#requireTransaction();
     else if (!this.#database.inTransaction) return;
-    withSqliteErrors(() => this.#database.run(isCommitted ? "commit" : "rollback"));
+    withSqliteErrors(() => this.#database.run(shouldCommit ? "commit" : "rollback"));
     requireUnreplacedFiles(this.#files);
   }
 
   /** Commits the smallest possible write: it stores the same schema version again, in the first page. */
-  tryWrite(): void {
+  probeWrite(): void {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
   }
 

@@ -7,7 +7,7 @@
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
 // 5. The condition `ifFound` holds (found-records.ts).
-// 6. The conditions on the record hold (decide-intent.ts).
+// 6. The conditions on the record hold (decide-record-change.ts).
 //
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
 // `importSiteRows` (import-site) and `dropSite` (site remove).
@@ -22,7 +22,7 @@ import {
 } from "../../model/change.ts";
 import { idempotencyLifetimeMs, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
 import { countsAfterChange, isLiveEpoch, type SiteState } from "../database/site-state.ts";
-import { decide } from "./decide-intent.ts";
+import { decideRecordChange } from "./decide-record-change.ts";
 import { FoundRecords } from "./found-records.ts";
 
 /** The response to the first write with an idempotency key. */
@@ -99,7 +99,7 @@ export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly I
 }
 
 function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
-  return outcome.kind === "rejected" && (!isOptional || outcome.rejectionReason === "other-history");
+  return outcome.kind === "rejected" && (!isOptional || outcome.rejectionReason === "other-epoch");
 }
 
 /** Asserts that entries are numbered without a gap, because readers of the journal rely on it. `Snapshot.apply` checks it again. */
@@ -113,7 +113,7 @@ function requireConsecutive(changes: readonly JournalRow[], revisions: Map<numbe
 
 function rejectIfSiteRemoved({ site }: Intent, stored: BatchInput): Outcome | undefined {
   return !isLiveEpoch((stored.sites.get(site) as SiteState).epoch)
-    ? { kind: "rejected", rejectionReason: "other-history" }
+    ? { kind: "rejected", rejectionReason: "other-epoch" }
     : undefined;
 }
 
@@ -134,13 +134,13 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
     return { kind: "rejected", rejectionReason: "precondition-failed" };
   }
   if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch)
-    return { kind: "rejected", rejectionReason: "other-history" };
+    return { kind: "rejected", rejectionReason: "other-epoch" };
   const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
   if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
     return { kind: "rejected", rejectionReason: "found-otherwise" };
   }
-  const decision = decide(intent, row, last + 1, site.epoch);
+  const decision = decideRecordChange(intent, row, last + 1, site.epoch);
   if (decision.kind === "rejected") return decision;
   const operation = toJournalOperation(intent, row);
   if (decision.kind === "unchanged") {
@@ -286,11 +286,11 @@ function rejectIfAuthorizationChanged(
 ): Outcome | undefined {
   const { site, ifSystemEpoch, authorizedBy } = intent;
   if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)
-    return { kind: "rejected", rejectionReason: "other-history" };
+    return { kind: "rejected", rejectionReason: "other-epoch" };
   if (!authorizedBy) return undefined;
   const { keyId, revision } = authorizedBy;
   const key = rows.get(systemSite, keyResourceName, keyId);
   const record = rows.get(systemSite, siteResourceName, site);
   if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
-  return { kind: "rejected", rejectionReason: "key-changed" };
+  return { kind: "rejected", rejectionReason: "authorization-changed" };
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { withoutPassword } from "../../../src/lib/text.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { readAddress } from "../../../src/store/postgres/address.ts";
+import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 import { freePort, makePostgres, startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { postgresPrograms } from "../../support/postgres-programs.ts";
@@ -36,21 +36,23 @@ afterAll(async () => {
 
 describe("an address", () => {
   test("has hosts, ports, a login and settings, each with its default", () => {
-    expect(readAddress("postgres://h1,h2:6000,[::1]:7000/shop?pool_size=20&statement_timeout=900&prepare=no")).toEqual({
-      hosts: [
-        { host: "h1", port: 5432 },
-        { host: "h2", port: 6000 },
-        { host: "::1", port: 7000 },
-      ],
-      database: "shop",
-      user: undefined,
-      password: undefined,
-      tls: "prefer",
-      poolSize: 20,
-      timeout: 900,
-      prepare: false,
-    });
-    expect(readAddress("postgresql://a%40b:p%3Aw%2F@/")).toMatchObject({
+    expect(parseAddress("postgres://h1,h2:6000,[::1]:7000/shop?pool_size=20&statement_timeout=900&prepare=no")).toEqual(
+      {
+        hosts: [
+          { host: "h1", port: 5432 },
+          { host: "h2", port: 6000 },
+          { host: "::1", port: 7000 },
+        ],
+        database: "shop",
+        user: undefined,
+        password: undefined,
+        tls: "prefer",
+        poolSize: 20,
+        timeout: 900,
+        prepare: false,
+      },
+    );
+    expect(parseAddress("postgresql://a%40b:p%3Aw%2F@/")).toMatchObject({
       hosts: [{ host: "localhost", port: 5432 }],
       user: "a@b",
       password: "p:w/",
@@ -59,13 +61,13 @@ describe("an address", () => {
   });
 
   test("takes each setting up to its bounds, and the flags in the three spellings of each", () => {
-    const read = (settings: string) => readAddress(`postgres://h/db?${settings}`);
+    const read = (settings: string) => parseAddress(`postgres://h/db?${settings}`);
     expect([read("pool_size=2").poolSize, read("pool_size=1000").poolSize]).toEqual([2, 1000]);
     expect([read("statement_timeout=100").timeout, read("statement_timeout=600000").timeout]).toEqual([100, 600_000]);
     expect(read("")).toMatchObject({ poolSize: 10, timeout: 2000, prepare: true });
     expect(["yes", "true", "1"].map((value) => read(`prepare=${value}`).prepare)).toEqual([true, true, true]);
     expect(["no", "false", "0"].map((value) => read(`prepare=${value}`).prepare)).toEqual([false, false, false]);
-    expect(readAddress("postgres://h:1,h:65535/db").hosts.map(({ port }) => port)).toEqual([1, 65_535]);
+    expect(parseAddress("postgres://h:1,h:65535/db").hosts.map(({ port }) => port)).toEqual([1, 65_535]);
   });
 
   const wrong = {

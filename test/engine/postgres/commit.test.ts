@@ -71,8 +71,8 @@ const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown }
     engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 1 }),
   rotateWebhookSecret: (engine) => engine.rotateWebhookSecret(key, "whsec_", 2, 3),
   addWebhookAttempt: (engine) => engine.addWebhookAttempt(key, { at: 1, status: 200, milliseconds: 1, fault: null }),
-  removeWebhook: (engine) => engine.removeWebhook(key),
-  putCredential: (engine) => engine.putCredential({ ...credential, digest: "1".repeat(64) }, 1),
+  deleteWebhook: (engine) => engine.deleteWebhook(key),
+  saveCredential: (engine) => engine.saveCredential({ ...credential, digest: "1".repeat(64) }, 1),
   consumeCredential: (engine) => engine.consumeCredential(credential.digest),
   deleteCredentials: (engine) => engine.deleteCredentials(credential.operator),
   // The last one, because it is done even if it is interrupted here.
@@ -155,7 +155,7 @@ async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown
 /** Stores the data that the calls of `durable` change. */
 async function storeMore(engine: Engine): Promise<void> {
   await engine.saveWebhook(webhookState(key), [webhookSecret()]);
-  await engine.putCredential(credential, 1);
+  await engine.saveCredential(credential, 1);
   await deleteSiteRecord(engine, 3);
   await engine.commit([createIntent({ site: 3 })]);
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { type DatabaseAddress, readAddress } from "../../../src/store/postgres/address.ts";
+import { type DatabaseAddress, parseAddress } from "../../../src/store/postgres/address.ts";
 import type { PostgresConnection } from "../../../src/store/postgres/connection.ts";
 import { step } from "../../../src/store/postgres/long-connections.ts";
 import { Pool, type Work } from "../../../src/store/postgres/pool.ts";
@@ -25,7 +25,7 @@ afterAll(() => server.remove());
 
 const pools: Pool[] = [];
 beforeEach(() => {
-  primary = createPrimary(readAddress(server.url("postgres")));
+  primary = createPrimary(parseAddress(server.url("postgres")));
 });
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
@@ -241,7 +241,7 @@ const startingUp = (() => {
 /** @param timeout milliseconds for a host to respond */
 function addressOf(timeout: number, ...listeners: readonly Listener[]): DatabaseAddress {
   const hosts = listeners.map(({ port }) => `127.0.0.1:${port}`).join(",");
-  return readAddress(`postgres://user@${hosts}/database?sslmode=disable&statement_timeout=${timeout}`);
+  return parseAddress(`postgres://user@${hosts}/database?sslmode=disable&statement_timeout=${timeout}`);
 }
 
 async function backEnds(): Promise<unknown[]> {

@@ -120,7 +120,7 @@ async function useOperations(engine: Engine, site: number): Promise<void> {
   await engine.saveBackupTime(1);
   await engine.readLastBackupTime();
   await engine.pruneJournal(site, 2000, 1000);
-  await engine.putCredential({ digest: "d", kind: "link", operator: 1, expiresAt: 2 }, 1);
+  await engine.saveCredential({ digest: "d", kind: "link", operator: 1, expiresAt: 2 }, 1);
   await engine.findCredential("d");
   await engine.consumeCredential("d");
   await engine.deleteCredentials(1);
@@ -191,7 +191,7 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   await engine.webhookSecrets(state);
   await engine.webhookAttempts(state);
   await engine.readDatabaseId();
-  await engine.removeWebhook(state);
+  await engine.deleteWebhook(state);
 }
 
 /** Returns the different statements of the program in a server's log. Numbers are removed, except in settings. */

@@ -30,7 +30,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
   });
 
   /** The results of two calls to an engine. */
-  const twice = (engine: Engine | undefined) => [engine?.isUnchanged?.(), engine?.isUnchanged?.()];
+  const twice = (engine: Engine | undefined) => [engine?.checkUnchanged?.(), engine?.checkUnchanged?.()];
 
   test("each process detects each commit once, and nothing else", async () => {
     const [one, other] = engines;

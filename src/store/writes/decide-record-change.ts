@@ -21,10 +21,15 @@ type Decision =
  * @param nextId the ID for a new record of this site and resource
  * @param epoch the site's epoch
  */
-export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
+export function decideRecordChange(
+  intent: Intent,
+  row: StoredRow | undefined,
+  nextId: number,
+  epoch: string,
+): Decision {
   const { operation, id } = intent;
   if (operation === "create") {
-    if (row) return { kind: "rejected", rejectionReason: row.body === null ? "id-used" : "id-given" };
+    if (row) return { kind: "rejected", rejectionReason: row.body === null ? "id-used" : "id-exists" };
     const newId = id ?? nextId;
     return { kind: "change", id: newId, body: withId(newId, intent.valuesJson) };
   }

@@ -1,0 +1,60 @@
+// A queue from which any member can be deleted in constant time. A Set is too slow: to find its first member, the runtime passes all deleted
+// members before it. With 20,000 members, that takes 20 to 160 µs for each new connection.
+
+/** A member of a queue, with its neighbours. */
+export class QueueEntry<T> {
+  readonly member: T;
+  /** The neighbours; undefined at the ends of the queue, and while the entry is not in a queue. */
+  before: QueueEntry<T> | undefined;
+  after: QueueEntry<T> | undefined;
+
+  constructor(member: T) {
+    this.member = member;
+  }
+}
+
+/** Members in the order of their addition. An entry is in at most one queue at a time. */
+export class LinkedQueue<T> {
+  #first: QueueEntry<T> | undefined;
+  #last: QueueEntry<T> | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get first(): QueueEntry<T> | undefined {
+    return this.#first;
+  }
+
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
+  has(entry: QueueEntry<T>): boolean {
+    return entry === this.#first || entry.before !== undefined;
+  }
+
+  /** Adds a member at the end, unless it is in the queue already. */
+  add(entry: QueueEntry<T>): void {
+    if (this.has(entry)) return;
+    this.#size++;
+    entry.before = this.#last;
+    if (this.#last) this.#last.after = entry;
+    else this.#first = entry;
+    this.#last = entry;
+  }
+
+  /** Deletes a member, if it is in the queue. */
+  delete(entry: QueueEntry<T>): void {
+    if (!this.has(entry)) return;
+    this.#size--;
+    const { before, after } = entry;
+    if (before) before.after = after;
+    else this.#first = after;
+    if (after) after.before = before;
+    else this.#last = before;
+    entry.before = undefined;
+    entry.after = undefined;
+  }
+}

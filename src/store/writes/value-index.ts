@@ -1,0 +1,71 @@
+import type { Database } from "bun:sqlite";
+import { errorMessageWithoutPath } from "../../lib/errors-for-log.ts";
+import { openScratch } from "../../lib/scratch-database.ts";
+import { ProblemError } from "../../model/errors.ts";
+
+/** The IDs of records by the value of a field, in a temporary file. It takes the same memory for any number of records. */
+export class ValueIndex {
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof statements>;
+
+  /** @throws ProblemError `unavailable`, as all methods do, if space is missing for the temporary file */
+  constructor() {
+    this.#database = storing(() => openScratch(tables));
+    this.#statements = statements(this.#database);
+  }
+
+  /** Sets the value of a record, and replaces its earlier value. */
+  set(id: number, value: string): void {
+    storing(() => this.#statements.set.run(id, value));
+  }
+
+  delete(id: number): void {
+    storing(() => this.#statements.delete.run(id));
+  }
+
+  clear(): void {
+    storing(() => this.#statements.clear.run());
+  }
+
+  /** Returns the IDs of the records with a value, in ascending order, at most `limit`. */
+  find(value: string, limit: number): number[] {
+    return storing(() => this.#statements.find.all(value, limit).map(({ id }) => id));
+  }
+
+  count(value: string): number {
+    return storing(() => this.#statements.count.get(value)?.count ?? 0);
+  }
+
+  has(id: number, value: string): boolean {
+    return storing(() => this.#statements.has.get(id, value) !== null);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+const tables = `create table scratch.found (id integer primary key, value text not null) strict;
+create index scratch.by_value on found (value)`;
+
+function statements(database: Database) {
+  return {
+    set: database.query<never, [number, string]>("insert or replace into scratch.found (id, value) values (?, ?)"),
+    delete: database.query<never, [number]>("delete from scratch.found where id = ?"),
+    clear: database.query<never, []>("delete from scratch.found"),
+    find: database.query<{ id: number }, [string, number]>(
+      "select id from scratch.found where value = ? order by id limit ?",
+    ),
+    has: database.query<object, [number, string]>("select 1 from scratch.found where id = ? and value = ?"),
+    count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
+  };
+}
+
+function storing<T>(access: () => T): T {
+  try {
+    return access();
+  } catch (error) {
+    const what = "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)";
+    throw new ProblemError("unavailable", `${what}: ${errorMessageWithoutPath(error)}`, { cause: error });
+  }
+}
