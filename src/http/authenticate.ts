@@ -51,7 +51,7 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
     context.keyRejection = key ? "expired or revoked" : findKeyRejection(sent);
     throw unauthorized(site);
   }
-  if (key.site === site.id) return key;
+  if (key.siteId === site.id) return key;
   context.keyRejection = "of another site";
   throw new ProblemError("forbidden", "the API key belongs to another site");
 }

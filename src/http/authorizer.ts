@@ -48,7 +48,7 @@ export interface AuthorizerOptions {
 export interface AuthorizedView<View extends SiteView = SiteView> {
   readonly key: ApiKey;
   /** The view of the site that host and key select. */
-  readonly site: View;
+  readonly siteView: View;
   /** The head of the system site as of which key and site are valid. */
   readonly systemHead: Head;
 }
@@ -104,10 +104,10 @@ export class RequestAuthorizer {
     const { siteViews, now } = this.#dependencies;
     const at = now();
     const key = this.#authenticateFirst(context, at);
-    const site = siteViews.findUpToDate(key.site);
-    if (!site) return undefined;
+    const siteView = siteViews.findUpToDate(key.siteId);
+    if (!siteView) return undefined;
     this.#countRequest(context, key, at);
-    return { key, site, systemHead: siteViews.systemHead };
+    return { key, siteView, systemHead: siteViews.systemHead };
   }
 
   /**
@@ -139,7 +139,7 @@ export class RequestAuthorizer {
    */
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
     this.#requireSite(context);
-    if (this.#authenticate(context).site !== siteId) throw new OutdatedError("key");
+    if (this.#authenticate(context).siteId !== siteId) throw new OutdatedError("key");
   }
 
   /**
@@ -175,18 +175,18 @@ export class RequestAuthorizer {
    */
   async #viewSite<T>(
     context: RequestContext,
-    { site: siteId }: ApiKey,
+    { siteId }: ApiKey,
     use: (authorized: AuthorizedView) => MaybePromise<T>,
   ): Promise<T> {
     const { siteViews } = this.#dependencies;
     const { heads } = context;
     // A request can wait for long after this. The result would keep the snapshots of other requests in memory.
     context.heads = undefined;
-    const site = await siteViews.getUpToDate(siteId, heads);
+    const siteView = await siteViews.getUpToDate(siteId, heads);
     this.#requireSite(context);
     const key = this.#authenticate(context);
-    if (key.site !== site.site) return this.#viewSite(context, key, use);
-    return use({ key, site, systemHead: siteViews.systemHead });
+    if (key.siteId !== siteView.siteId) return this.#viewSite(context, key, use);
+    return use({ key, siteView, systemHead: siteViews.systemHead });
   }
 
   #hostOf(context: RequestContext): string {

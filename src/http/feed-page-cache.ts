@@ -53,13 +53,13 @@ export class FeedPageCache {
   }
 
   /**
-   * Returns a page of `site` that has at least the changes up to `head`, from the cache or from the database.
+   * Returns a page of a site that has at least the changes up to `head`, from the cache or from the database.
    * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; OutdatedError if
    *   the site has another epoch now
    */
-  async getPage(site: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
+  async getPage(siteId: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
     const names = query.resources.map(({ name }) => name);
-    const key = JSON.stringify([site, format.name, query.since, query.limit, query.isCollapsed, names]);
+    const key = JSON.stringify([siteId, format.name, query.since, query.limit, query.isCollapsed, names]);
     const shared = this.#pages.get(key);
     if (shared && performance.now() - shared.at < maxAgeMs && isPageAtLeast(shared.page, head)) return shared.page;
     // A read in flight may have started before this request. The next read did not, so join at most two.
@@ -67,7 +67,7 @@ export class FeedPageCache {
       const page = await this.#readsInFlight.get(key);
       if (page && isPageAtLeast(page, head)) return page;
     }
-    const read = this.#readSemaphore.run(() => this.#read(key, site, head, query, format));
+    const read = this.#readSemaphore.run(() => this.#read(key, siteId, head, query, format));
     const reading = read.finally(() => this.#readsInFlight.delete(key));
     this.#readsInFlight.set(key, reading);
     const page = await reading;
@@ -77,7 +77,7 @@ export class FeedPageCache {
 
   async #read(
     key: string,
-    site: number,
+    siteId: number,
     requiredHead: Head,
     query: FeedParameters,
     format: Format,
@@ -85,7 +85,13 @@ export class FeedPageCache {
     const { since, limit, isCollapsed, resources } = query;
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));
-    const page = await readFeedPage(this.#engine, site, { since, limit, isCollapsed, resources: names, requiredHead });
+    const page = await readFeedPage(this.#engine, siteId, {
+      since,
+      limit,
+      isCollapsed,
+      resources: names,
+      requiredHead,
+    });
     const body = await slices.run(encode(page, resources, format));
     const encoded = { ...page, isEmpty: page.changes.length === 0, body };
     this.#cache(key, { page: encoded, at });

@@ -43,7 +43,7 @@ export function feedRoutes(dependencies: ChangeRouteDependencies): [path: string
 }
 
 /** The site of a page, and a head that the page must have reached. */
-type SiteHead = Head & Pick<SiteView, "site">;
+type SiteHead = Head & Pick<SiteView, "siteId">;
 
 interface PageReading extends PollRead {
   readonly page: EncodedPage;
@@ -62,9 +62,9 @@ class FeedEndpoint {
     this.#pages = new FeedPageCache(dependencies.engine);
   }
 
-  async respond(context: RequestContext, format: Format, { key, site }: AuthorizedView): Promise<WireResponse> {
+  async respond(context: RequestContext, format: Format, { key, siteView }: AuthorizedView): Promise<WireResponse> {
     const query = parseFeedParameters(this.#served, context.target.query);
-    const first = await this.#readQueue.run(site.site, () => this.#read(context, format, query, site));
+    const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, format, query, siteView));
     const { page } = await this.#longPollIfEmpty(context, key, format, query, first);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(context, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
@@ -81,9 +81,9 @@ class FeedEndpoint {
     const { waitMs, since } = query;
     if (first.hasContent || waitMs === 0 || since === "now" || context.method === "HEAD") return first;
     const { authorizer, longPolls } = this.#dependencies;
-    const read = async ({ site, page }: PageReading, head: Head) => {
+    const read = async ({ siteId, page }: PageReading, head: Head) => {
       try {
-        return await this.#read(context, format, { ...query, since: page.next }, { site, ...head });
+        return await this.#read(context, format, { ...query, since: page.next }, { siteId, ...head });
       } catch (error) {
         // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client.
         await authorizer.reauthorize(context, () => {});
@@ -94,9 +94,9 @@ class FeedEndpoint {
   }
 
   /** Reads a page and then authorizes again. If the epoch has changed, repeats both. */
-  #read(context: RequestContext, format: Format, query: FeedParameters, site: SiteHead): Promise<PageReading> {
-    return this.#dependencies.authorizer.repeatIfOutdated(context, { site }, (current) =>
-      this.#readAndReauthorize(context, format, query, current.site),
+  #read(context: RequestContext, format: Format, query: FeedParameters, siteHead: SiteHead): Promise<PageReading> {
+    return this.#dependencies.authorizer.repeatIfOutdated(context, { siteView: siteHead }, (current) =>
+      this.#readAndReauthorize(context, format, query, current.siteView),
     );
   }
 
@@ -104,22 +104,22 @@ class FeedEndpoint {
     context: RequestContext,
     format: Format,
     query: FeedParameters,
-    { site, revision, epoch, timeline }: SiteHead,
+    { siteId, revision, epoch, timeline }: SiteHead,
   ): Promise<PageReading> {
-    const page = await this.#readPage(site, { revision, epoch, timeline }, query, format);
+    const page = await this.#readPage(siteId, { revision, epoch, timeline }, query, format);
     // Authorize again, because the key may have been revoked or the site removed while the page was read.
     return this.#dependencies.authorizer.reauthorize(context, ({ systemHead }) => ({
       page,
-      site,
+      siteId,
       head: page.head,
       system: systemHead,
       hasContent: !page.isEmpty || page.hasMore,
     }));
   }
 
-  async #readPage(site: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
-    if (query.since !== "now") return this.#pages.getPage(site, head, query, format);
-    const position = { next: await readCursorAt(this.#dependencies.engine, site, head), hasMore: false };
+  async #readPage(siteId: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
+    if (query.since !== "now") return this.#pages.getPage(siteId, head, query, format);
+    const position = { next: await readCursorAt(this.#dependencies.engine, siteId, head), hasMore: false };
     return { ...position, isEmpty: true, body: encodeEmptyPage(format, position), head };
   }
 }

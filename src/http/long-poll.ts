@@ -22,7 +22,7 @@ import { PollPlaces } from "./poll-places.ts";
 /** The result of one read of a poll. */
 export interface PollRead {
   /** The ID of the site. */
-  readonly site: number;
+  readonly siteId: number;
   /** The head of the site as of the read. */
   readonly head: Head;
   /** The head of the system site when the key was last checked. */
@@ -51,7 +51,7 @@ interface PollDependencies {
 
 /** A long poll in the expiry queue. `run` ends it. */
 interface ExpiringPoll extends FairTask {
-  readonly site: number;
+  readonly siteId: number;
 }
 
 /** The long polls of this process. */
@@ -88,12 +88,12 @@ export class LongPolls {
     const started = performance.now();
     context.request.discardBody();
     this.#waiting.add(poll);
-    const timer = setTimeout(() => this.#expiryQueue.add(first.site, poll), wait);
+    const timer = setTimeout(() => this.#expiryQueue.add(first.siteId, poll), wait);
     const stops: (() => void)[] = [];
     try {
-      stops.push(changeNotifier.subscribe(first.site, first.head, (head) => poll.wake(head)));
+      stops.push(changeNotifier.subscribe(first.siteId, first.head, (head) => poll.wake(head)));
       stops.push(changeNotifier.subscribe(systemSite, first.system, () => poll.wake()));
-      context.request.onClientEnd(() => this.#expiryQueue.add(first.site, poll));
+      context.request.onClientEnd(() => this.#expiryQueue.add(first.siteId, poll));
       return await poll.settled;
     } finally {
       clearTimeout(timer);
@@ -112,7 +112,7 @@ export class LongPolls {
   /** Ends all polls, a few in each tick of the event loop. Later calls of `waitForContent` return at once. */
   stop(): void {
     this.#isStopped = true;
-    for (const poll of this.#waiting) this.#expiryQueue.add(poll.site, poll);
+    for (const poll of this.#waiting) this.#expiryQueue.add(poll.siteId, poll);
   }
 }
 
@@ -142,8 +142,8 @@ class LongPoll<R extends PollRead> implements ExpiringPoll {
     this.#head = first.head;
   }
 
-  get site(): number {
-    return this.#lastRead.site;
+  get siteId(): number {
+    return this.#lastRead.siteId;
   }
 
   /** Resolves with the result of the last read when the poll ends. */
@@ -162,7 +162,7 @@ class LongPoll<R extends PollRead> implements ExpiringPoll {
   /** Ends the poll with the result of the last read. Authorizes it first, because its key may have expired while it waited. */
   run(): void {
     this.#settle(() => {
-      this.#authorizer.reauthorizeInMemory(this.#context, this.site);
+      this.#authorizer.reauthorizeInMemory(this.#context, this.siteId);
       this.#result.resolve(this.#lastRead);
     });
   }

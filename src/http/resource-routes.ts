@@ -17,7 +17,7 @@ import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
 import type { HttpDependencies } from "./server.ts";
-import { RunningIdempotencyKeys, write } from "./write.ts";
+import { RunningIdempotencyKeys, respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
   readonly authorizer: RequestAuthorizer;
@@ -69,32 +69,32 @@ class ResourceEndpoint {
     const { method } = context;
     if (method !== "GET" && method !== "HEAD") return this.#write(context, route, authorized);
     this.#dependencies.writeQueue.countRead();
-    const { site } = authorized;
-    if (site instanceof Snapshot) return this.#read(context, route, site);
+    const { siteView } = authorized;
+    if (siteView instanceof Snapshot) return this.#read(context, route, siteView);
     return this.#dependencies.authorizer.repeatIfOutdated(context, authorized, (current) =>
-      this.#read(context, route, current.site),
+      this.#read(context, route, current.siteView),
     );
   }
 
   /** Reads from a site. Authorizes again if that took a wait, or if the database may have returned a record that is newer than the check of the key. */
-  #read(context: RequestContext, route: ResourceRoute, site: SiteView): MaybePromise<WireResponse> {
-    const response = respondToRead(context, route, site);
-    return site instanceof Snapshot && !(response instanceof Promise)
+  #read(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+    const response = respondToRead(context, route, siteView);
+    return siteView instanceof Snapshot && !(response instanceof Promise)
       ? response
-      : this.#reauthorizeAfter(context, route, site, response);
+      : this.#reauthorizeAfter(context, route, siteView, response);
   }
 
   async #reauthorizeAfter(
     context: RequestContext,
     { isList }: ResourceRoute,
-    { site }: SiteView,
+    { siteId }: SiteView,
     response: MaybePromise<WireResponse>,
   ): Promise<WireResponse> {
     const { authorizer } = this.#dependencies;
     const made = await response;
     if (isList) return authorizer.reauthorize(context, () => made);
     // The engine has read the head of the system site together with the record, so the keys in memory have all changes before the record.
-    authorizer.reauthorizeInMemory(context, site);
+    authorizer.reauthorizeInMemory(context, siteId);
     return made;
   }
 
@@ -102,18 +102,21 @@ class ResourceEndpoint {
     const { headers, received } = context.request;
     requireWriteScope(context, authorized.key);
     rejectOtherEncodings(headers);
-    return received ? this.#store(context, route, authorized, received) : this.#storeWhenReceived(context, route);
+    return received
+      ? this.#writeReceived(context, route, authorized, received)
+      : this.#writeWhenReceived(context, route);
   }
 
   /** Waits for the body and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
-  async #storeWhenReceived(context: RequestContext, route: ResourceRoute): Promise<WireResponse> {
+  async #writeWhenReceived(context: RequestContext, route: ResourceRoute): Promise<WireResponse> {
     const body = await context.request.body();
     return this.#dependencies.authorizer.reauthorize(context, (authorized) =>
-      this.#store(context, route, authorized, body),
+      this.#writeReceived(context, route, authorized, body),
     );
   }
 
-  #store(
+  /** Stores the received body. Repeats that if the key or the site changes meanwhile. */
+  #writeReceived(
     context: RequestContext,
     route: ResourceRoute,
     authorized: AuthorizedView,
@@ -122,7 +125,8 @@ class ResourceEndpoint {
     const { authorizer, writeQueue, now } = this.#dependencies;
     return authorizer.repeatIfOutdated(context, authorized, ({ key, systemHead }) => {
       requireWriteScope(context, key);
-      return write(context, route, { key, system: systemHead, at: now() }, body, writeQueue, this.#idempotencies);
+      const authorization = { key, system: systemHead, at: now() };
+      return respondToWrite(context, route, authorization, body, writeQueue, this.#idempotencies);
     });
   }
 }

@@ -40,15 +40,15 @@ interface WriteAuthorization {
  * Executes a create, update or delete. Resolves with the response when the change is on durable storage.
  * @throws ProblemError for a request or an outcome that is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
  */
-export function write(
+export function respondToWrite(
   context: RequestContext,
   route: ResourceRoute,
-  author: WriteAuthorization,
+  authorization: WriteAuthorization,
   body: BodyBytes,
   writes: WriteQueue,
   idempotencies: RunningIdempotencyKeys,
 ): Promise<WireResponse> {
-  const intent = toIntent(context, route, author, body);
+  const intent = toIntent(context, route, authorization, body);
   return idempotencies
     .runUnlessRunning(intent, () => writes.enqueue(intent))
     .then((outcome) => {
@@ -70,7 +70,7 @@ function toIntent(
     : readChange(context, route, body, operation);
   const { headers } = context.request;
   return {
-    site: key.site,
+    site: key.siteId,
     resource: route.resource.name,
     operation,
     ...wanted,

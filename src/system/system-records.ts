@@ -89,7 +89,7 @@ export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing }: S
 export interface ApiKey {
   readonly id: number;
   /** The ID of the key's site. */
-  readonly site: number;
+  readonly siteId: number;
   readonly prefix: string;
   readonly digest: string;
   readonly scope: Scope;
@@ -102,7 +102,15 @@ export interface ApiKey {
 export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked }: KeyRecord): ApiKey {
   const ends = [Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time));
   const rate = Rate === "" ? undefined : Number(Rate);
-  return { id: ID, site: Number(Site), prefix: Prefix, digest: Digest, scope: Scope, rate, endsAt: Math.min(...ends) };
+  return {
+    id: ID,
+    siteId: Number(Site),
+    prefix: Prefix,
+    digest: Digest,
+    scope: Scope,
+    rate,
+    endsAt: Math.min(...ends),
+  };
 }
 
 /** A webhook, as deliveries need it. */

@@ -31,7 +31,7 @@ test("of long polls whose clients leave together, a few end in each tick of the 
   const options = {
     key,
     wait: 60_000,
-    first: { site: 1, head, system: head, hasContent: false },
+    first: { siteId: 1, head, system: head, hasContent: false },
     read: () => Promise.reject(new Error("nothing has changed")),
   };
   const waiting = Array.from({ length: clients }, () =>
@@ -60,7 +60,7 @@ test("a change that arrives while an empty page is read is read after that page"
     },
     authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("the site has changed")) },
   });
-  const first = { site: 1, head, system: head, hasContent: false };
+  const first = { siteId: 1, head, system: head, hasContent: false };
   const reads: { readonly head: Head; readonly end: (hasContent: boolean) => void }[] = [];
   const read = (_: unknown, to: Head) =>
     new Promise<typeof first>((resolve) => {
@@ -85,7 +85,7 @@ test("the time of a long poll is counted, because a request is slow only if it t
     authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
   });
   const context = { request: { onClientEnd: () => {}, discardBody: () => {} }, longPollMs: 1000 };
-  const first = { site: 1, head, system: head, hasContent: false };
+  const first = { siteId: 1, head, system: head, hasContent: false };
   const read = () => Promise.reject(new Error("nothing has changed"));
   const started = performance.now();
   await polls.waitForContent(context as unknown as RequestContext, { key, wait: 20, first, read });

@@ -64,7 +64,7 @@ test.each([
   expect(since.args.slice(0, 2)).toEqual([1, 1]);
   since.resolve([changeTo(2)]);
   expect(nameIn(await late)).toBe("r2");
-  expect((await early).site).toBe(1);
+  expect((await early).siteId).toBe(1);
 });
 
 test("a failed load does not fail later requests", async () => {

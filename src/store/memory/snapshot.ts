@@ -18,7 +18,7 @@ import { Collection } from "./collection.ts";
 
 /** The records of a site in memory, as of `revision`. */
 export class Snapshot {
-  readonly site: number;
+  readonly siteId: number;
   readonly epoch: string;
   revision: number;
   /** The last timeline on which this snapshot was found equal to the database (`Head.timeline`). */
@@ -40,7 +40,7 @@ export class Snapshot {
     collections: Map<string, Collection>,
     last?: RecordChange,
   ) {
-    this.site = site;
+    this.siteId = site;
     this.epoch = epoch;
     this.revision = revision;
     this.timeline = timeline;
@@ -80,7 +80,7 @@ export class Snapshot {
     // Put the pending changes into blocks, which the copy shares. `Collection.copy` copies changes that are still pending one by one.
     for (const collection of this.#collections.values()) await collection.version();
     const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
-    return new Snapshot(this.site, this, this.#resources, collections, this.#last);
+    return new Snapshot(this.siteId, this, this.#resources, collections, this.#last);
   }
 
   /** Estimates its memory, in bytes. */

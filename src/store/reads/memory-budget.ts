@@ -68,8 +68,8 @@ export class MemoryBudget {
     this.#measure();
     const recent = performance.now() - idleAfterMs;
     let left = this.#budget * targetShare - bytes;
-    for (const [{ site }, weight] of this.#weights) {
-      if (site === systemSite || weight.usedAt > recent) left -= weight.bytes;
+    for (const [{ siteId }, weight] of this.#weights) {
+      if (siteId === systemSite || weight.usedAt > recent) left -= weight.bytes;
     }
     return left >= 0;
   }
@@ -102,11 +102,11 @@ export class MemoryBudget {
     const dropped: Snapshot[] = [];
     // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
     // budget.
-    const usedBefore = spared.site === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
+    const usedBefore = spared.siteId === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
     let left = this.#use;
     for (const [snapshot, { bytes, usedAt }] of this.#weights) {
       if (left <= this.#budget * targetShare) break;
-      if (snapshot === spared || snapshot.site === systemSite || usedAt > usedBefore) continue;
+      if (snapshot === spared || snapshot.siteId === systemSite || usedAt > usedBefore) continue;
       dropped.push(snapshot);
       left -= bytes;
     }

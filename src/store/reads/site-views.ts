@@ -220,7 +220,7 @@ export class SiteViews {
     if (this.#sharedHeads) return;
     if (view instanceof Snapshot) view.checked = commitGeneration;
     else if (commitGeneration === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
-      this.#checkedUncachedSites.set(view.site, view);
+      this.#checkedUncachedSites.set(view.siteId, view);
   }
 
   /**
@@ -281,6 +281,6 @@ function restoredRepeatedlyError(): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 
-function hasReportedEpoch({ site, epoch }: SiteView, { heads }: HeadQueryResult): boolean {
-  return heads.get(site)?.epoch === epoch;
+function hasReportedEpoch({ siteId, epoch }: SiteView, { heads }: HeadQueryResult): boolean {
+  return heads.get(siteId)?.epoch === epoch;
 }

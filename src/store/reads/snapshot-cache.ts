@@ -53,7 +53,7 @@ export class SnapshotCache {
   /** Returns the sites with a snapshot that was not verified on `timeline`: it may have changes that the database lost. */
   unverified(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
-    return snapshots.map(({ site }) => site);
+    return snapshots.map(({ siteId }) => siteId);
   }
 
   get(site: number): Snapshot | undefined {
@@ -100,7 +100,7 @@ export class SnapshotCache {
    * that.
    */
   async verify(snapshot: Snapshot): Promise<Head> {
-    const { site, epoch, revision } = snapshot;
+    const { siteId, epoch, revision } = snapshot;
     const { head, finding } = await compareWithStore(this.#engine, snapshot);
     if (finding === "same" && snapshot.revision === revision) {
       snapshot.timeline = head.timeline;
@@ -109,10 +109,10 @@ export class SnapshotCache {
     let now = head;
     if (finding === "lost" && this.#engine.renewSite) {
       // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
-      now = await this.#engine.renewSite(site, epoch);
-      this.#onLost(site);
+      now = await this.#engine.renewSite(siteId, epoch);
+      this.#onLost(siteId);
     }
-    if (this.#snapshots.get(site) === snapshot) this.evict(site);
+    if (this.#snapshots.get(siteId) === snapshot) this.evict(siteId);
     return now;
   }
 
@@ -125,9 +125,9 @@ export class SnapshotCache {
     head: Head,
     loadsStartedBefore = this.#loadsInFlight.startedCount,
   ): Promise<Snapshot> {
-    const { site } = snapshot;
+    const { siteId } = snapshot;
     if (isFarBehind(snapshot, head))
-      return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
+      return this.#replaceSnapshot(siteId, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
     return (await this.#applyNewEntries(snapshot, head)) ?? this.#loadInstead(snapshot, head, loadsStartedBefore);
   }
 
@@ -137,10 +137,10 @@ export class SnapshotCache {
    * again.
    */
   async tryCatchUp(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
-    const { site } = snapshot;
-    if (isFarBehind(snapshot, head)) return this.#startInBackground(site, () => this.catchUp(snapshot, head));
+    const { siteId } = snapshot;
+    if (isFarBehind(snapshot, head)) return this.#startInBackground(siteId, () => this.catchUp(snapshot, head));
     const loadLater = () => this.#loadInstead(snapshot, head, this.#loadsInFlight.startedCount);
-    return (await this.#applyNewEntries(snapshot, head)) ?? this.#startInBackground(site, loadLater);
+    return (await this.#applyNewEntries(snapshot, head)) ?? this.#startInBackground(siteId, loadLater);
   }
 
   /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
@@ -156,10 +156,10 @@ export class SnapshotCache {
   /** Marks `snapshot` as used now, and evicts others if all together exceed the budget. */
   touch(snapshot: Snapshot): void {
     // Ignore a snapshot that was evicted while a request waited. Otherwise its bytes would be counted, and never be released.
-    if (this.#snapshots.get(snapshot.site) !== snapshot) return;
-    for (const { site } of this.#memory.touch(snapshot)) {
+    if (this.#snapshots.get(snapshot.siteId) !== snapshot) return;
+    for (const { siteId } of this.#memory.touch(snapshot)) {
       this.#evictions++;
-      this.evict(site);
+      this.evict(siteId);
     }
   }
 
@@ -177,11 +177,11 @@ export class SnapshotCache {
 
   /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
   async #applyNewEntries(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
-    const { site, epoch, timeline } = snapshot;
+    const { siteId, epoch, timeline } = snapshot;
     while (snapshot.revision < head.revision) {
       const limit = nextReadLimit(head, snapshot.revision);
       const options = { epoch, timeline, limit, requiredHead: head };
-      const changes = await this.#engine.readChangesSince(site, snapshot.revision, options);
+      const changes = await this.#engine.readChangesSince(siteId, snapshot.revision, options);
       if (snapshot.timeline !== timeline) return undefined;
       if (!changes?.every((change) => this.applyEntry(snapshot, change))) return undefined;
       if (changes.length < limit) return requireAtLeast(snapshot, head);
@@ -191,8 +191,9 @@ export class SnapshotCache {
 
   /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
   #loadInstead(snapshot: Snapshot, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
-    if (this.#snapshots.get(snapshot.site) !== snapshot) return this.getOrLoad(snapshot.site, head, loadsStartedBefore);
-    return this.#reload(snapshot.site, head, loadsStartedBefore);
+    if (this.#snapshots.get(snapshot.siteId) !== snapshot)
+      return this.getOrLoad(snapshot.siteId, head, loadsStartedBefore);
+    return this.#reload(snapshot.siteId, head, loadsStartedBefore);
   }
 
   #reload(site: number, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
@@ -223,17 +224,17 @@ export class SnapshotCache {
    * reads the site instead.
    */
   async #copyAndApplyEntries(snapshot: Snapshot, head: Head): Promise<Snapshot> {
-    const { site, epoch, timeline } = snapshot;
+    const { siteId, epoch, timeline } = snapshot;
     const copy = await snapshot.copy();
     while (copy.revision < head.revision) {
       const limit = nextReadLimit(head, copy.revision);
-      const changes = await this.#engine.readChangesSince(site, copy.revision, {
+      const changes = await this.#engine.readChangesSince(siteId, copy.revision, {
         epoch,
         timeline,
         limit,
         requiredHead: head,
       });
-      if (!changes?.every((change) => copy.apply(change))) return this.#readSnapshot(site, head);
+      if (!changes?.every((change) => copy.apply(change))) return this.#readSnapshot(siteId, head);
       await yieldToEventLoop();
     }
     return copy;
@@ -246,15 +247,15 @@ export class SnapshotCache {
 
   /** Caches `snapshot`, unless the cached snapshot has the same epoch and timeline, and at least the same revision. Returns the cached one. */
   #cacheIfNewer(snapshot: Snapshot): Snapshot {
-    const { site } = snapshot;
-    const current = this.#snapshots.get(site);
+    const { siteId } = snapshot;
+    const current = this.#snapshots.get(siteId);
     const isSameLineage = current?.epoch === snapshot.epoch && current.timeline === snapshot.timeline;
     if (isSameLineage && current.revision >= snapshot.revision) return current;
-    this.evict(site);
-    this.#snapshots.set(site, snapshot);
+    this.evict(siteId);
+    this.#snapshots.set(siteId, snapshot);
     // Count its memory now, because no request may ever use it.
     this.touch(snapshot);
-    if (site === systemSite) for (const subscriber of this.#subscribers) subscriber.onSnapshot(snapshot);
+    if (siteId === systemSite) for (const subscriber of this.#subscribers) subscriber.onSnapshot(snapshot);
     return snapshot;
   }
 }
@@ -271,8 +272,8 @@ function requireAtLeast(snapshot: Snapshot, head: Head): Snapshot {
 const maxEntriesPerRead = 500;
 
 /** Whether `snapshot` lacks more entries than one step applies. Never true of the system site: its requests wait in every case. */
-function isFarBehind({ site, revision }: Snapshot, head: Head): boolean {
-  return head.revision - revision > maxEntriesPerRead && site !== systemSite;
+function isFarBehind({ siteId, revision }: Snapshot, head: Head): boolean {
+  return head.revision - revision > maxEntriesPerRead && siteId !== systemSite;
 }
 
 /** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
@@ -325,8 +326,8 @@ interface Comparison {
 
 /** Compares the last change of a snapshot with the database. */
 async function compareWithStore(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
-  const { site, revision, epoch, last } = snapshot;
-  const { head, floor, entries } = await engine.readJournalPage(site, Math.max(0, revision - 1), 1);
+  const { siteId, revision, epoch, last } = snapshot;
+  const { head, floor, entries } = await engine.readJournalPage(siteId, Math.max(0, revision - 1), 1);
   const [entry] = entries;
   if (head.epoch !== epoch) return { head, finding: "unknown" };
   if (revision === 0) return { head, finding: "same" };

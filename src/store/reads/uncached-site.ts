@@ -46,12 +46,12 @@ const lookUpCostInRecords = 10;
 
 /** Reads single records and pages of a site from the database, at the head that the request requires or later. */
 export class UncachedSite {
-  readonly site: number;
+  readonly siteId: number;
   readonly #head: Head;
   readonly #options: UncachedSiteOptions;
 
   constructor(site: number, head: Head, options: UncachedSiteOptions) {
-    this.site = site;
+    this.siteId = site;
     this.#head = head;
     this.#options = options;
   }
@@ -75,7 +75,7 @@ export class UncachedSite {
    */
   async lookUpRecord(resource: Resource, id: number): Promise<MemoryRecord | undefined> {
     const { engine } = this.#options;
-    const { head, counts, row, system } = await engine.readRecord(this.site, resource.name, id, this.#head);
+    const { head, counts, row, system } = await engine.readRecord(this.siteId, resource.name, id, this.#head);
     this.#requireSameEpoch(head);
     const record = row && this.#toRecord(resource, row);
     this.#reportRead(lookUpCostInRecords, counts, record);
@@ -89,7 +89,7 @@ export class UncachedSite {
    */
   async readRecordPage(resource: Resource, page: { limit: number; offset: number }): Promise<StoredPage | undefined> {
     if (page.offset > maxStoredPageOffset) return undefined;
-    const { head, counts, rows } = await this.#options.engine.readPage(this.site, resource.name, page, this.#head);
+    const { head, counts, rows } = await this.#options.engine.readPage(this.siteId, resource.name, page, this.#head);
     this.#requireSameEpoch(head);
     const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
     this.#reportRead(lookUpCostInRecords + rows.length + page.offset / 10, counts, records[0]);
@@ -99,7 +99,7 @@ export class UncachedSite {
 
   /** Loads the site and returns its snapshot. @throws OutdatedError if the site has another epoch by now */
   async loadSnapshot(): Promise<Snapshot> {
-    const snapshot = await this.#options.loadSnapshot(this.site, this.#head);
+    const snapshot = await this.#options.loadSnapshot(this.siteId, this.#head);
     this.#requireSameEpoch(snapshot);
     return snapshot;
   }
@@ -110,7 +110,7 @@ export class UncachedSite {
 
   #reportRead(cost: number, counts: RecordCounts, record: MemoryRecord | undefined): void {
     const size = Object.values(counts).reduce((sum, { count }) => sum + count, 0);
-    this.#options.onStoreRead({ site: this.site, cost, size, recordBytes: record?.json.length });
+    this.#options.onStoreRead({ site: this.siteId, cost, size, recordBytes: record?.json.length });
   }
 
   /** Returns undefined for the row of a deleted record, and for a row of a removed site that is not deleted yet. */
