@@ -1,7 +1,7 @@
 // The options of `import` for CSV files of other programs, and reading the files that an operator names.
 
 import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../formats/csv.ts";
 import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
 import { toFileError } from "../formats/syntax-errors.ts";
@@ -10,7 +10,7 @@ import { errorMessage } from "../lib/errors-for-log.ts";
 import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type CsvOptions, type FileFormat, formatOf } from "../operator/import/file-rows.ts";
+import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../operator/import/file-rows.ts";
 import { isStandardInput, isStandardOutput, standardInput } from "../operator/output.ts";
 import { UsageError } from "./common.ts";
 
@@ -20,6 +20,13 @@ export interface CsvFlags {
   readonly encoding?: string;
   readonly map?: string;
   readonly rejects?: string;
+}
+
+/** Creates the option `--format`. */
+export function formatOption(): Option {
+  return new Option("--format <format>", "format of the file (default: by its extension, else csv)").choices(
+    fileFormats,
+  );
 }
 
 /** Adds the options for CSV files. */
@@ -39,7 +46,7 @@ export function withCsvOptions(command: Command): Command {
       "--map <file>",
       "JSON file: which column of a CSV file becomes which field (default: columns are named as fields)",
     )
-    .option("--rejects <file>", "write the refused rows to this file, to correct and to import again");
+    .option("--rejects <file>", "write the rejected rows to this file, to correct and to import again");
 }
 
 /**
@@ -91,7 +98,7 @@ function requireFormat(rejects: string, format: FileFormat): void {
   const named = formatOf(rejects) ?? format;
   if (named !== format)
     throw new UsageError(
-      `--rejects ${rejects}: refused rows are written as they were read, and this file is ${format}`,
+      `--rejects ${rejects}: rejected rows are written as they were read, and this file is ${format}`,
     );
 }
 

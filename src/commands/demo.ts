@@ -1,13 +1,14 @@
-// The sample site of `serve --demo`, the lines that show how to try it, and links to the console.
+// The sample site of `serve --demo`, and the lines that show how to try it.
 
-import { type Config, toAdminText } from "../config.ts";
-import { isLoopback, toConnectableUrl } from "../lib/networks.ts";
+import type { Config } from "../config.ts";
+import { toConnectableUrl } from "../lib/networks.ts";
 import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites } from "../operator/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
-import { printMessage, printText, toConfig, UsageError, withNewEngine } from "./common.ts";
+import { printMessage, printText, withNewEngine } from "./common.ts";
+import { consoleUrl, signInLink } from "./console-address.ts";
 import type { Server } from "./processes/serve.ts";
-import { commandLine, quoteWord } from "./undo.ts";
+import { commandLine, quoteWord } from "./shell-words.ts";
 
 /** The result of `prepareDemo`. */
 export interface DemoSite {
@@ -62,26 +63,6 @@ export function printDemo(
   }
 }
 
-// The address of the console, for the links that commands print.
-
-/** Returns a sign-in link to the console. The secret is in the fragment. Browsers do not send the fragment, so no proxy or log sees the secret. */
-export function signInLink(url: string, secret: string): string {
-  return `${toConnectableUrl(url)}/#sign-in=${secret}`;
-}
-
-/** Returns the address of the console: `--url`, otherwise the admin address in the settings of the server. @throws UsageError */
-export function consoleUrl(given: string | undefined): string {
-  if (given !== undefined) {
-    const url = URL.parse(given);
-    if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.hash && !url.username)
-      return url.origin;
-    throw new UsageError(`invalid --url \`${given}\`: it is an address such as https://console.example`);
-  }
-  const { admin, tls } = toConfig();
-  if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there is no console; name its address with --url");
-  return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
-}
-
 /** Returns the command line that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
 function linkLine(name: string, url: string, database: string | undefined): string {
   return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toConnectableUrl(url)])], database);
@@ -94,22 +75,4 @@ function isDefault(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Maximum milliseconds until a listener accepts a connection. */
-const acceptTimeoutMs = 1000;
-
-/** Connects to `url`. Returns whether something listens there. */
-export async function isListening(url: string): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(toConnectableUrl(url));
-  const host = hostname.replace(/^\[|\]$/g, "");
-  const connected = Bun.connect({
-    hostname: host,
-    port: Number(port || (protocol === "https:" ? 443 : 80)),
-    socket: { data() {}, open: (socket) => void socket.end() },
-  }).then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([connected, Bun.sleep(acceptTimeoutMs).then(() => false)]);
 }

@@ -63,7 +63,7 @@ const examples: Record<string, readonly string[]> = {
   "operator sign-out": ["operator sign-out anna"],
   import: [
     "import --site garden brands brands.csv --match Name --dry-run",
-    "import --site garden locations shops.csv --map mapping.json --rejects refused.csv",
+    "import --site garden locations shops.csv --map mapping.json --rejects rejected.csv",
   ],
   export: ["export --site garden brands brands.csv", "export --site garden locations --format json"],
   journal: ["journal --site garden --resource brands --id 12", "journal --system --since 24h --follow"],

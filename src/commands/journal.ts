@@ -1,36 +1,29 @@
-// The commands `journal`, `journal prune` and `restore-record`, and the options that name a point of a journal or feed.
+// The commands `journal` and `journal prune`.
 
 import { Command, Option } from "commander";
 import { toCsvRow } from "../formats/csv.ts";
-import { escapeControls, parseTime } from "../lib/text.ts";
+import { escapeControls } from "../lib/text.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
-import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { readEntries, restoreRecord } from "../operator/history.ts";
-import { type JournalPoint, type PrunePoint, pruneJournals, resolveRevision } from "../operator/prune-journals.ts";
+import { readEntries } from "../operator/history.ts";
+import { type JournalPoint, pruneJournals } from "../operator/prune-journals.ts";
 import { getSite, listSites } from "../operator/sites.ts";
-import type { DeliveryStart } from "../operator/webhook-list.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
-  parseDuration,
   parseId,
-  parseRevision,
   printAll,
   printMessage,
   printResult,
   printText,
-  resourceArgument,
-  type SiteOptions,
   toTable,
   UsageError,
   withCommonOptions,
   withEngine,
-  withSiteOption,
 } from "./common.ts";
+import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./points.ts";
 
 /** Milliseconds between two checks for new entries with `--follow`. */
 const pollIntervalMs = 250;
@@ -55,7 +48,7 @@ interface PruneFlags extends SiteFlags {
   readonly before: string;
 }
 
-function journalCommand(): Command {
+export function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
     .option("--site <name>", "name of the site, see `site list`")
@@ -241,93 +234,4 @@ function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
 function toShown(body: string): object {
   const { Digest: _, ...shown } = JSON.parse(body);
   return shown;
-}
-
-interface RestoreFlags extends SiteOptions {
-  readonly revision?: string;
-}
-
-export function historyCommands(): Command[] {
-  return [journalCommand(), restoreRecordCommand()];
-}
-
-function restoreRecordCommand(): Command {
-  return withSiteOption(new Command("restore-record"))
-    .description("restore an earlier version of a record; a deleted record gets its old ID back")
-    .addArgument(resourceArgument())
-    .argument("<id>", "ID of the record", parseId)
-    .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
-    .action(async (resource: Resource, id: number, options: RestoreFlags) => {
-      const revision = options.revision === undefined ? undefined : parseRevision("--revision", options.revision);
-      const outcome = await withEngine(options, async (engine) => {
-        const site = await getSite(engine, options.site);
-        return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
-      });
-      if (outcome.kind === "rejected") throw new ProblemError("not-found", `there is no ${resource.singular} ${id}`);
-      const restored = toDeclaredJson(resource, outcome.body);
-      printResult(options, JSON.parse(restored), [restored]);
-      printMessage(
-        outcome.kind === "unchanged"
-          ? "nothing to restore: the record is the same as now"
-          : `restored the ${resource.singular} ${id}`,
-      );
-    });
-}
-
-// Options that name a point of a journal or feed.
-
-/**
- * Parses a revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`.
- * @param name the option, for the error
- * @throws UsageError
- */
-export function parsePoint(name: string, text: string): JournalPoint {
-  if (/^[0-9]+$/.test(text)) return { revision: parseRevision(name, text) };
-  const at = parseTimeOrAge(text);
-  if (at !== undefined) return { at };
-  throw new UsageError(
-    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
-  );
-}
-
-/** As `parsePoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
-function parsePrunePoint(name: string, text: string): PrunePoint {
-  return isAge(text) ? { age: parseDuration(text), now: Date.now() } : parsePoint(name, text);
-}
-
-/** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
-export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? resolveRevision(engine, site, point) : point.revision;
-}
-
-/** Returns the revision of the last change of `--until`. A change at exactly that revision or time is included. */
-export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? resolveRevision(engine, site, { at: point.at + 1 }) : point.revision;
-}
-
-/**
- * Parses a cursor of the feed, `now`, a time or an age.
- * @param name the option, for the error
- * @throws UsageError
- */
-export function parseDeliveryStart(name: string, text: string): DeliveryStart {
-  if (text === "now") return "now";
-  if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
-  const at = parseTimeOrAge(text);
-  if (at !== undefined) return { at };
-  throw new UsageError(
-    `invalid ${name} \`${text}\`: write a cursor of the feed, \`now\`, an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
-  );
-}
-
-function isAge(text: string): boolean {
-  return /^[0-9]+[a-z]$/.test(text);
-}
-
-/** Parses a time or an age. Returns milliseconds since 1970, or undefined for any other text. @throws UsageError for an age over 100 years */
-function parseTimeOrAge(text: string): number | undefined {
-  if (isAge(text)) return Date.now() - parseDuration(text);
-  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
-  const at = parseTime(text);
-  return Number.isNaN(at) ? undefined : at;
 }

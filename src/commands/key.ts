@@ -107,7 +107,7 @@ function setCommand(): Command {
 
 function revokeCommand(): Command {
   return withCommonOptions(new Command("revoke"))
-    .description("revoke a key; the next request with it is refused")
+    .description("revoke a key; the next request with it is rejected")
     .argument("<prefix>", "at least the first 8 characters of the key, see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
@@ -120,7 +120,7 @@ function rotateCommand(): Command {
   return withCommonOptions(new Command("rotate"))
     .description("replace a key with a new one of the same settings")
     .argument("<prefix>", "at least the first 8 characters of the old key, see `key list`")
-    .option("--overlap <duration>", "time until the old key is refused, such as 24h (default: at once)")
+    .option("--overlap <duration>", "time until the old key is rejected, such as 24h (default: at once)")
     .action(async (prefix: string, options: CommonOptions & { overlap?: string }) => {
       const overlap = options.overlap === undefined ? 0 : parseDuration(options.overlap);
       printIssued(options, await withEngine(options, (engine) => rotateKey(engine, prefix, overlap, Date.now())));

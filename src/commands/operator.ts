@@ -23,8 +23,8 @@ import {
   withEngine,
   withNewEngine,
 } from "./common.ts";
-import { consoleUrl, isListening, signInLink } from "./demo.ts";
-import { commandLine } from "./undo.ts";
+import { consoleUrl, isListening, signInLink } from "./console-address.ts";
+import { commandLine } from "./shell-words.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];

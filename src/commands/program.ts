@@ -54,7 +54,7 @@ function report(error: unknown): number {
 
 /**
  * Creates the root command.
- * @param name the first word of the call. If it is a command, only the commands of its file are added; otherwise all commands are.
+ * @param name the first word of the call. If it is a command, only this command is added; otherwise all commands are.
  */
 export async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command("storefront")
@@ -92,35 +92,33 @@ function configure(command: Command): void {
   for (const child of command.commands) configure(child);
 }
 
-// The files of the commands. A call loads only the file of its command, because loading all files takes longer than most commands run.
+// The commands. Each has a file of its own, and a call loads only the file of its command, because loading all files takes longer than most commands run.
 
-interface CommandFile {
-  /** The commands that the file defines. */
-  readonly names: readonly string[];
-  load(): Promise<Command[]>;
-}
+/** Loads each command. `storefront --help` lists the commands of a group in this order. */
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serveCommand(),
+  health: async () => (await import("./health.ts")).healthCommand(),
+  site: async () => (await import("./site.ts")).siteCommand(),
+  key: async () => (await import("./key.ts")).keyCommand(),
+  webhook: async () => (await import("./webhook.ts")).webhookCommand(),
+  operator: async () => (await import("./operator.ts")).operatorCommand(),
+  import: async () => (await import("./import.ts")).importCommand(),
+  export: async () => (await import("./export.ts")).exportCommand(),
+  journal: async () => (await import("./journal.ts")).journalCommand(),
+  "restore-record": async () => (await import("./restore-record.ts")).restoreRecordCommand(),
+  delete: async () => (await import("./delete.ts")).deleteCommand(),
+  undo: async () => (await import("./undo.ts")).undoCommand(),
+  "export-site": async () => (await import("./export-site.ts")).exportSiteCommand(),
+  "import-site": async () => (await import("./import-site.ts")).importSiteCommand(),
+  backup: async () => (await import("./backup.ts")).backupCommand(),
+  restore: async () => (await import("./restore.ts")).restoreCommand(),
+  renew: async () => (await import("./renew.ts")).renewCommand(),
+  copy: async () => (await import("./copy.ts")).copyCommand(),
+  check: async () => (await import("./check.ts")).checkCommand(),
+};
 
-/** All files with commands. `storefront --help` lists the commands of a group in this order. */
-const commandFiles: readonly CommandFile[] = [
-  { names: ["serve"], load: async () => [(await import("./serve.ts")).serveCommand()] },
-  { names: ["health"], load: async () => [(await import("./health.ts")).healthCommand()] },
-  { names: ["site"], load: async () => [(await import("./site.ts")).siteCommand()] },
-  { names: ["key"], load: async () => [(await import("./key.ts")).keyCommand()] },
-  { names: ["webhook"], load: async () => [(await import("./webhook.ts")).webhookCommand()] },
-  { names: ["operator"], load: async () => [(await import("./operator.ts")).operatorCommand()] },
-  { names: ["import", "export"], load: async () => (await import("./records.ts")).recordCommands() },
-  { names: ["journal", "restore-record"], load: async () => (await import("./journal.ts")).historyCommands() },
-  { names: ["delete", "undo"], load: async () => (await import("./undo.ts")).undoCommands() },
-  { names: ["export-site", "import-site"], load: async () => (await import("./site-files.ts")).siteFileCommands() },
-  {
-    names: ["backup", "restore", "renew", "copy", "check"],
-    load: async () => (await import("./database.ts")).databaseCommands(),
-  },
-];
-
-/** Loads the commands of the file that defines `name`. If no file does, for example for `--help`, loads all commands. */
+/** Loads the command `name`. If it does not exist, for example for `--help`, loads all commands. */
 export async function loadCommands(name: string | undefined): Promise<Command[]> {
-  const asked = commandFiles.filter(({ names }) => names.some((each) => each === name));
-  const files = asked.length > 0 ? asked : commandFiles;
-  return (await Promise.all(files.map(({ load }) => load()))).flat();
+  const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+  return Promise.all(load ? [load()] : Object.values(loaders).map((each) => each()));
 }

@@ -22,7 +22,7 @@ import {
   withNewEngine,
 } from "./common.ts";
 import { openInput } from "./csv-options.ts";
-import { commandLine } from "./undo.ts";
+import { commandLine } from "./shell-words.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -129,7 +129,7 @@ function setCommand(): Command {
     .option("--remove-hostname <host>", "hostname to remove; may be given several times", collectValue)
     .option("--default", "serve this site also for hostnames that no site has")
     .option("--no-default", "serve this site only for its own hostnames")
-    .addOption(new Option("--suspend", "refuse every request to this site with 403").conflicts("resume"))
+    .addOption(new Option("--suspend", "reject every request to this site with 403").conflicts("resume"))
     .option("--resume", "serve it again")
     .action(async (name: string, options: SetOptions) => {
       const settings = toSettings(options);

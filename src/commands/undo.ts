@@ -1,30 +1,16 @@
-// The commands `delete` and `undo`, and the `undo` lines that other commands print.
+// The command `undo`.
 
 import { Command } from "commander";
-import { commandName } from "../build.ts";
-import { withoutPassword } from "../lib/text.ts";
-import { toDeclaredJson } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
-import type { RevisionRange } from "../operator/history.ts";
 import type { JournalPoint } from "../operator/prune-journals.ts";
-import { deleteRecords } from "../operator/records.ts";
 import type { UndoRange } from "../operator/records-to-revert.ts";
 import { getSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
 import { allResources } from "../resources/all.ts";
-import {
-  formatCount,
-  parseId,
-  printMessage,
-  printResult,
-  resourceArgument,
-  type SiteOptions,
-  UsageError,
-  withEngine,
-  withSiteOption,
-} from "./common.ts";
+import { formatCount, printMessage, type SiteOptions, UsageError, withEngine, withSiteOption } from "./common.ts";
 import { runInterruptible } from "./interrupt.ts";
-import { parsePoint, revisionSince, revisionUntil } from "./journal.ts";
+import { parsePoint, revisionSince, revisionUntil } from "./points.ts";
+import { commandLine } from "./shell-words.ts";
+import { printUndo, printUndoable, undoLine, undoOf } from "./undo-line.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;
@@ -34,38 +20,7 @@ interface UndoFlags extends SiteOptions {
   readonly dryRun?: true;
 }
 
-export function undoCommands(): Command[] {
-  return [deleteCommand(), undoCommand()];
-}
-
-/** Returns the command line that undoes the changes of a run. @param since a revision before its first change */
-export function undoLine({ site, database }: SiteOptions, since: number, run: string): string {
-  return commandLine(["undo", "--site", site, "--since", `${since}`, "--run", run], database);
-}
-
-function deleteCommand(): Command {
-  return withSiteOption(new Command("delete"))
-    .description("delete records, all of them or none")
-    .addArgument(resourceArgument())
-    .argument("<id...>", "IDs of the records", (text, before: number[] | undefined) => [
-      ...(before ?? []),
-      parseId(text),
-    ])
-    .addHelpText("after", "\nThe deleted records are printed.")
-    .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
-      const { records, revisions, run } = await withEngine(options, async (engine, run) => {
-        const site = await getSite(engine, options.site);
-        return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
-      });
-      const shown = records.map((record) => toDeclaredJson(resource, record));
-      const back = undoOf(options, revisions, run);
-      printUndoable(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
-      printMessage(`deleted ${formatCount(records.length, resource.singular, resource.plural)}`);
-      printUndo(back);
-    });
-}
-
-function undoCommand(): Command {
+export function undoCommand(): Command {
   return withSiteOption(new Command("undo"))
     .description(
       "undo changes: delete the records that were created, and give updated or deleted records their earlier contents",
@@ -95,7 +50,7 @@ others have changed later are left alone and listed. An undo can itself be undon
 async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
   let stored: string | undefined;
   const printStored = () => {
-    if (stored) printMessage(`to take back what may have been stored: ${stored}`);
+    if (stored) printMessage(`to undo what may have been stored: ${stored}`);
   };
   const work = (signal: AbortSignal) =>
     withEngine(options, async (engine, run) => {
@@ -152,50 +107,4 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
 /** Returns the path of a resource, or its name if a newer program version declares it. */
 function pathOf(name: string): string {
   return allResources.find((resource) => resource.name === name)?.path ?? name;
-}
-
-/** How to undo a command, as `--json` prints it: the revisions that it wrote, its run, and the `undo` line. */
-export interface UndoOf {
-  readonly revisions: RevisionRange | undefined;
-  readonly run?: string;
-  readonly undo?: string;
-}
-
-/** Returns how to undo a command that wrote `revisions`. @param revisions undefined if it wrote nothing */
-export function undoOf(options: SiteOptions, revisions: RevisionRange | undefined, run: string): UndoOf {
-  if (!revisions) return { revisions };
-  return { revisions, run, undo: undoLine(options, revisions.first - 1, run) };
-}
-
-/** Prints the result of a command. If that fails, prints how to undo the command nevertheless, and throws the error. */
-export function printUndoable<T extends UndoOf>(options: SiteOptions, result: T, lines: readonly string[]): void {
-  try {
-    printResult(options, result, lines);
-  } catch (error) {
-    printUndo(result);
-    throw error;
-  }
-}
-
-/** Prints which revisions a command wrote, and the `undo` line for them. */
-export function printUndo({ revisions, undo }: UndoOf): void {
-  if (!revisions) return;
-  const { first, last } = revisions;
-  printMessage(`${first === last ? `revision ${first}` : `revisions ${first} to ${last}`}; to take this back: ${undo}`);
-}
-
-// Commands of this program, to paste into a shell.
-
-/**
- * Returns the line that runs the command `words` on the same database. It omits a password, because the line may reach a log.
- * @param database the value of `--database`, if given
- */
-export function commandLine(words: readonly string[], database: string | undefined): string {
-  const where = database === undefined ? [] : ["--database", withoutPassword(database).replace(":...@", "@")];
-  return [commandName, ...[...words, ...where].map(quoteWord)].join(" ");
-}
-
-/** Quotes `text` as one word of a shell command, if that is needed. */
-export function quoteWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -30,7 +30,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
-import { parseDeliveryStart } from "./journal.ts";
+import { parseDeliveryStart } from "./points.ts";
 
 interface AllowOptions extends CommonOptions {
   readonly webhookAllow?: string;

@@ -72,7 +72,7 @@ test("a file as standard input is read from the position where the previous prog
   writeFileSync(file, "My brands\nName\nA\n");
   await shop.must(["site", "add", "main"]);
   const wrap = (command: string) => `(read -r title; ${command}) < ${file}`;
-  expect(await shop.must(["import", "brands", "--site", "main", "-"], { wrap })).toStartWith("1 rows: 1 created");
+  expect(await shop.must(["import", "brands", "--site", "main", "-"], { wrap })).toStartWith("1 row: 1 created");
 });
 
 test("a file whose name another file takes during the read is read to its end", async () => {

@@ -184,7 +184,7 @@ describe("a full disk", () => {
     const args = ["import", "--site", "main", "brands", "-"];
     const { code, stderr } = await shop.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
     const lines = stderr.trim().split("\n");
-    expect([code, lines.filter((line) => !line.startsWith("to take back what was stored: "))]).toEqual([
+    expect([code, lines.filter((line) => !line.startsWith("to undo what was stored: "))]).toEqual([
       1,
       [expect.stringContaining("storefront: ")],
     ]);

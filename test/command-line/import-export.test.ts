@@ -264,7 +264,7 @@ describe("a file", () => {
     const { code, stdout } = await shop.run(["import", "--site", site, "brands", "-", "--dry-run"], {
       stdin: "Name\nA\n",
     });
-    expect([code, stdout]).toEqual([0, "1 rows: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected\n"]);
+    expect([code, stdout]).toEqual([0, "1 row: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected\n"]);
     expect(await names(site)).toEqual([]);
     expect(await shop.must(["journal", "--site", site])).toBe("");
   });

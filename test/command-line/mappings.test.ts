@@ -243,7 +243,7 @@ describe("--map", () => {
     const csv = "A,B\n,1\nx,1\nX,0\nX,1\n,\n";
     const { stdout } = await load(mapping, csv, "--dry-run");
     expect(stdout).toBe(
-      "1 rows: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected; 3 more skipped by the mapping\n",
+      "1 row: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected; 3 more skipped by the mapping\n",
     );
     expect(JSON.parse((await load(mapping, csv, "--dry-run", "--json")).stdout)).toMatchObject({ rows: 1, skipped: 3 });
   });
@@ -259,6 +259,6 @@ describe("--map", () => {
       /^\ufeff# row;# fault;Land;Marke;Andere\r\n3;"Address.Country: the mapping has no entry for ""Narnia""";Narnia;Aslan;2\r\n$/,
     );
     const again = await load(mapping, rejects.replace("Narnia;", "Norge;"), "--match", "Name");
-    expect(again.stdout).toBe("1 rows: 1 created, 0 updated, 0 unchanged, 0 rejected\n");
+    expect(again.stdout).toBe("1 row: 1 created, 0 updated, 0 unchanged, 0 rejected\n");
   });
 });

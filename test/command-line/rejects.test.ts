@@ -96,7 +96,7 @@ test.each([
 
 test("a dry run writes the file of rejected rows too", async () => {
   const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
-  expect(stderr).toEndWith("the refused rows are in dry.csv\n");
+  expect(stderr).toEndWith("the rejected rows are in dry.csv\n");
   expect(read("dry.csv")).toContain("3,Name: must not be empty,,2");
   expect(await names()).toEqual([]);
 });
@@ -145,7 +145,7 @@ const wrong: [string[], number, RegExp][] = [
   [
     ["--rejects", "x.csv", "--format", "xml"],
     2,
-    /x\.csv: refused rows are written as they were read, and this file is xml/,
+    /x\.csv: rejected rows are written as they were read, and this file is xml/,
   ],
 ];
 test.each(wrong)("an import with %j exits with %i", async (args, status, message) => {

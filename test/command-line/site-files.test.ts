@@ -113,7 +113,7 @@ describe.each(engines)("a site on $name", (kind) => {
   test("gets a new epoch by renew", async () => {
     await addGarden(1);
     const { stdout, stderr } = await shop.run(["renew", "--json"]);
-    expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "started new histories for 1 site\n"]);
+    expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "gave 1 site a new epoch\n"]);
     expect(await shop.data.check()).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { createLog, startAdmin } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { type CommonOptions, formatCount, printMessage, printResult } from "../common.ts";
 import type { DemoSite } from "../demo.ts";
-import { commandLine } from "../undo.ts";
+import { commandLine } from "../shell-words.ts";
 import {
   findFreeAdminAddress,
   listenOnPort,

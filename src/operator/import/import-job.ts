@@ -110,7 +110,7 @@ export class ImportJob {
 
   /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
-    if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no refused rows");
+    if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no rejected rows");
     return { path: this.#pathOf("refused"), format: this.#options.format };
   }
 

@@ -1,21 +1,18 @@
-// The commands `export-site` and `import-site`: one site as a file, to move it, to copy it, or to restore it alone.
+// The command `import-site`.
 
 import { Command } from "commander";
-import { isStandardOutput } from "../operator/output.ts";
 import type { RestrictedKey } from "../operator/restrictions.ts";
-import { exportSite } from "../operator/site-files/export-site.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
 import {
   type CommonOptions,
   fileArgument,
-  formatCount,
   printMessage,
   printResult,
   toConfig,
   withCommonOptions,
-  withEngine,
   withNewEngine,
 } from "./common.ts";
+import { formatSiteCounts } from "./export-site.ts";
 import { runInterruptible } from "./interrupt.ts";
 
 interface ImportSiteOptions extends CommonOptions {
@@ -23,24 +20,7 @@ interface ImportSiteOptions extends CommonOptions {
   readonly withoutKeys?: true;
 }
 
-export function siteFileCommands(): Command[] {
-  return [exportSiteCommand(), importSiteCommand()];
-}
-
-function exportSiteCommand(): Command {
-  return withCommonOptions(new Command("export-site"))
-    .description("write one site with its keys, webhooks, records and history to a file; servers may keep running")
-    .argument("<name>", "name of the site, see `site list`")
-    .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
-    .action(async (name: string, file: string, options: CommonOptions) => {
-      const { site, ...counts } = await withEngine(options, (engine) => exportSite(engine, name, file, Date.now()));
-      if (!isStandardOutput(file)) printResult(options, { file, site: site.Name, ...counts }, []);
-      const where = isStandardOutput(file) ? "standard output" : file;
-      printMessage(`wrote the site ${site.Name} to ${where}: ${toText(counts)}`);
-    });
-}
-
-function importSiteCommand(): Command {
+export function importSiteCommand(): Command {
   return withCommonOptions(new Command("import-site"))
     .description("create a site from a file of export-site; servers may keep running")
     .addArgument(fileArgument("<file>", "file of export-site, or - for standard input"))
@@ -62,7 +42,7 @@ function importSiteCommand(): Command {
       const { site, takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks, ...counts } = imported;
       const omitted = { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks };
       printResult(options, { ...site, ...counts, ...omitted }, [`${site.ID}`]);
-      printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${toText(counts)}`);
+      printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${formatSiteCounts(counts)}`);
       for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
       for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
       for (const key of restrictedKeys) printMessage(toRestrictedKey(key));
@@ -76,21 +56,4 @@ function importSiteCommand(): Command {
 function toRestrictedKey({ name, change }: RestrictedKey): string {
   const stays = change === "revoked" ? "stays revoked" : "keeps the narrower rights that it had";
   return `the key ${name} ${stays}: it was so before its site was removed from here`;
-}
-
-interface Counts {
-  readonly keys: number;
-  readonly webhooks: number;
-  readonly records: number;
-  readonly changes: number;
-}
-
-function toText({ keys, webhooks, records, changes }: Counts): string {
-  const all = [
-    formatCount(keys, "key"),
-    formatCount(webhooks, "webhook"),
-    formatCount(records, "record"),
-    formatCount(changes, "change"),
-  ];
-  return all.join(", ");
 }

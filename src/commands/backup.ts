@@ -1,0 +1,49 @@
+// The command `backup`.
+
+import { Command, InvalidArgumentError } from "commander";
+import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup.ts";
+import { isStandardOutput } from "../operator/output.ts";
+import {
+  type CommonOptions,
+  fileArgument,
+  printMessage,
+  printResult,
+  UsageError,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
+import { showingRows, whileShowing } from "./progress.ts";
+
+interface BackupFlags extends CommonOptions {
+  readonly keep?: number;
+}
+
+export function backupCommand(): Command {
+  return withCommonOptions(new Command("backup"))
+    .description("write the whole database to a file; servers may keep running")
+    .addArgument(
+      fileArgument("<file>", "file to write, a folder for storefront-<time>.backup in it, or - for standard output"),
+    )
+    .option("--keep <number>", "in a folder, keep this many backups and delete the older ones afterwards", parseKeep)
+    .action(async (target: string, options: BackupFlags) => {
+      const now = Date.now();
+      const inFolder = isFolder(target);
+      if (options.keep !== undefined && !inFolder)
+        throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
+      const file = inFolder ? nameBackup(target, now) : target;
+      const { rows, missingHeadHint } = await whileShowing((progress) =>
+        withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
+      );
+      const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
+      if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);
+      printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
+      for (const old of deleted) printMessage(`deleted ${old}`);
+      if (missingHeadHint)
+        printMessage(`the time of this backup could not be stored, for the metrics: ${missingHeadHint}`);
+    });
+}
+
+function parseKeep(text: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It is a whole number from 1 to 99999.");
+}

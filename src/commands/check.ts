@@ -1,0 +1,38 @@
+// The command `check`.
+
+import { Command } from "commander";
+import { checkBackup, isFolder, latestBackup } from "../operator/backup.ts";
+import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
+import {
+  type CommonOptions,
+  fileArgument,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
+import { countRows, showingRows, whileShowing } from "./progress.ts";
+
+export function checkCommand(): Command {
+  return withCommonOptions(new Command("check"))
+    .description("check the whole database, or a backup, for faults: the file, the records and their journal")
+    .addArgument(
+      fileArgument("[file]", "backup to check instead of the database, without restoring it; of a folder, its latest"),
+    )
+    .action(async (target: string | undefined, options: CommonOptions) => {
+      const file = target !== undefined && isFolder(target) ? latestBackup(target) : target;
+      const faults = await whileShowing((progress) =>
+        file === undefined
+          ? withEngine(options, async (engine) => showingRows(engine, progress).findInconsistencies())
+          : checkBackup(
+              file,
+              countRows((rows) => progress.show("checking", rows)),
+            ),
+      );
+      const where = file === undefined ? "" : ` in ${file}`;
+      printResult(options, { faults }, faults);
+      const count = faults.length > maxListedInconsistencies ? `more than ${maxListedInconsistencies}` : faults.length;
+      printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${count}`);
+      if (faults.length > 0) process.exitCode = 1;
+    });
+}

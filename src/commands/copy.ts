@@ -1,0 +1,34 @@
+// The command `copy`.
+
+import { Command } from "commander";
+import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
+import { type CommonOptions, printMessage, printResult, withEngine, withNewEngine } from "./common.ts";
+import { whileShowing } from "./progress.ts";
+
+interface CopyFlags extends CommonOptions {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function copyCommand(): Command {
+  return new Command("copy")
+    .description("copy the whole database to an empty one, also of another kind; servers may keep running")
+    .requiredOption("--from <url>", "database to copy, as for --database")
+    .requiredOption("--to <url>", "database to copy to; it must be empty")
+    .option("--json", "print the result as JSON")
+    .addHelpText(
+      "after",
+      "\nChanges made to the source while the copy runs are not copied: stop the servers, or stop writing.",
+    )
+    .action(async ({ from, to, ...options }: CopyFlags) => {
+      const rows = await whileShowing(({ show }) =>
+        withEngine({ database: from }, (source) =>
+          withNewEngine({ database: to }, (target) =>
+            copyDatabase(source, target, (at: CopyProgress) => show(at.step, at.rows, at.total)),
+          ),
+        ),
+      );
+      printResult(options, { rows }, []);
+      printMessage(`copied ${rows} rows; both databases have the same content`);
+    });
+}

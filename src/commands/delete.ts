@@ -1,0 +1,39 @@
+// The command `delete`.
+
+import { Command } from "commander";
+import { toDeclaredJson } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { deleteRecords } from "../operator/records.ts";
+import { getSite } from "../operator/sites.ts";
+import {
+  formatCount,
+  parseId,
+  printMessage,
+  resourceArgument,
+  type SiteOptions,
+  withEngine,
+  withSiteOption,
+} from "./common.ts";
+import { printUndo, printUndoable, undoOf } from "./undo-line.ts";
+
+export function deleteCommand(): Command {
+  return withSiteOption(new Command("delete"))
+    .description("delete records, all of them or none")
+    .addArgument(resourceArgument())
+    .argument("<id...>", "IDs of the records", (text, before: number[] | undefined) => [
+      ...(before ?? []),
+      parseId(text),
+    ])
+    .addHelpText("after", "\nThe deleted records are printed.")
+    .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
+      const { records, revisions, run } = await withEngine(options, async (engine, run) => {
+        const site = await getSite(engine, options.site);
+        return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
+      });
+      const shown = records.map((record) => toDeclaredJson(resource, record));
+      const back = undoOf(options, revisions, run);
+      printUndoable(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
+      printMessage(`deleted ${formatCount(records.length, resource.singular, resource.plural)}`);
+      printUndo(back);
+    });
+}

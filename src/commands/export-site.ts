@@ -1,0 +1,46 @@
+// The command `export-site`.
+
+import { Command } from "commander";
+import { isStandardOutput } from "../operator/output.ts";
+import { exportSite } from "../operator/site-files/export-site.ts";
+import {
+  type CommonOptions,
+  fileArgument,
+  formatCount,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
+
+export function exportSiteCommand(): Command {
+  return withCommonOptions(new Command("export-site"))
+    .description("write one site with its keys, webhooks, records and history to a file; servers may keep running")
+    .argument("<name>", "name of the site, see `site list`")
+    .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
+    .action(async (name: string, file: string, options: CommonOptions) => {
+      const { site, ...counts } = await withEngine(options, (engine) => exportSite(engine, name, file, Date.now()));
+      if (!isStandardOutput(file)) printResult(options, { file, site: site.Name, ...counts }, []);
+      const where = isStandardOutput(file) ? "standard output" : file;
+      printMessage(`wrote the site ${site.Name} to ${where}: ${formatSiteCounts(counts)}`);
+    });
+}
+
+/** What a file of a site has. */
+interface SiteCounts {
+  readonly keys: number;
+  readonly webhooks: number;
+  readonly records: number;
+  readonly changes: number;
+}
+
+/** Returns the counts of a site file in words. */
+export function formatSiteCounts({ keys, webhooks, records, changes }: SiteCounts): string {
+  const all = [
+    formatCount(keys, "key"),
+    formatCount(webhooks, "webhook"),
+    formatCount(records, "record"),
+    formatCount(changes, "change"),
+  ];
+  return all.join(", ");
+}

@@ -1,0 +1,31 @@
+// The command `export`.
+
+import { Command } from "commander";
+import type { Resource } from "../model/resource.ts";
+import { exportRecords } from "../operator/import/export-records.ts";
+import { type FileFormat, formatOf } from "../operator/import/file-rows.ts";
+import { isStandardOutput, writeFile } from "../operator/output.ts";
+import { getSite } from "../operator/sites.ts";
+import { fileArgument, printAll, resourceArgument, type SiteOptions, withEngine, withSiteOption } from "./common.ts";
+import { formatOption } from "./csv-options.ts";
+
+interface ExportFlags extends SiteOptions {
+  readonly format?: FileFormat;
+}
+
+export function exportCommand(): Command {
+  return withSiteOption(new Command("export"))
+    .description("write all records of a resource to a file that `import` can read")
+    .addArgument(resourceArgument())
+    .addArgument(fileArgument("[file]", "file to write (default: standard output)"))
+    .addOption(formatOption())
+    .action(async (resource: Resource, file: string | undefined, options: ExportFlags) => {
+      const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));
+      await withEngine(options, async (engine) => {
+        const site = await getSite(engine, options.site);
+        const text = exportRecords(engine, site.ID, resource, format);
+        if (file === undefined || isStandardOutput(file)) await printAll(text);
+        else await writeFile(file, text);
+      });
+    });
+}

@@ -1,0 +1,19 @@
+// The command `renew`.
+
+import { Command } from "commander";
+import { startNewHistories } from "../operator/history.ts";
+import { type CommonOptions, formatCount, printMessage, printResult, withCommonOptions, withEngine } from "./common.ts";
+
+export function renewCommand(): Command {
+  return withCommonOptions(new Command("renew"))
+    .description("give every site a new epoch, after the database was restored by other means than `restore`")
+    .addHelpText(
+      "after",
+      "\nNo earlier ETag is accepted any more, for any site: a client that sends one has to read the record again.",
+    )
+    .action(async (options: CommonOptions) => {
+      const sites = await withEngine(options, startNewHistories);
+      printResult(options, { sites }, []);
+      printMessage(`gave ${formatCount(sites, "site")} a new epoch`);
+    });
+}

@@ -1,0 +1,45 @@
+// The command `restore-record`.
+
+import { Command } from "commander";
+import { ProblemError } from "../model/errors.ts";
+import { toDeclaredJson } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { restoreRecord } from "../operator/history.ts";
+import { getSite } from "../operator/sites.ts";
+import {
+  parseId,
+  parseRevision,
+  printMessage,
+  printResult,
+  resourceArgument,
+  type SiteOptions,
+  withEngine,
+  withSiteOption,
+} from "./common.ts";
+
+interface RestoreFlags extends SiteOptions {
+  readonly revision?: string;
+}
+
+export function restoreRecordCommand(): Command {
+  return withSiteOption(new Command("restore-record"))
+    .description("restore an earlier version of a record; a deleted record gets its old ID back")
+    .addArgument(resourceArgument())
+    .argument("<id>", "ID of the record", parseId)
+    .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
+    .action(async (resource: Resource, id: number, options: RestoreFlags) => {
+      const revision = options.revision === undefined ? undefined : parseRevision("--revision", options.revision);
+      const outcome = await withEngine(options, async (engine) => {
+        const site = await getSite(engine, options.site);
+        return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
+      });
+      if (outcome.kind === "rejected") throw new ProblemError("not-found", `there is no ${resource.singular} ${id}`);
+      const restored = toDeclaredJson(resource, outcome.body);
+      printResult(options, JSON.parse(restored), [restored]);
+      printMessage(
+        outcome.kind === "unchanged"
+          ? "nothing to restore: the record is the same as now"
+          : `restored the ${resource.singular} ${id}`,
+      );
+    });
+}

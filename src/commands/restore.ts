@@ -1,0 +1,97 @@
+// The command `restore`.
+
+import { Command } from "commander";
+import { type Restored, restore, verifyBackup } from "../operator/backup.ts";
+import { isStandardInput } from "../operator/output.ts";
+import type { Restriction } from "../operator/restrictions.ts";
+import {
+  type CommonOptions,
+  formatCount,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withNewEngine,
+} from "./common.ts";
+import { countRows, showingRows, whileShowing } from "./progress.ts";
+
+interface RestoreFlags extends CommonOptions {
+  readonly asOfBackup?: true;
+}
+
+export function restoreCommand(): Command {
+  return withCommonOptions(new Command("restore"))
+    .description("replace the whole database with a backup; servers may keep running")
+    .argument("<file>", "backup to read, or - for standard input")
+    .option("--as-of-backup", "revive what was revoked or removed since the backup, too")
+    .addHelpText(
+      "after",
+      "\nThe present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).\nWhat was revoked, removed, suspended or rotated since the backup stays so: keys, operators, webhooks, sites.\nIt is listed.",
+    )
+    .action(async (file: string, { asOfBackup: isAsOfBackup, ...options }: RestoreFlags) => {
+      const now = Date.now();
+      const base = isStandardInput(file) ? "restore" : file;
+      const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
+      const restored = await whileShowing(async (progress) => {
+        const total = await verifyBackup(
+          file,
+          countRows((rows) => progress.show("verifying", rows)),
+        );
+        return withNewEngine(options, (engine) =>
+          restore(showingRows(engine, progress, total), file, keep, now, { isAsOfBackup }),
+        );
+      });
+      printResult(options, { file, ...restored }, []);
+      printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
+      for (const line of restrictionLines(restored)) printMessage(line);
+    });
+}
+
+/** Describes what happened to the previous content: how many changes were discarded, and where the content is saved. */
+function consequences({ kept, discarded, otherHistories }: Restored): string[] {
+  if (kept.length === 0) return [];
+  const lost = `${formatCount(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
+  const uncounted = `the changes of ${formatCount(otherHistories, "site")} cannot be counted, because their history is not that of the backup`;
+  return [
+    ...(otherHistories === 0 || discarded > 0 ? [`${lost} discarded`] : []),
+    ...(otherHistories > 0 ? [uncounted] : []),
+    `the previous content is in ${kept.join(" and ")}`,
+  ];
+}
+
+// Messages of `restore` about keys, operators, webhooks and sites that were restricted since the backup.
+
+/** Maximum number of lines for restrictions that stay, and maximum for restrictions that end. `--json` lists all. */
+const maxLines = 100;
+
+/** For each kind of restriction, the end of two sentences: one for a restriction that stays, one for a restriction that the restore ends. */
+const meanings: Record<Restriction["change"], readonly [stays: string, revived: string]> = {
+  revoked: ["stays revoked", "is valid again: it was revoked since the backup"],
+  narrowed: ["keeps the narrower rights that it has had since the backup", "has its wider rights again"],
+  rotated: [
+    "stays rotated: what replaced it since the backup is valid",
+    "is valid again: it was rotated since the backup",
+  ],
+  removed: ["stays removed", "is there again: it was removed since the backup"],
+  paused: ["stays paused", "delivers again: it was paused since the backup"],
+  suspended: ["stays suspended", "is served again: it was suspended since the backup"],
+};
+
+function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
+  if (isUnknown) {
+    const detail = "it cannot be known what was revoked, removed or suspended since the backup";
+    return [
+      `the target did not have these sites, keys and operators, so ${detail}; check \`key list\` and \`operator list\``,
+    ];
+  }
+  return [...shown(stays, 0), ...shown(revived, 1)];
+}
+
+function shown(restrictions: readonly Restriction[], meaning: 0 | 1): string[] {
+  const lines = restrictions.slice(0, maxLines).map(({ kind, name, site, change }) => {
+    const subject =
+      change === "rotated" && kind === "webhook" ? `the secret of the webhook ${name}` : `the ${kind} ${name}`;
+    return `${subject}${site ? ` of ${site}` : ""} ${meanings[change][meaning]}`;
+  });
+  const more = restrictions.length - lines.length;
+  return more > 0 ? [...lines, `and ${formatCount(more, "more line")}: \`--json\` has them all`] : lines;
+}
