@@ -226,7 +226,7 @@ describe("the source layout", () => {
     expect(faults).toEqual([]);
   });
 
-  test("every folder has a paragraph that says what is in it, and names files that exist", () => {
+  test("every folder has a paragraph about its content, which names only files that exist", () => {
     const folders = [...new Set(sources.map(({ file }) => dirname(file)))].filter((folder) => folder !== ".");
     const faults = folders.flatMap((folder) => {
       const page = join(src, folder, "README.md");

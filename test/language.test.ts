@@ -1,16 +1,17 @@
-// The words of the source (docs/glossary.md): names that the glossary replaces, numbers without a unit, and sentences that readers had to read twice.
+// The words of the source and of the tests (docs/glossary.md): names that the glossary replaces, numbers without a unit, and sentences that readers
+// had to read twice.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const src = fileURLToPath(new URL("../src", import.meta.url));
-const sources = [...new Bun.Glob("**/*.{ts,tsx}").scanSync(src)].map((file) => {
-  const text = readFileSync(join(src, file), "utf8");
-  return { file, ...split(text) };
-});
-const ownSources = sources.filter(({ file }) => !file.startsWith("console/"));
+const root = fileURLToPath(new URL("..", import.meta.url));
+const files = [...new Bun.Glob("{src,test}/**/*.{ts,tsx,mjs}").scanSync(root)]
+  // This file lists the words.
+  .filter((file) => !file.includes("node_modules/") && file !== "test/language.test.ts")
+  .map((file) => ({ file, ...split(readFileSync(join(root, file), "utf8")) }));
+const ownFiles = files.filter(({ file }) => !file.startsWith("src/console/"));
 
 /** Words that the glossary replaces. The console may use them, because its libraries do. */
 const replacedWords = /^(?:look|note|hold|held|fresh|refill|faultless|turn|pace|slot|portion|cold|fold)s?$/;
@@ -34,8 +35,17 @@ const hardSentences: readonly (readonly [rule: string, pattern: RegExp])[] = [
 
 describe("comments", () => {
   test.each(hardSentences)("%s", (_, pattern) => {
-    const found = sources.flatMap(({ file, comments }) =>
+    const found = files.flatMap(({ file, comments }) =>
       comments.flatMap(sentencesOf).flatMap((sentence) => (pattern.test(sentence) ? [`${file}: ${sentence}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe("titles of tests", () => {
+  test.each(hardSentences)("%s", (_, pattern) => {
+    const found = files.flatMap(({ file, titles }) =>
+      titles.flatMap((title) => (pattern.test(title) ? [`${file}: ${title}`] : [])),
     );
     expect(found).toEqual([]);
   });
@@ -43,44 +53,50 @@ describe("comments", () => {
 
 describe("names", () => {
   test("have no word that the glossary replaces", () => {
-    const found = ownSources.flatMap(({ file, code }) =>
+    const found = ownFiles.flatMap(({ file, code }) =>
       [...new Set(namesIn(code))].filter(hasReplacedWord).map((name) => `${file}: ${name}`),
     );
     expect(found).toEqual([]);
   });
 
   test("of files have none either", () => {
-    const files = ownSources.map(({ file }) => file);
-    expect(files.filter((file) => file.split(/[/.-]/).some((word) => replacedWords.test(word)))).toEqual([]);
+    const paths = ownFiles.map(({ file }) => file);
+    const found = paths.filter((path) => path.split(/[/.-]/).some((word) => replacedWords.test(word)));
+    expect(found).toEqual([]);
   });
 
   test("of numbers that are times have a unit", () => {
     const constant = /^(?:export )?const (\w*(?:Time|Interval|Timeout|Pause|Age|Lifetime|Wait)) = [\d(]/gm;
     expect(
-      ownSources.flatMap(({ file, code }) => [...code.matchAll(constant)].map(([, name]) => `${file}: ${name}`)),
+      ownFiles.flatMap(({ file, code }) => [...code.matchAll(constant)].map(([, name]) => `${file}: ${name}`)),
     ).toEqual([]);
   });
 
-  test("of exported functions are no participle and do not begin with a preposition", () => {
+  test("of exported functions are not participles and do not begin with a preposition", () => {
     const exported = /^export (?:async )?function\*? (\w+)/gm;
     const unclear =
       /^(?:[a-z]+ed|gone|[a-z]+ed(?:By|In|At|From|For)[A-Z]\w*|(?:since|after|before|until|in|at|by)(?:[A-Z]\w*)?)$/;
-    const names = ownSources.flatMap(({ code }) => [...code.matchAll(exported)].map(([, name = ""]) => name));
+    const names = ownFiles.flatMap(({ code }) => [...code.matchAll(exported)].map(([, name = ""]) => name));
     expect(names.filter((name) => unclear.test(name))).toEqual([]);
   });
 
   test("are not excepted that do not exist", () => {
-    const names = new Set(ownSources.flatMap(({ code }) => namesIn(code)));
+    const names = new Set(ownFiles.flatMap(({ code }) => namesIn(code)));
     expect(Object.keys(nameExceptions).filter((name) => !names.has(name))).toEqual([]);
   });
 });
 
-/** Comments, and the code without them and without the texts of strings. */
-function split(text: string): { comments: string[]; code: string } {
-  const blocks = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
+/** Comments, the titles of tests, and the code without comments and without the texts of strings. */
+function split(text: string): { comments: string[]; titles: string[]; code: string } {
+  const strings = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+  const blocks = /^[ \t]*\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
+  const title =
+    /(?:^|[\])])[ \t]*(?:(?:test|describe)[.\w]*)?\((?:"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`), (?:async )?\(/gm;
+  const code = text.replaceAll(blocks, "");
   return {
     comments: text.match(blocks) ?? [],
-    code: text.replaceAll(blocks, "").replaceAll(/"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g, '""'),
+    titles: [...code.matchAll(title)].map(([, quoted, template]) => quoted ?? template ?? ""),
+    code: code.replaceAll(strings, '""'),
   };
 }
 

@@ -58,7 +58,7 @@ const named = (changes: readonly StorefrontChange[]) =>
   changes.map(({ Operation, Record }) => `${Operation} ${Record?.Name}`);
 
 describe("changes()", () => {
-  test("gives every change in order with its record, and ends when there are no more and it must not wait", async () => {
+  test("gives every change in order with its record, and ends after the last change if it must not wait", async () => {
     const since = await now();
     const brand = await client.brands.create({ Name: "Acme" });
     const renamed = await client.brands.update(brand, { Name: "Acme Ltd" });
@@ -169,7 +169,7 @@ describe("changes()", () => {
     await small.stop();
   }, 60_000);
 
-  test("keeps on through lost, cut and refused responses, more often than a call retries, and repeats nothing", async () => {
+  test("keeps on through lost, cut and rejected responses, more often than a call retries, and repeats nothing", async () => {
     const since = await now();
     for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
     proxy.misbehave("lose the response", "cut the response short", "lose the response");
@@ -198,7 +198,7 @@ describe("changes()", () => {
     expect(statuses).toContain(429);
   });
 
-  test("goes on after the server was stopped and started again", async () => {
+  test("continues after the server was stopped and started again", async () => {
     const restartable = await startRestartableServer();
     const distant = createClient({ url: restartable.url, key: restartable.key });
     const taking = take(distant.changes(), 2);
@@ -254,7 +254,7 @@ describe("a cursor that can no longer be used", () => {
     expect(error).toMatchObject({ name: "StorefrontGone", status: 410, code: "gone" });
   });
 
-  test.each(["x", "é\n", "0.0.0", "undefined"])("is told apart from what is no cursor: %p", async (since) => {
+  test.each(["x", "é\n", "0.0.0", "undefined"])("is not the error of an invalid cursor: %p", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).not.toBeInstanceOf(StorefrontGone);
     expect(error).toMatchObject({ status: 400, code: "bad-request" });
@@ -299,7 +299,7 @@ function scripted(page: unknown) {
 }
 
 describe("requests", () => {
-  test("have the options as parameters, and only those that differ from the server's default", async () => {
+  test("have the options as parameters, and only options that differ from the server's default", async () => {
     const { client: any, urls } = scripted({ Changes: [], Next: "a.1", More: false });
     await Array.fromAsync(any.changes({ wait: 0 }));
     await Array.fromAsync(

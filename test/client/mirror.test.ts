@@ -74,7 +74,7 @@ async function write(count: number, change: (index: number) => Promise<unknown>)
 }
 
 describe("mirror()", () => {
-  test("reads the list, then stores and removes what changes, and ends when there is no more and it must not wait", async () => {
+  test("reads the list, then applies each change, and ends after the last change if it must not wait", async () => {
     const [one, two] = [await client.brands.create({ Name: "One" }), await client.brands.create({ Name: "Two" })];
     const copy = createCopy();
     await client.mirror("brands", { ...copy.options, wait: 0 });
@@ -169,7 +169,7 @@ describe("a copy whose cursor can no longer be used", () => {
   }
   const again = ["store 1 One", "store 3 Third", "store 4 Four", "remove 2", "cursor"];
 
-  test("because of pruning while it was away, is made equal to the list, and what is gone is removed", async () => {
+  test("because of pruning while it was away, is made equal to the list, and missing records are removed", async () => {
     const copy = await createLate();
     await pruneJournals(server.engine, [server.site.ID], { revision: 6 });
     await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
@@ -186,7 +186,7 @@ describe("a copy whose cursor can no longer be used", () => {
     expect(copy.calls).toEqual(again);
   });
 
-  test("while it follows, likewise, and it goes on following", async () => {
+  test("while it follows, likewise, and it continues to follow", async () => {
     const copy = createCopy();
     const [signal, stop] = [new AbortController(), new Error("stop")];
     const running = thrownBy(client.mirror("brands", { ...copy.options, signal: signal.signal }));
@@ -310,7 +310,7 @@ describe("a copy whose cursor can no longer be used", () => {
 });
 
 describe("a mirror survives", () => {
-  test("lost and refused responses, in the list and after it, more of them than a call retries", async () => {
+  test("lost and rejected responses, in the list and after it, more of them than a call retries", async () => {
     const proxy: FlakyProxy = await startFlakyProxy(server.url);
     const distant = createClient({ url: proxy.url, key: server.key, retries: 0 });
     for (const Name of ["One", "Two"]) await client.brands.create({ Name });

@@ -222,7 +222,7 @@ describe("waits", () => {
     }
   });
 
-  test("begin when Retry-After is over, and there are none for longer than the caller allows", () => {
+  test("begin when Retry-After is over, and end when the caller's time is over", () => {
     const [min, max] = range(() => waitAfter(problem(429, "2"), 1, 2000));
     expect(min).toBeGreaterThanOrEqual(2100);
     expect(max).toBeLessThan(2300);

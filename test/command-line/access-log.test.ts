@@ -1,7 +1,7 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { openClient } from "../support/wire-client.ts";
 
 let shop: Workshop;
@@ -142,7 +142,7 @@ describe("--access-log", () => {
   });
 
   test("delays no request if nobody reads it: lines are lost instead", async () => {
-    const wrap = (command: string) => `exec bash -c ${quoted(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
+    const wrap = (command: string) => `exec bash -c ${quote(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
     const server = await shop.serve(["--access-log"], { wrap });
     const path = `/restapi/${"x".repeat(400)}.json`;
     for (let round = 0; round < 30; round++) {

@@ -29,7 +29,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(args, { stdin });
   const add = (...names: string[]) => shop.data.addBrands("main", ...names);
   const names = async () => (await shop.data.brands("main")).map(({ Name }) => Name);
-  const otherTables = async () => JSON.stringify(await kind.tablesBeside(shop.database));
+  const otherTables = async () => JSON.stringify(await kind.extraTables(shop.database));
   const newFile = () => shop.file(`${name}-${++count}.backup`);
   const backUp = async () => {
     const file = newFile();

@@ -1,3 +1,5 @@
+// Commands and servers that cannot use their database, or have no space on the disk: they print one line that says why.
+
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";

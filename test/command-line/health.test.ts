@@ -1,3 +1,5 @@
+// The command `health`, which asks a server whether it is ready.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../support/certificate.ts";

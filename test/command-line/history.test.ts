@@ -1,3 +1,5 @@
+// The commands `journal`, `restore-record`, `backup`, `restore` and `check`.
+
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,5 @@
+// Imports of files of other programs: the recipes in docs/importing.md, and the option `--map`.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,5 @@
+// The command line in general: help, wrong calls, and exit statuses.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,5 @@
+// The option `--rejects` of `import`: a file of the rejected rows, to correct and import again.
+
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { openWorkshop, type Workshop } from "../support/command.ts";

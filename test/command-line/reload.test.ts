@@ -17,7 +17,7 @@ const loadClient = fileURLToPath(new URL("../support/load-client.mjs", import.me
 /** The output of test/support/load-client.mjs. */
 interface LoadCounts {
   readonly kept: number;
-  readonly fresh: number;
+  readonly single: number;
   readonly closes: number;
   readonly failures: readonly string[];
 }
@@ -73,13 +73,13 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     await waitFor(async () => (await servedRequests(server)) > 100, "the load");
     await reload(server, /replaced 3 processes/);
     load.stdin.end();
-    const { kept, fresh, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
+    const { kept, single, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
     const after = childrenOf(server.pid);
     expect(after).toHaveLength(3);
     expect(after.filter((pid) => before.includes(pid))).toEqual([]);
     expect(closes).toBeGreaterThan(0);
     expect(failures).toEqual([]);
-    expect(await servedRequests(server)).toBe(kept + fresh);
+    expect(await servedRequests(server)).toBe(kept + single);
   });
 });
 
@@ -101,7 +101,7 @@ describe("SIGHUP", () => {
     expect(await server.exited).toBe(0);
   });
 
-  test("followed by SIGTERM ends all processes, also those that are being replaced", async () => {
+  test("followed by SIGTERM ends all processes, also processes that are being replaced", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const client = await openClient(Number(new URL(server.url).port));
     server.kill("SIGHUP");

@@ -1,9 +1,11 @@
+// The command `serve`: its options, its output and its end.
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
 import { childrenOf } from "../support/children.ts";
-import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
 beforeEach(() => {
@@ -21,7 +23,7 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
   const lines = stdout()
     .split("\n")
     .filter((line) => line.startsWith("  "));
-  const ours = (file: string) => `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL(file, import.meta.url)))}`;
+  const ours = (file: string) => `${quote(process.execPath)} ${quote(fileURLToPath(new URL(file, import.meta.url)))}`;
   const npx = `npx() { shift 2; ${ours("../../src/main.ts")} "$@"; }`;
   const curl = Bun.which("curl")
     ? 'curl() { command curl -sS "$@"; }'
@@ -330,7 +332,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
 test("a log that cannot be written, because of a full disk or a closed pipe, delays no request", async () => {
   const wraps = [(command: string) => `${command} 2> /dev/full`, (command: string) => `${command} 2> >(true)`];
   for (const wrap of wraps) {
-    const server = await shop.serve(["--log", "debug"], { wrap: (command) => `exec bash -c ${quoted(wrap(command))}` });
+    const server = await shop.serve(["--log", "debug"], { wrap: (command) => `exec bash -c ${quote(wrap(command))}` });
     for (let n = 0; n < 5; n++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     server.kill();
     expect(await server.exited).toBe(0);

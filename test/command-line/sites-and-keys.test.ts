@@ -1,5 +1,7 @@
+// The commands `site` and `key`.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quote, type Served, type Workshop } from "../support/command.ts";
 
 let shop: Workshop;
 let server: Served;
@@ -90,7 +92,7 @@ describe("site", () => {
       (command: string) => `set -o pipefail; (sleep 0.1; ${command}) | true`,
     ]) {
       for (const [args, removed] of calls) {
-        const bash = (command: string) => `exec bash -c ${quoted(wrap(command))}`;
+        const bash = (command: string) => `exec bash -c ${quote(wrap(command))}`;
         const { code, stderr } = await shop.run(["site", "add", "--with-key", ...args], { stdin: list, wrap: bash });
         expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: .*standard output.*$/m)]);
         expect(stderr).toContain(`${removed}, because nobody has the key`);

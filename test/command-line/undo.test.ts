@@ -1,3 +1,5 @@
+// The command `undo`, and the commands to undo that other commands print.
+
 import { describe, expect, test } from "bun:test";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import type { TestRecord } from "../support/data.ts";

@@ -1,3 +1,5 @@
+// Processes that deliver webhooks are killed while clients write.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { engines } from "../support/engines.ts";
 import { deliverUnderKills } from "../support/killed-deliveries.ts";

@@ -10,7 +10,7 @@ import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";
 import { startShop } from "../support/console-shop.ts";
-import { notePressed, type Pressed } from "../support/pressed.ts";
+import { type Pressed, trackPressed } from "../support/pressed.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
     /(?<=^(Change|Open|Suspend|Remove) )shop$|^shop$/,
     /Leeds \w+/,
   ];
-  pressed = await notePressed(page, names);
+  pressed = await trackPressed(page, names);
 });
 afterAll(async () => {
   await view.finish(/401|40\d/);

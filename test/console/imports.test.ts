@@ -225,13 +225,13 @@ describe.each(engines)("imports on $name", (kind) => {
   test.each(files)("a file %s is read with a mapping", async (_, file, dialect) => {
     await newSite();
     const path = await upload(file);
-    const look = (await anna.call("POST", `${path}/look`, {})).json;
-    expect(look).toMatchObject({ format: "csv", ...dialect });
-    expect(look.columns).toEqual([
+    const detected = (await anna.call("POST", `${path}/look`, {})).json;
+    expect(detected).toMatchObject({ format: "csv", ...dialect });
+    expect(detected.columns).toEqual([
       { name: "Brand name", samples: ["Müller"] },
       { name: "Other", samples: ["x"] },
     ]);
-    const { encoding, delimiter } = look;
+    const { encoding, delimiter } = detected;
     const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };
     expect((await act(path, "check", options)).counts).toMatchObject({ created: 1, refused: 0 });
     await act(path, "run", {});

@@ -184,7 +184,7 @@ test("a link in a browser with the session of another operator asks, and a page 
   await click("Go on as carla");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
 
-  // A used link opens the console for the operator who is signed in.
+  // A used link opens the console for the signed-in operator.
   await other.goto(`${server.adminUrl}/#`);
   await other.goto(link);
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();

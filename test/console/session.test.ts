@@ -168,7 +168,7 @@ describe("a link in a browser with the session of another operator", () => {
 describe("the page of another operator", () => {
   const brands = "/sites/shop/records/brands";
 
-  test("makes no change in the name of the operator who is signed in now", async () => {
+  test("makes no change in the name of the signed-in operator", async () => {
     const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben")];
     const ofAnna = { "X-Operator": String(anna.id) };
     const requests: [method: string, path: string, body?: object][] = [

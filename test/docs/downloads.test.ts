@@ -59,7 +59,7 @@ describe("/openapi.json?format=", () => {
         for (const name of Object.keys(all)) expect(text).toContain(`#/components/${kind}/${name}"`);
   });
 
-  test("another format is refused, and other parameters are ignored", async () => {
+  test("another format is rejected, and other parameters are ignored", async () => {
     const refused = await fetch(`${server.url}/openapi.json?format=yaml`);
     expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
       400,

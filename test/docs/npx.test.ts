@@ -1,4 +1,4 @@
-// Where there is no checkout, a bare `npx storefront` downloads and runs a package of another project that has this name.
+// Outside a checkout, a bare `npx storefront` downloads and runs a package of another project that has this name.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

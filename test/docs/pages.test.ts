@@ -1,3 +1,5 @@
+// The documentation pages that a server has: links, content, and what describes the interface.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";

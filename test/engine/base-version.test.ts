@@ -115,9 +115,9 @@ for (const kind of engines) {
         await expectAll();
         expect((await request("GET", "brands.json", { key: keys.revoked })).status).toBe(401);
         expect((await request("GET", "brands.json", { key: keys.garden })).status).toBe(403);
-        const fresh = await kind.newEmptyDatabase();
-        await (await openEngine(fresh, allResources)).close();
-        expect(await columnsIn(kind, url)).toEqual(await columnsIn(kind, fresh));
+        const empty = await kind.newEmptyDatabase();
+        await (await openEngine(empty, allResources)).close();
+        expect(await columnsIn(kind, url)).toEqual(await columnsIn(kind, empty));
       });
 
       test("is upgraded by one of two processes that open it at once", async () => {

@@ -98,9 +98,9 @@ test("on a terminal, a progress bar goes from 0 to 100 %", async () => {
 describe("if the target differs from the source at the end, the copy fails,", () => {
   const brands = Array.from({ length: 3 }, () => createIntent());
   const alterations: [string, (to: Engine) => Promise<unknown>][] = [
-    ["a record changed", (to) => refillWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
-    ["a record less", (to) => refillWith(to, "records", (rows) => rows.slice(1))],
-    ["a change less", (to) => refillWith(to, "journal", (rows) => rows.slice(1))],
+    ["a record changed", (to) => replaceWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
+    ["a record less", (to) => replaceWith(to, "records", (rows) => rows.slice(1))],
+    ["a change less", (to) => replaceWith(to, "journal", (rows) => rows.slice(1))],
     ["nothing at all", (to) => to.replaceAllData(none())],
   ];
   test.each(alterations)("and empties the target: %s", async (_, alter) => {
@@ -171,7 +171,7 @@ async function openPair(intents: readonly Intent[]) {
 
 type Rows = DumpedRow["row"][];
 
-async function refillWith(engine: Engine, table: string, change: (rows: Rows) => Rows): Promise<void> {
+async function replaceWith(engine: Engine, table: string, change: (rows: Rows) => Rows): Promise<void> {
   const all = await Array.fromAsync(engine.dump());
   const changed = change(all.filter((row) => row.table === table).map(({ row }) => row));
   await engine.replaceAllData(

@@ -36,7 +36,7 @@ for (const kind of engines) {
       const rows = (await kind.select(url, "select name from idempotency order by name")) as { name: string }[];
       return rows.map(({ name }) => name);
     };
-    /** Stores expired responses of three sites, and for each site one that has not expired. */
+    /** Stores expired responses of three sites, and one response per site that has not expired. */
     const fill = () =>
       engine.commit(
         [1, 2, 3].flatMap((site) => [

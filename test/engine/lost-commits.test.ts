@@ -82,7 +82,7 @@ async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
     return (await createKey(engine, shops[0]?.site as SiteRecord, {}, Date.now())).key;
   });
   const before = await use(heads);
-  const clients = await Promise.all(shops.flatMap((shop) => servers.map((server) => look(server.url, shop))));
+  const clients = await Promise.all(shops.flatMap((shop) => servers.map((server) => readClient(server.url, shop))));
   const lostIn = (shop: Shop) => before.get(shop)?.revision !== kept.get(shop)?.revision;
   const losers = clients.filter(({ shop }) => lostIn(shop));
   const polls = losers.map(({ get, cursor }) => get(`changes.json?wait=50&since=${cursor}`));
@@ -149,7 +149,7 @@ async function checkWrites(clients: readonly Client[]): Promise<void> {
 }
 
 /** Reads everything, so that the server has it in memory. */
-async function look(server: string, shop: Shop): Promise<Client> {
+async function readClient(server: string, shop: Shop): Promise<Client> {
   const get: Client["get"] = async (path, { method = "GET", key = shop.key, headers, body } = {}) => {
     for (;;) {
       const options = { key, headers: { Host: shop.host, ...headers }, body };

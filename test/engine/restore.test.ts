@@ -19,7 +19,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   };
   const create = (text: string) => createIntent({ values: { Name: text } });
   const namesNow = async () => namesIn(await Array.fromAsync(engine.dump()));
-  const beside = () => kind.tablesBeside(url);
+  const extraTables = () => kind.extraTables(url);
 
   beforeAll(() => kind.open());
   beforeEach(async () => {
@@ -41,7 +41,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     })();
     await expect(engine.replaceAllData(bad)).rejects.toThrow("bad");
     expect(await namesNow()).toEqual(["old", "newer"]);
-    expect(await beside()).toEqual([]);
+    expect(await extraTables()).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
@@ -57,7 +57,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     );
     await expect(first).rejects.toThrow("another restore was started in the meantime; this one has changed nothing");
     expect(await namesNow()).toEqual(["old", "after the second"]);
-    expect(await beside()).toEqual([]);
+    expect(await extraTables()).toEqual([]);
   });
 
   test("of two at the same time, the data of the first is there as a whole or not at all", async () => {
@@ -85,7 +85,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     );
     await second;
     expect(found).toEqual(found[0] === "restored" ? ["restored", 6000] : ["overtaken", 1]);
-    expect([await namesNow(), await beside(), await engine.findInconsistencies()]).toEqual([["old"], [], []]);
+    expect([await namesNow(), await extraTables(), await engine.findInconsistencies()]).toEqual([["old"], [], []]);
   });
 
   test("a site that it restores is not dropped by processes that saw its removal", async () => {
@@ -119,7 +119,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const kept: string[][] = [];
     await engine.replaceAllData(rowsOf(backup), async (rows) => void kept.push(namesIn(await Array.fromAsync(rows))));
     expect(kept).toEqual([["old", "newer"], ["old"]]);
-    expect(await beside()).toEqual([]);
+    expect(await extraTables()).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await namesNow()).toEqual(["old"]);
     expect(await engine.findInconsistencies()).toEqual([expect.stringContaining("the next `restore`")]);
     await engine.replaceAllData(rowsOf(backup), async () => {});
-    expect(await beside()).toEqual([]);
+    expect(await extraTables()).toEqual([]);
   });
 
   test("another restore may begin while the replaced data is still being saved; each saves it", async () => {
@@ -158,7 +158,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     });
     await second;
     expect(kept.filter((names) => names.join() === "old,newer")).toHaveLength(2);
-    expect([await namesNow(), await beside()]).toEqual([["old"], []]);
+    expect([await namesNow(), await extraTables()]).toEqual([["old"], []]);
   });
 
   test("a long read sees the data of its beginning, and delays no writer", async () => {
@@ -233,14 +233,14 @@ describe("PostgreSQL", () => {
     );
     await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the disk of the database is full");
     await sql("drop event trigger full_disk");
-    expect(await kind.tablesBeside(url)).toEqual([]);
+    expect(await kind.extraTables(url)).toEqual([]);
     await engine.close();
   });
 
   test("data that cannot be restored is rejected before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
     await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
-    expect(await kind.tablesBeside(url)).toEqual([]);
+    expect(await kind.extraTables(url)).toEqual([]);
     await engine.close();
   });
 });

@@ -1,3 +1,5 @@
+// Journals whose oldest entries were pruned, and the operations on them.
+
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +21,7 @@ import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { waitFor } from "../support/command.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
-import { loadFresh } from "../support/snapshots.ts";
+import { loadUpToDate } from "../support/snapshots.ts";
 import { webhookSecret, webhookState } from "../support/webhooks.ts";
 
 describe.each(engines)("a journal without its old entries on $name", (kind) => {
@@ -123,7 +125,8 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   test("is loaded again by a server that was behind its beginning", async () => {
     await makePruned();
     const siteViews = new SiteViews(engine, allResources, 1 << 20);
-    const name = async () => JSON.parse((await loadFresh(siteViews, site)).collection(brand).get(3)?.json ?? "{}").Name;
+    const name = async () =>
+      JSON.parse((await loadUpToDate(siteViews, site)).collection(brand).get(3)?.json ?? "{}").Name;
     expect(await name()).toBe("Acme");
     const another = await openEngine(url, allResources);
     await another.commit([update(3, "C2"), update(3, "C3")]);

@@ -232,7 +232,7 @@ for (const kind of engineKinds) {
         ["sites", "records", "journal", "webhook_state"],
         ["sites", "records", "journal", "webhook_state", "webhook_secrets"],
       ]);
-      expect(await kind.tablesBeside(address)).toEqual([]);
+      expect(await kind.extraTables(address)).toEqual([]);
     });
 
     test("the identity of a database stays in it, and another one has another", async () => {

@@ -10,7 +10,7 @@ import { startDemo } from "../support/demo-server.ts";
 const home = import.meta.dir;
 const document = join(home, "../../docs/openapi.json");
 const folder = mkdtempSync(join(tmpdir(), "storefront-generated-"));
-/** That of this project, which takes a third of the time of the one that the generators need. */
+/** The compiler of this project, which takes a third of the time of the version that the generators need. */
 const compiler = join(home, "../../node_modules/typescript/bin/tsc");
 
 const generators: Record<string, string[]> = {

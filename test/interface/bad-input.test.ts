@@ -281,7 +281,7 @@ describe("XML", () => {
 test.each([
   "text/plain; charset=iso-8859-1",
   'application/json; charset="windows-1252"',
-])("a body with the Content-Type %s is refused", async (type) => {
+])("a body with the Content-Type %s is rejected", async (type) => {
   const response = await server.call("POST", "/restapi/brands.json", {
     body: '{"Name":"x"}',
     headers: { "Content-Type": type },

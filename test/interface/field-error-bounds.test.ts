@@ -57,7 +57,7 @@ test.each<[string, string, string]>([
   ["a string that never ends", `{"Name":"${"x".repeat(size)}`, "not closed"],
   ["backslashes that never end", `{"Name":"${"\\".repeat(size)}`, "not closed"],
   ["quotes", '"'.repeat(size), "follows the end"],
-])("JSON of %s is refused in time", (_, body, detail) => {
+])("JSON of %s is rejected in time", (_, body, detail) => {
   expectRefusal(json, body, detail);
 });
 
@@ -97,7 +97,7 @@ test.each<[string, string, string]>([
   ["instructions that never end", "<?a ".repeat(size / 4), "not closed"],
   ["end tags", "</a>".repeat(size / 4), "has no start tag"],
   ["less-than signs", "<".repeat(size), "expected an element's name"],
-])("XML of %s is refused in time", (_, body, detail) => {
+])("XML of %s is rejected in time", (_, body, detail) => {
   expectRefusal(xml, body, detail);
 });
 

@@ -1,3 +1,5 @@
+// Records and lists over HTTP: look-ups, creates, updates and deletions in JSON and XML, and the pages without a key.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createIntent } from "../support/intents.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
@@ -248,7 +250,7 @@ test.each([
   ["POST", "/restapi/brands/1.json", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"],
   ["TRACE", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
   ["PROPFIND", "/restapi/brands.xml", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
-])("%s %s is refused with what is allowed", async (method, path, allow) => {
+])("%s %s is rejected, and the response says what the path allows", async (method, path, allow) => {
   const response = await server.call(method, path, { key: null });
   expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
 });

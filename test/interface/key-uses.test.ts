@@ -1,3 +1,5 @@
+// The time of the last use of each key: when a server stores it, and what a failure of the database changes.
+
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

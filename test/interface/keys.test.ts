@@ -69,7 +69,7 @@ describe("a key", () => {
   test.each([
     ["revoked long before it would expire", { expiresAt: clock + 1e9 }],
     ["revoked, and would never expire", {}],
-  ])("that is %s is refused, also by a server that starts later", async (_, settings) => {
+  ])("that is %s is rejected, also by a server that starts later", async (_, settings) => {
     const key = await server.issueKey(settings);
     await revokeKey(elsewhere, key.slice(0, 12), clock);
     expect((await list(key)).status).toBe(401);

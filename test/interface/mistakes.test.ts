@@ -254,7 +254,7 @@ describe("a parameter", () => {
     ["dir=desc", "write `sort`"],
     ["ids=3,5", "write `filter[ID][in]=3,5,8`"],
     ["ids[]=3", "write `filter[ID][in]=3,5,8`"],
-  ])("%s is refused on lists and look-ups", async (query, says) => {
+  ])("%s is rejected on lists and look-ups", async (query, says) => {
     for (const format of formats) {
       for (const method of ["GET", "HEAD"]) {
         const path = `/restapi/brands.${format}?${query}`;
@@ -276,7 +276,7 @@ describe("a parameter", () => {
     "resource=brands",
     "collapse=1",
     "limit=5&since=0.0",
-  ])("%s is refused on lists and look-ups, with the way to the feed", async (query) => {
+  ])("%s is rejected on lists and look-ups, with the way to the feed", async (query) => {
     const says = "`; write `/restapi/changes.json?since=now`, the feed, for what has changed";
     for (const format of formats)
       for (const path of [`/restapi/brands.${format}`, `/restapi/brands/1.${format}`])
@@ -356,7 +356,7 @@ describe("a path", () => {
     ["/api/reports/12", "did you mean `/restapi/report/12.json`?"],
     ["/restapi/report.json", "did you mean `/restapi/report/1.json`?"],
     ["/healt", "there is `/restapi/changes.json`"],
-  ])("%s leads to a route of a site that is no resource", (path, hint) => {
+  ])("%s leads to a route of a site without a resource", (path, hint) => {
     const respond = () => Promise.reject(new Error("not called"));
     const route = { readOperation: "", methods: ["GET"], respond };
     const routes = new Map<string, Route>([

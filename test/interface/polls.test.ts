@@ -16,7 +16,7 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 setDefaultTimeout(60_000);
 
 /** Returns the bytes of all buffers. */
-function heldBytes(): number {
+function usedBytes(): number {
   Bun.gc(true);
   return process.memoryUsage().arrayBuffers;
 }
@@ -190,13 +190,13 @@ describe.each(engines)("a poll on $name", (kind) => {
       const lines = [`X-API-AUTH: ${server.key}`];
       const head = `GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`;
       const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(server.port)));
-      const before = heldBytes();
+      const before = usedBytes();
       for (const client of clients) {
         client.send(toRequest(head, [...lines, `Content-Length: ${body.length}`]));
         await client.sendPieces([body]);
       }
       await waiting(clients.length);
-      expect(heldBytes() - before).toBeLessThan(clients.length * 2 ** 18);
+      expect(usedBytes() - before).toBeLessThan(clients.length * 2 ** 18);
       await write(other, "a");
       for (const client of clients) {
         client.send(toRequest("GET /restapi/changes.json?since=now HTTP/1.1", lines));

@@ -15,7 +15,7 @@ import { type Running, start } from "../../src/start.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { createIntent } from "../support/intents.ts";
 import { call, startTestServer, type TestServer } from "../support/server.ts";
-import { loadFresh } from "../support/snapshots.ts";
+import { loadUpToDate } from "../support/snapshots.ts";
 
 let first: TestServer;
 let second: Running;
@@ -160,9 +160,11 @@ test("a change that a restore by another process replaced is not in reads", asyn
   const [outcome] = await engine.commit([create("lost")]);
   if (outcome?.kind !== "done") throw new Error("nothing was created");
   await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
-  await loadFresh(siteViews, site.ID);
+  await loadUpToDate(siteViews, site.ID);
   siteViews.applyOwnCommit(site.ID, outcome.change, outcome.epoch);
-  const shown = [...(await loadFresh(siteViews, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  const shown = [...(await loadUpToDate(siteViews, site.ID)).collection(brand)].map(
+    ({ json }) => JSON.parse(json).Name,
+  );
   expect(shown).toEqual(["kept"]);
   await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -257,7 +259,7 @@ describe("the memory budget", () => {
     const { engine, site, stop } = await startTestServer();
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
     const siteViews = new SiteViews(engine, [brand], 1);
-    const loaded = await loadFresh(siteViews, site.ID);
+    const loaded = await loadUpToDate(siteViews, site.ID);
     // The memory of snapshots is measured ten times a second.
     await Bun.sleep(110);
     await siteViews.getUpToDate(systemSite);
@@ -270,9 +272,9 @@ describe("the memory budget", () => {
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));
     const siteViews = new SiteViews(engine, [brand], 1);
-    const loaded = await loadFresh(siteViews, site.ID);
+    const loaded = await loadUpToDate(siteViews, site.ID);
     await engine.commit([create]);
-    expect(await loadFresh(siteViews, site.ID)).toBe(loaded);
+    expect(await loadUpToDate(siteViews, site.ID)).toBe(loaded);
     expect((await loaded.collection(brand).version()).size).toBe(101);
     await stop();
   });

@@ -48,11 +48,11 @@ for (const kind of engines) {
 
     test("a record and a page are the same as from memory, and do not load the site", async () => {
       await fill(5000);
-      const warm = await startReader();
-      await warm.get("brands.json");
-      expect(await warm.sitesInMemory()).toBe(2);
+      const cached = await startReader();
+      await cached.get("brands.json");
+      expect(await cached.sitesInMemory()).toBe(2);
       for (const suffix of ["json", "xml"]) {
-        const cold = await startReader();
+        const uncached = await startReader();
         for (const path of [
           `brands/3.${suffix}`,
           `brands/4.${suffix}`,
@@ -66,44 +66,44 @@ for (const kind of engines) {
           `brands.${suffix}?limit=5&offset=4001`,
           `orderstatuses.${suffix}?limit=5`,
         ]) {
-          const [one, other] = [await cold.get(path), await warm.get(path)];
+          const [one, other] = [await uncached.get(path), await cached.get(path)];
           expect([path, ...shown(one)]).toEqual([path, ...shown(other)]);
           if (one.status === 200)
-            expect((await cold.get(path, { "If-None-Match": one.headers.get("etag") ?? "" })).status).toBe(304);
+            expect((await uncached.get(path, { "If-None-Match": one.headers.get("etag") ?? "" })).status).toBe(304);
         }
-        expect(await cold.sitesInMemory()).toBe(1);
+        expect(await uncached.sitesInMemory()).toBe(1);
       }
     });
 
     test("a read sees every write that was acknowledged before it, of whichever process", async () => {
       await fill(600);
-      const cold = await startReader();
+      const uncached = await startReader();
       for (let round = 0; round < 20; round++) {
         const name = `round ${round}`;
         await writer.call("PUT", "/restapi/brands/1.json", { body: { Name: name } });
-        expect((await cold.get("brands/1.json")).json.Name).toBe(name);
-        expect((await cold.get("brands.json?limit=1")).json[0].Name).toBe(name);
+        expect((await uncached.get("brands/1.json")).json.Name).toBe(name);
+        expect((await uncached.get("brands.json?limit=1")).json[0].Name).toBe(name);
       }
-      const total = async () => Number((await cold.get("brands.json?limit=1")).headers.get("x-total-count"));
+      const total = async () => Number((await uncached.get("brands.json?limit=1")).headers.get("x-total-count"));
       const before = await total();
       const { json } = await writer.call("POST", "/restapi/brands.json", { body: { Name: "new" } });
-      expect([await total(), (await cold.get(`brands/${json.ID}.json`)).status]).toEqual([before + 1, 200]);
+      expect([await total(), (await uncached.get(`brands/${json.ID}.json`)).status]).toEqual([before + 1, 200]);
       await writer.call("DELETE", `/restapi/brands/${json.ID}.json`);
-      expect([await total(), (await cold.get(`brands/${json.ID}.json`)).status]).toEqual([before, 404]);
-      expect(await cold.sitesInMemory()).toBe(1);
+      expect([await total(), (await uncached.get(`brands/${json.ID}.json`)).status]).toEqual([before, 404]);
+      expect(await uncached.sitesInMemory()).toBe(1);
     });
 
     test.each([
       "brands/1.json",
       "brands.json?limit=1",
-    ])("%s with contents that are newer than the end of the key is refused", async (path) => {
+    ])("%s with contents that are newer than the end of the key is rejected", async (path) => {
       await fill(600);
       const { get } = await startReader();
       const { siteViews } = readers.at(-1) as Running;
       expect((await get(path)).status).toBe(200);
-      const fresh = siteViews.getUpToDate.bind(siteViews);
+      const getUpToDate = siteViews.getUpToDate.bind(siteViews);
       const between = spyOn(siteViews, "getUpToDate").mockImplementationOnce(async (site) => {
-        const found = await fresh(site);
+        const found = await getUpToDate(site);
         await revokeKey(writer.engine, writer.key, Date.now());
         await writer.engine.commit([
           createIntent({ site: writer.site.ID, operation: "update", id: 1, values: { Name: "secret" } }),

@@ -13,7 +13,7 @@ import { startTestServer, type TestServer } from "../support/server.ts";
 setDefaultTimeout(60_000);
 
 /** Makes writes to the database at `url` wait; on PostgreSQL, only writes to `site`. Returns a function that ends this. */
-async function hold(url: string, site: number): Promise<() => Promise<void>> {
+async function blockWrites(url: string, site: number): Promise<() => Promise<void>> {
   if (url.startsWith("sqlite:")) {
     const database = new Database(url.replace("sqlite:", ""));
     database.run("begin immediate");
@@ -44,7 +44,7 @@ for (const kind of engines) {
       const create = (name: string) =>
         server.call("POST", "/restapi/brands.json", { body: { Name: name }, headers: { "Idempotency-Key": name } });
       expect((await create("before")).status).toBe(201);
-      const release = await hold(server.database, server.site.ID);
+      const release = await blockWrites(server.database, server.site.ID);
       const shows = (metric: string) =>
         waitFor(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
       const first = create("first");

@@ -131,7 +131,7 @@ describe("a name with the address", () => {
     "1.1.1.1/x",
     "::1]/",
     "",
-  ])("%s is refused", async (address) => {
+  ])("%s is rejected", async (address) => {
     const names = resolveAllowedUrl("https://hooks.example/", policy([address]));
     await expect(names).rejects.toThrow(/hooks\.example has the address/);
   });
@@ -213,7 +213,7 @@ describe("the URL", () => {
     ["https://localhost/", /this machine/],
     ["https://LOCALHOST./", /this machine/],
     ["https://[::1]/", /this machine/],
-  ])("%j is refused", async (text, fault) => {
+  ])("%j is rejected", async (text, fault) => {
     await expect(resolveAllowedUrl(text, anywhere)).rejects.toThrow(fault);
   });
 });
@@ -238,7 +238,7 @@ describe("a URL of this machine, where it is allowed", () => {
     ["http://localhost/", ["10.0.0.1"], /not this machine/],
     ["http://localhost/", ["1.1.1.1"], /not this machine/],
     ["http://0.0.0.0/", [], /https/],
-  ])("%s with the addresses %j is refused", async (text, addresses, fault) => {
+  ])("%s with the addresses %j is rejected", async (text, addresses, fault) => {
     await expect(resolveAllowedUrl(text, policy(addresses, [], true))).rejects.toThrow(fault);
   });
 });

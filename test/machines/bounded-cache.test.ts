@@ -14,7 +14,7 @@ function readHeader(number: number): RequestHeader {
 }
 
 /** Returns the bytes of the heap outside its cells, such as texts. */
-async function heldBytes(): Promise<number> {
+async function usedBytes(): Promise<number> {
   // The texts that were used last may still be on the stack.
   await Bun.sleep(1);
   Bun.gc(true);
@@ -27,9 +27,9 @@ describe("a part of a header section that is remembered keeps nothing else of it
     ["the value of a field", ({ section }) => section.headers.get("host") as string],
   ])("%s", async (_, partOf) => {
     const cache = new BoundedCache(1000, 100, (key) => ({ start: key.slice(0, 10) }));
-    const before = await heldBytes();
+    const before = await usedBytes();
     for (let number = 0; number < 500; number++) cache.get(partOf(readHeader(number)));
-    expect((await heldBytes()) - before).toBeLessThan(2_000_000);
+    expect((await usedBytes()) - before).toBeLessThan(2_000_000);
     expect(cache.get(partOf(readHeader(1)))).toBe(cache.get(partOf(readHeader(1))));
   });
 });

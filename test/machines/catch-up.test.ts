@@ -12,7 +12,7 @@ import { UncachedSite } from "../../src/store/reads/uncached-site.ts";
 import { waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
-import { loadFresh } from "../support/snapshots.ts";
+import { loadUpToDate } from "../support/snapshots.ts";
 
 const site = 1;
 const count = 4000;
@@ -41,7 +41,7 @@ describe.each(engines)("on $name", (kind) => {
   test("the changes are applied with ticks of the event loop in between, and a reader sees none of them or all", async () => {
     await writer.commit([createIntent()]);
     const siteViews = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(siteViews, site);
+    const before = await loadUpToDate(siteViews, site);
     await createTogether();
     let ticks = 0;
     let isDone = false;
@@ -51,15 +51,15 @@ describe.each(engines)("on $name", (kind) => {
     };
     countTicks();
     const seen = new Set<number>();
-    const readers = Array.from({ length: 20 }, () => loadFresh(siteViews, site));
-    for (const fresh of await Promise.all(readers)) seen.add([...fresh.collection(brand)].length);
+    const readers = Array.from({ length: 20 }, () => loadUpToDate(siteViews, site));
+    for (const view of await Promise.all(readers)) seen.add([...view.collection(brand)].length);
     isDone = true;
     expect([...seen]).toEqual([1 + count]);
     expect(ticks).toBeGreaterThan(count / chunk);
     // A reader that has read the site before continues with the earlier records.
     expect([...before.collection(brand)]).toHaveLength(1);
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
-    const after = await loadFresh(siteViews, site);
+    const after = await loadUpToDate(siteViews, site);
     expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
     expect(siteViews.usage.loads).toBe(2);
   });
@@ -74,49 +74,49 @@ describe.each(engines)("on $name", (kind) => {
       return reader.readChangesSince(...args);
     };
     const siteViews = new SiteViews({ ...reader, readChangesSince: since }, allResources, 1e9);
-    const before = [...(await loadFresh(siteViews, site)).collection(brand)].length;
+    const before = [...(await loadUpToDate(siteViews, site)).collection(brand)].length;
     await writer.commit(Array.from({ length: behind }, () => createIntent()));
     isCommitted = false;
-    const seen = [...(await loadFresh(siteViews, site)).collection(brand)].length;
+    const seen = [...(await loadUpToDate(siteViews, site)).collection(brand)].length;
     expect(isCommitted).toBe(true);
     expect([before + behind, before + behind + count]).toContain(seen);
   });
 
   test("look-ups do not wait for the catch-up, and find all of the changes", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(siteViews, site);
+    const before = await loadUpToDate(siteViews, site);
     const last = [...before.collection(brand)].length + count;
     await createTogether();
-    const fresh = await siteViews.getUpToDate(site);
-    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
-    expect((await fresh.lookUpRecord(brand, last))?.id).toBe(last);
-    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(last);
+    const view = await siteViews.getUpToDate(site);
+    if (!(view instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await view.lookUpRecord(brand, last))?.id).toBe(last);
+    expect([...(await loadUpToDate(siteViews, site)).collection(brand)]).toHaveLength(last);
     expect(await siteViews.getUpToDate(site)).toBeInstanceOf(Snapshot);
     expect(siteViews.usage.loads).toBe(2);
   });
 
   test("look-ups do not wait while the site is loaded because its changes were pruned", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
-    const before = [...(await loadFresh(siteViews, site)).collection(brand)].length;
+    const before = [...(await loadUpToDate(siteViews, site)).collection(brand)].length;
     await writer.commit([createIntent(), createIntent()]);
     const [head] = await writer.readHeads([site]);
     while (await writer.pruneJournal(site, (head?.revision ?? 0) - 1, 1000));
-    const fresh = await siteViews.getUpToDate(site);
-    if (!(fresh instanceof UncachedSite)) throw new Error("the look-up has waited");
-    expect((await fresh.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
+    const view = await siteViews.getUpToDate(site);
+    if (!(view instanceof UncachedSite)) throw new Error("the look-up has waited");
+    expect((await view.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
     await waitFor(async () => (await siteViews.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
-    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(before + 2);
+    expect([...(await loadUpToDate(siteViews, site)).collection(brand)]).toHaveLength(before + 2);
     expect(siteViews.usage.loads).toBe(3);
   });
 
   test("changes that another process has undone are not found", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
-    const before = await loadFresh(siteViews, site);
+    const before = await loadUpToDate(siteViews, site);
     const had = [...before.collection(brand)].length;
     await createTogether();
-    expect([...(await loadFresh(siteViews, site)).collection(brand)]).toHaveLength(had + count);
+    expect([...(await loadUpToDate(siteViews, site)).collection(brand)]).toHaveLength(had + count);
     await undo(writer, site, { since: before.revision }, { at: 1 });
-    const collection = (await loadFresh(siteViews, site)).collection(brand);
+    const collection = (await loadUpToDate(siteViews, site)).collection(brand);
     expect([...collection]).toHaveLength(had);
     expect((await collection.version()).size).toBe(had);
   });

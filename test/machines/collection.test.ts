@@ -62,9 +62,9 @@ test("kept lists, pages and selections equal new ones after any changes in any o
             else present.set(i, name);
           }
         }
-        const fresh = new Collection(orderStatus);
-        for (const [id, name] of present) set(fresh, id, 1, toJson(id, name));
-        for (const what of asked) await expectSame(what, kept, fresh);
+        const rebuilt = new Collection(orderStatus);
+        for (const [id, name] of present) set(rebuilt, id, 1, toJson(id, name));
+        for (const what of asked) await expectSame(what, kept, rebuilt);
         expect((await kept.version()).size).toBe(present.size);
       }
       expect(new Map([...kept].map(({ id, json }) => [id, json]))).toEqual(
@@ -81,20 +81,20 @@ function jsonOf(present: ReadonlyMap<number, string>, id: number): string | unde
   return name === undefined ? undefined : toJson(id, name);
 }
 
-async function expectSame(what: string, kept: Collection, fresh: Collection): Promise<void> {
+async function expectSame(what: string, kept: Collection, rebuilt: Collection): Promise<void> {
   if (what === "json" || what === "xml") {
     const format = what === "json" ? json : xml;
     const list = await listOf(kept, format);
-    expect(textOf(list)).toBe(textOf(await listOf(fresh, format)));
+    expect(textOf(list)).toBe(textOf(await listOf(rebuilt, format)));
     expect(list.length).toBe(bytesOf(list).length);
   } else if (what === "gzip" || what === "zstd") {
     const bytes = Buffer.from(await compressList(await listOf(kept, json), what));
     const text = what === "gzip" ? Bun.gunzipSync(bytes) : Bun.zstdDecompressSync(bytes);
-    expect(Buffer.from(text).toString()).toBe(textOf(await listOf(fresh, json)));
+    expect(Buffer.from(text).toString()).toBe(textOf(await listOf(rebuilt, json)));
   } else {
-    const ids = await idsOf(fresh, what);
+    const ids = await idsOf(rebuilt, what);
     expect([what, await idsOf(kept, what)]).toEqual([what, ids]);
-    for (const format of [json, xml]) expect(await pageOf(kept, ids, format)).toBe(await pageOf(fresh, ids, format));
+    for (const format of [json, xml]) expect(await pageOf(kept, ids, format)).toBe(await pageOf(rebuilt, ids, format));
   }
 }
 

@@ -1,3 +1,5 @@
+// The setting for the rate of keys (src/config.ts).
+
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
 

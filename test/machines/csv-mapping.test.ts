@@ -1,3 +1,5 @@
+// Mappings that are rejected, and their messages.
+
 import { expect, test } from "bun:test";
 import { planMapping, readMapping } from "../../src/formats/csv-mapping.ts";
 import { ProblemError } from "../../src/model/errors.ts";

@@ -1,3 +1,5 @@
+// The parser of CSV: rows, quotes, separators, and text in pieces of any length.
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { readCsvRows, toCsvRow } from "../../src/formats/csv.ts";

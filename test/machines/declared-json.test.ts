@@ -98,6 +98,6 @@ test.each<[string, object, object]>([
   ["an empty text for a missing one", { a: "1" }, { b: "" }],
   ["empty texts for a missing group", { a: "1" }, { g: { h: { b: "" }, c: "" } }],
   ["nothing", { a: "1" }, {}],
-])("an update with %s is no change", (_, record, changes) => {
+])("an update with %s changes nothing", (_, record, changes) => {
   expect(merge(record, changes as never)).toBe(record as never);
 });

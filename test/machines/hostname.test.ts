@@ -1,3 +1,5 @@
+// Hostnames that operators type, and the `Host` of requests.
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hostnameOf, parseHostname } from "../../src/model/hostname.ts";
@@ -50,7 +52,7 @@ describe("a hostname from an operator", () => {
     ["\u202eshop.example", /not a valid internationalized name/],
     [`${"a".repeat(64)}.example`, /has 64 characters; at most 63/],
     [`${"a.".repeat(126)}aa`, /has 254 characters; at most 253/],
-  ])("%j is refused", (text, reason) => {
+  ])("%j is rejected", (text, reason) => {
     expect(() => parseHostname(text)).toThrow(reason);
   });
 });

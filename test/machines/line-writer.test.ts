@@ -62,7 +62,7 @@ describe("a line writer", () => {
     expect(await read(30)).toBe([0, 1, 2].map((n) => line(n, 10)).join(""));
   });
 
-  test("loses the lines for which there is no space, and counts them", async () => {
+  test("loses lines if its buffer is full, and counts them", async () => {
     const writer = new LineWriter(pipe);
     // 256 wait, and up to 17 are in the pipe or on their way to it.
     for (let n = 0; n < 1000; n++) {

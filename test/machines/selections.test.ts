@@ -1,4 +1,4 @@
-// A cached selection is updated by the changes since it was made, or made again if these changes are no longer known.
+// A cached selection is updated by the later changes, or built again if these changes are not known any more.
 
 import { expect, test } from "bun:test";
 import { parseListParameters } from "../../src/http/list-parameters.ts";
@@ -37,9 +37,9 @@ for (const query of queries) {
       // Each change makes a new version.
       await kept.version();
     }
-    const fresh = new Collection(orderStatus);
-    for (const [id, body] of present) fresh.set({ id, revision: 1, body });
-    expect(await idsOf(kept, query)).toEqual(await idsOf(fresh, query));
-    expect(await idsOf(kept, query)).toEqual(await idsOf(fresh, query));
+    const rebuilt = new Collection(orderStatus);
+    for (const [id, body] of present) rebuilt.set({ id, revision: 1, body });
+    expect(await idsOf(kept, query)).toEqual(await idsOf(rebuilt, query));
+    expect(await idsOf(kept, query)).toEqual(await idsOf(rebuilt, query));
   });
 }

@@ -88,10 +88,10 @@ for (const kind of engineKinds) {
     test("a change during a call leads to another call, and two never run at once", async () => {
       const [watch, own] = await start();
       let [calls, running, most] = [0, 0, 0];
-      const holds = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+      const pending = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
       watch.subscribe(1, never, async () => {
         most = Math.max(most, ++running);
-        await holds[calls++]?.promise;
+        await pending[calls++]?.promise;
         running--;
       });
       await write(own, 1);
@@ -100,7 +100,7 @@ for (const kind of engineKinds) {
       await write(own, 1);
       await Bun.sleep(300);
       expect(calls).toBe(1);
-      for (const { resolve } of holds) resolve();
+      for (const { resolve } of pending) resolve();
       await until(() => calls === 2);
       await Bun.sleep(300);
       expect([calls, most]).toEqual([2, 1]);

@@ -8,8 +8,8 @@ import type { SiteRows } from "../../src/store/database/site-state.ts";
 import type { Snapshot } from "../../src/store/memory/snapshot.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../src/store/reads/uncached-site.ts";
-import { createManualEngine, type ManualEngine, type Question } from "../support/manual-engine.ts";
-import { loadFresh } from "../support/snapshots.ts";
+import { createManualEngine, type ManualEngine, type PendingCall } from "../support/manual-engine.ts";
+import { loadUpToDate } from "../support/snapshots.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
@@ -30,37 +30,37 @@ const systemHead = { revision: 0, epoch: "" };
 const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 
 /** Snapshots that have the system site and site 1, at `revision`, in memory. */
-async function loaded(hand: ManualEngine, revision: number): Promise<SiteViews> {
-  const siteViews = new SiteViews(hand.engine, [brand], plenty);
-  const fresh = loadFresh(siteViews, 1);
-  (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
-  (await hand.next("load")).resolve(contentsAt(0, ""));
-  (await hand.next("load")).resolve(contentsAt(revision));
-  expect(nameIn(await fresh)).toBe(`r${revision}`);
+async function loaded(manual: ManualEngine, revision: number): Promise<SiteViews> {
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
+  const view = loadUpToDate(siteViews, 1);
+  (await manual.next("readHeads")).resolve([systemHead, headAt(revision)]);
+  (await manual.next("load")).resolve(contentsAt(0, ""));
+  (await manual.next("load")).resolve(contentsAt(revision));
+  expect(nameIn(await view)).toBe(`r${revision}`);
   return siteViews;
 }
 
 /** The result of a query for the head of site 1. */
-async function tellHead(hand: ManualEngine, revision: number, epoch = "a"): Promise<void> {
-  (await hand.next("readHeads")).resolve([systemHead, headAt(revision, epoch)]);
+async function tellHead(manual: ManualEngine, revision: number, epoch = "a"): Promise<void> {
+  (await manual.next("readHeads")).resolve([systemHead, headAt(revision, epoch)]);
 }
 
 test.each([
   ["far away", undefined],
   ["that detects commits by itself", () => false],
 ])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
-  const hand = createManualEngine(unchanged);
-  const siteViews = new SiteViews(hand.engine, [brand], plenty);
-  const early = loadFresh(siteViews, 1);
-  await tellHead(hand, 1);
-  (await hand.next("load")).resolve(contentsAt(0, ""));
-  const load = await hand.next("load");
-  const late = loadFresh(siteViews, 1);
+  const manual = createManualEngine(unchanged);
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
+  const early = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 1);
+  (await manual.next("load")).resolve(contentsAt(0, ""));
+  const load = await manual.next("load");
+  const late = loadUpToDate(siteViews, 1);
   // Another process has written since the load began.
-  await tellHead(hand, 2);
-  expect(await hand.waiting()).toEqual([]);
+  await tellHead(manual, 2);
+  expect(await manual.waiting()).toEqual([]);
   load.resolve(contentsAt(1));
-  const since = await hand.next("readChangesSince");
+  const since = await manual.next("readChangesSince");
   expect(since.args.slice(0, 2)).toEqual([1, 1]);
   since.resolve([changeTo(2)]);
   expect(nameIn(await late)).toBe("r2");
@@ -68,31 +68,31 @@ test.each([
 });
 
 test("a failed load does not fail later requests", async () => {
-  const hand = createManualEngine();
-  const siteViews = new SiteViews(hand.engine, [brand], plenty);
-  const early = Promise.resolve(loadFresh(siteViews, 1)).catch((error) => error.message);
-  await tellHead(hand, 1);
-  (await hand.next("load")).resolve(contentsAt(0, ""));
-  const load = await hand.next("load");
-  const late = loadFresh(siteViews, 1);
-  await tellHead(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
+  const early = Promise.resolve(loadUpToDate(siteViews, 1)).catch((error) => error.message);
+  await tellHead(manual, 1);
+  (await manual.next("load")).resolve(contentsAt(0, ""));
+  const load = await manual.next("load");
+  const late = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 1);
   load.reject(new Error("lost"));
-  (await hand.next("load")).resolve(contentsAt(1));
+  (await manual.next("load")).resolve(contentsAt(1));
   expect(nameIn(await late)).toBe("r1");
   expect(await early).toBe("lost");
 });
 
 test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
-  const hand = createManualEngine();
-  const siteViews = new SiteViews(hand.engine, [brand], plenty);
+  const manual = createManualEngine();
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const failures = Promise.all(
-    Array.from({ length: 10 }, () => loadFresh(siteViews, 1).catch((error) => error.message)),
+    Array.from({ length: 10 }, () => loadUpToDate(siteViews, 1).catch((error) => error.message)),
   );
   let loads = 0;
-  for (let [name] = await hand.waiting(); name; [name] = await hand.waiting()) {
-    if (name === "readHeads") await tellHead(hand, 1);
+  for (let [name] = await manual.waiting(); name; [name] = await manual.waiting()) {
+    if (name === "readHeads") await tellHead(manual, 1);
     else {
-      const load = await hand.next("load");
+      const load = await manual.next("load");
       if (load.args[0] === 0) load.resolve(contentsAt(0, ""));
       else load.reject(new Error(`failure ${++loads}`));
     }
@@ -101,73 +101,73 @@ test("requests that wait for a load share the next one and its failure, so that 
 });
 
 test("requests that wait for a load while the site is restored do not each load it again", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const fresh = Promise.resolve(siteViews.getUpToDate(2));
-  await tellHead(hand, 1);
-  const site = await fresh;
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const view = Promise.resolve(siteViews.getUpToDate(2));
+  await tellHead(manual, 1);
+  const site = await view;
   if (!(site instanceof UncachedSite)) throw new Error("the site is in memory");
   const lists = Array.from({ length: 10 }, () =>
     Promise.resolve(site.loadSnapshot()).then(String, (error) => error.constructor.name),
   );
   let loads = 0;
-  for (; (await hand.waiting()).length > 0; loads++) (await hand.next("load")).resolve(contentsAt(1, "b"));
+  for (; (await manual.waiting()).length > 0; loads++) (await manual.next("load")).resolve(contentsAt(1, "b"));
   expect(await Promise.all(lists)).toEqual(new Array(10).fill("OutdatedError"));
   expect(loads).toBe(2);
 });
 
 test("a request that shares the call of another request also gets the changes since", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const respond = ({ args: [, revision, options], resolve }: Question<"readChangesSince">) =>
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const respond = ({ args: [, revision, options], resolve }: PendingCall<"readChangesSince">) =>
     resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
   const names: Promise<string>[] = [];
-  const first: Question<"readChangesSince">[] = [];
+  const first: PendingCall<"readChangesSince">[] = [];
   // The second waits for the first and then applies as many changes again. The third shares that.
   for (const head of [1001, 2001, 2301]) {
-    names.push(loadFresh(siteViews, 1).then(nameIn));
-    if ((await hand.waiting())[0] === "readChangesSince") first.push(await hand.next("readChangesSince"));
-    await tellHead(hand, head);
+    names.push(loadUpToDate(siteViews, 1).then(nameIn));
+    if ((await manual.waiting())[0] === "readChangesSince") first.push(await manual.next("readChangesSince"));
+    await tellHead(manual, head);
   }
   first.forEach(respond);
-  while ((await hand.waiting()).length > 0) respond(await hand.next("readChangesSince"));
+  while ((await manual.waiting()).length > 0) respond(await manual.next("readChangesSince"));
   expect(await Promise.all(names)).toEqual(["r1001", "r2001", "r2301"]);
 });
 
 test("reads that share a query share the load that follows", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const first = loadFresh(siteViews, 1);
-  const shared = [loadFresh(siteViews, 1), loadFresh(siteViews, 1), loadFresh(siteViews, 1)];
-  await tellHead(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const first = loadUpToDate(siteViews, 1);
+  const shared = [loadUpToDate(siteViews, 1), loadUpToDate(siteViews, 1), loadUpToDate(siteViews, 1)];
+  await tellHead(manual, 1);
   expect(nameIn(await first)).toBe("r1");
-  await tellHead(hand, 2);
-  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  await tellHead(manual, 2);
+  (await manual.next("readChangesSince")).resolve([changeTo(2)]);
   expect((await Promise.all(shared)).map(nameIn)).toEqual(["r2", "r2", "r2"]);
-  expect(await hand.waiting()).toEqual([]);
+  expect(await manual.waiting()).toEqual([]);
 });
 
 test("changes are read in several steps if there are many", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 2100);
-  const first = await hand.next("readChangesSince");
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 2100);
+  const first = await manual.next("readChangesSince");
   const limit = first.args[2]?.limit as number;
   first.resolve(Array.from({ length: limit }, (_, i) => changeTo(2 + i)));
-  const second = await hand.next("readChangesSince");
+  const second = await manual.next("readChangesSince");
   expect(second.args[1]).toBe(1 + limit);
   second.resolve(Array.from({ length: 2100 - 1 - limit }, (_, i) => changeTo(2 + limit + i)));
-  expect(nameIn(await fresh)).toBe("r2100");
+  expect(nameIn(await view)).toBe("r2100");
 });
 
 test("a site is loaded again if its database has an earlier head than before", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 5);
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 4);
-  (await hand.next("load")).resolve(contentsAt(4));
-  expect(nameIn(await fresh)).toBe("r4");
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 5);
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 4);
+  (await manual.next("load")).resolve(contentsAt(4));
+  expect(nameIn(await view)).toBe("r4");
 });
 
 for (const { what, stored, shown } of [
@@ -179,99 +179,99 @@ for (const { what, stored, shown } of [
   },
 ]) {
   test(`when another machine has taken over, a site in memory ${what}`, async () => {
-    const hand = createManualEngine();
-    const siteViews = await loaded(hand, 4);
+    const manual = createManualEngine();
+    const siteViews = await loaded(manual, 4);
     siteViews.applyOwnCommit(1, changeTo(5), "a");
-    const fresh = loadFresh(siteViews, 1);
-    (await hand.next("readHeads")).resolve([
+    const view = loadUpToDate(siteViews, 1);
+    (await manual.next("readHeads")).resolve([
       { ...systemHead, timeline: 2 },
       { ...headAt(5), timeline: 2 },
     ]);
     const system = { ...systemHead, timeline: 2 };
-    (await hand.next("readJournalPage")).resolve({ head: system, floor: 0, entries: [] });
-    const question = await hand.next("readJournalPage");
-    expect(question.args).toEqual([1, 4, 1]);
+    (await manual.next("readJournalPage")).resolve({ head: system, floor: 0, entries: [] });
+    const call = await manual.next("readJournalPage");
+    expect(call.args).toEqual([1, 4, 1]);
     // A change on the new machine is not applied after changes that may be lost.
     siteViews.applyOwnCommit(1, changeTo(6), "a", 2);
-    question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
+    call.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
     if (shown === "new") {
-      const renewal = await hand.next("renewSite");
+      const renewal = await manual.next("renewSite");
       expect(renewal.args).toEqual([1, "a"]);
       renewal.resolve({ ...headAt(5, "b"), timeline: 2 });
-      (await hand.next("readHeads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
+      (await manual.next("readHeads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
       const { rows } = contentsAt(5);
       const body = bodyOf(1, "new");
-      (await hand.next("load")).resolve({
+      (await manual.next("load")).resolve({
         head: { ...headAt(5, "b"), timeline: 2 },
         rows: rows.map((row) => ({ ...row, body })),
       });
     }
-    expect(nameIn(await fresh)).toBe(shown);
-    expect(await hand.waiting()).toEqual([]);
+    expect(nameIn(await view)).toBe(shown);
+    expect(await manual.waiting()).toEqual([]);
   });
 }
 
 test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
-  const hand = createManualEngine();
+  const manual = createManualEngine();
   const lost: number[] = [];
-  const siteViews = new SiteViews(hand.engine, [brand], plenty, (site) => void lost.push(site));
+  const siteViews = new SiteViews(manual.engine, [brand], plenty, (site) => void lost.push(site));
   const on = (head: Head, timeline: number) => ({ ...head, timeline });
-  const first = loadFresh(siteViews, 1);
-  (await hand.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
-  (await hand.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
-  (await hand.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
+  const first = loadUpToDate(siteViews, 1);
+  (await manual.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
+  (await manual.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
+  (await manual.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
   await first;
   const later = siteViews.getUpToDate(0);
-  (await hand.next("readHeads")).resolve([on(systemHead, 2)]);
-  const journal = await hand.next("readJournalPage");
+  (await manual.next("readHeads")).resolve([on(systemHead, 2)]);
+  const journal = await manual.next("readJournalPage");
   expect(journal.args).toEqual([1, 2, 1]);
   journal.resolve({ head: on(headAt(2), 2), floor: 0, entries: [] });
-  (await hand.next("readJournalPage")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
+  (await manual.next("readJournalPage")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
   await later;
-  const renewal = await hand.next("renewSite");
+  const renewal = await manual.next("renewSite");
   expect(renewal.args).toEqual([1, "a"]);
   expect(lost).toEqual([]);
   renewal.resolve(on(headAt(2, "b"), 2));
-  await hand.waiting();
+  await manual.waiting();
   expect(lost).toEqual([1]);
   expect(siteViews.usage.sites).toBe(1);
 });
 
 test("a change of the system site that arrives after the system site was reloaded is not applied", async () => {
-  const hand = createManualEngine();
-  const siteViews = new SiteViews(hand.engine, [brand], plenty);
+  const manual = createManualEngine();
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const followed: string[] = [];
   siteViews.subscribeToSystemSite({
     onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
     onEntry: ({ revision }) => void followed.push(`change ${revision}`),
   });
-  const first = loadFresh(siteViews, 0);
-  (await hand.next("readHeads")).resolve([headAt(1)]);
-  (await hand.next("load")).resolve(contentsAt(1));
+  const first = loadUpToDate(siteViews, 0);
+  (await manual.next("readHeads")).resolve([headAt(1)]);
+  (await manual.next("load")).resolve(contentsAt(1));
   await first;
-  const slow = loadFresh(siteViews, 0);
-  (await hand.next("readHeads")).resolve([headAt(2)]);
-  const since = await hand.next("readChangesSince");
+  const slow = loadUpToDate(siteViews, 0);
+  (await manual.next("readHeads")).resolve([headAt(2)]);
+  const since = await manual.next("readChangesSince");
   // Another process restores a backup.
-  const late = loadFresh(siteViews, 0);
-  (await hand.next("readHeads")).resolve([headAt(1, "b")]);
-  (await hand.next("load")).resolve(contentsAt(1, "b"));
+  const late = loadUpToDate(siteViews, 0);
+  (await manual.next("readHeads")).resolve([headAt(1, "b")]);
+  (await manual.next("load")).resolve(contentsAt(1, "b"));
   await late;
   since.resolve([changeTo(2)]);
   // What the slow request has read is of the history before, so it is queried again.
-  (await hand.next("readHeads")).resolve([headAt(1, "b")]);
+  (await manual.next("readHeads")).resolve([headAt(1, "b")]);
   expect((await slow).epoch).toBe("b");
   expect(followed).toEqual(["reset to a", "reset to b"]);
 });
 
 test("a change of this process during a query for the head is not taken for a database with an earlier head", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 5);
-  const fresh = loadFresh(siteViews, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 5);
+  const view = loadUpToDate(siteViews, 1);
   siteViews.applyOwnCommit(1, changeTo(6), "a");
-  await tellHead(hand, 5);
-  expect(nameIn(await fresh)).toBe("r6");
-  expect(await hand.waiting()).toEqual([]);
+  await tellHead(manual, 5);
+  expect(nameIn(await view)).toBe("r6");
+  expect(await manual.waiting()).toEqual([]);
 });
 
 for (const [what, applied, contents, shown] of [
@@ -280,138 +280,138 @@ for (const [what, applied, contents, shown] of [
   ["is used if it has another epoch, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
 ] as const) {
   test(`a second load of a site ${what}`, async () => {
-    const hand = createManualEngine();
-    const siteViews = await loaded(hand, 1);
-    const fresh = loadFresh(siteViews, 1);
-    await tellHead(hand, 3, contents.head.epoch);
+    const manual = createManualEngine();
+    const siteViews = await loaded(manual, 1);
+    const view = loadUpToDate(siteViews, 1);
+    await tellHead(manual, 3, contents.head.epoch);
     // The journal no longer has revision 1.
-    if (contents.head.epoch === "a") (await hand.next("readChangesSince")).resolve(undefined);
-    const load = await hand.next("load");
+    if (contents.head.epoch === "a") (await manual.next("readChangesSince")).resolve(undefined);
+    const load = await manual.next("load");
     for (const revision of applied) siteViews.applyOwnCommit(1, changeTo(revision), "a");
     load.resolve(contents);
-    expect(nameIn(await fresh)).toBe(shown);
-    expect((await fresh).epoch).toBe(contents.head.epoch);
+    expect(nameIn(await view)).toBe(shown);
+    expect((await view).epoch).toBe(contents.head.epoch);
   });
 }
 
 test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
   // The second time, a copy is made, because the changes are many.
   for (const head of [2, 1102]) {
-    const fresh = loadFresh(siteViews, 1);
-    await tellHead(hand, head);
-    while ((await hand.waiting()).length > 0) {
-      const { args, resolve } = await hand.next("readChangesSince");
+    const view = loadUpToDate(siteViews, 1);
+    await tellHead(manual, head);
+    while ((await manual.waiting()).length > 0) {
+      const { args, resolve } = await manual.next("readChangesSince");
       resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
     }
-    expect(nameIn(await fresh)).toBe(`r${head}`);
+    expect(nameIn(await view)).toBe(`r${head}`);
   }
 });
 
 test("a second load of the same revision keeps the snapshot and its lists", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const asked = loadFresh(siteViews, 1);
-  await tellHead(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const asked = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 1);
   const before = await asked;
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 2);
-  (await hand.next("readChangesSince")).resolve(undefined);
-  const load = await hand.next("load");
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 2);
+  (await manual.next("readChangesSince")).resolve(undefined);
+  const load = await manual.next("load");
   siteViews.applyOwnCommit(1, changeTo(2), "a");
   load.resolve(contentsAt(2));
-  expect(await fresh).toBe(before);
+  expect(await view).toBe(before);
 });
 
 test("changes with a gap are not applied; the site is loaded again", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 3);
-  (await hand.next("readChangesSince")).resolve([changeTo(3)]);
-  (await hand.next("load")).resolve(contentsAt(3));
-  expect(nameIn(await fresh)).toBe("r3");
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 3);
+  (await manual.next("readChangesSince")).resolve([changeTo(3)]);
+  (await manual.next("load")).resolve(contentsAt(3));
+  expect(nameIn(await view)).toBe("r3");
 });
 
 test("a change of another epoch is not applied", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
   siteViews.applyOwnCommit(1, changeTo(2), "b");
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 1);
-  expect(nameIn(await fresh)).toBe("r1");
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 1);
+  expect(nameIn(await view)).toBe("r1");
 });
 
 test("an engine that reports no commit is not queried until it reports one", async () => {
   let same = false;
-  const hand = createManualEngine(() => same);
-  const siteViews = await loaded(hand, 1);
-  const asked = loadFresh(siteViews, 1);
-  await tellHead(hand, 1);
+  const manual = createManualEngine(() => same);
+  const siteViews = await loaded(manual, 1);
+  const asked = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 1);
   await asked;
   same = true;
-  expect(nameIn(await loadFresh(siteViews, 1))).toBe("r1");
-  expect(await hand.waiting()).toEqual([]);
+  expect(nameIn(await loadUpToDate(siteViews, 1))).toBe("r1");
+  expect(await manual.waiting()).toEqual([]);
   same = false;
-  const fresh = loadFresh(siteViews, 1);
-  await tellHead(hand, 2);
-  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
-  expect(nameIn(await fresh)).toBe("r2");
+  const view = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 2);
+  (await manual.next("readChangesSince")).resolve([changeTo(2)]);
+  expect(nameIn(await view)).toBe("r2");
 });
 
 test("a query that was sent before a commit does not hide the commit from later reads", async () => {
   let same = false;
-  const hand = createManualEngine(() => same);
-  const siteViews = await loaded(hand, 1);
-  const early = loadFresh(siteViews, 1);
-  const question = await hand.next("readHeads");
+  const manual = createManualEngine(() => same);
+  const siteViews = await loaded(manual, 1);
+  const early = loadUpToDate(siteViews, 1);
+  const call = await manual.next("readHeads");
   // A commit happens after the query and before its result arrives. The next read is informed once.
-  const late = loadFresh(siteViews, 1);
-  const lateQuestion = await hand.next("readHeads");
-  question.resolve([systemHead, headAt(1)]);
+  const late = loadUpToDate(siteViews, 1);
+  const lateCall = await manual.next("readHeads");
+  call.resolve([systemHead, headAt(1)]);
   await early;
   same = true;
-  const third = loadFresh(siteViews, 1);
-  expect(await hand.waiting()).toEqual(["readHeads"]);
-  await tellHead(hand, 2);
-  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  const third = loadUpToDate(siteViews, 1);
+  expect(await manual.waiting()).toEqual(["readHeads"]);
+  await tellHead(manual, 2);
+  (await manual.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await third)).toBe("r2");
-  lateQuestion.resolve([systemHead, headAt(2)]);
+  lateCall.resolve([systemHead, headAt(2)]);
   expect(nameIn(await late)).toBe("r2");
 });
 
 test("records do not catch up before the keys, so that no other request finds them with older keys", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
-  const first = loadFresh(siteViews, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
+  const first = loadUpToDate(siteViews, 1);
   // Another process has revoked a key and then changed the record.
-  (await hand.next("readHeads")).resolve([headAt(1, ""), headAt(2)]);
-  const { args, resolve } = await hand.next("readChangesSince");
+  (await manual.next("readHeads")).resolve([headAt(1, ""), headAt(2)]);
+  const { args, resolve } = await manual.next("readChangesSince");
   expect(args.slice(0, 2)).toEqual([0, 0]);
-  expect(await hand.waiting()).toEqual([]);
+  expect(await manual.waiting()).toEqual([]);
   resolve([changeTo(1)]);
-  (await hand.next("readChangesSince")).resolve([changeTo(2)]);
+  (await manual.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await first)).toBe("r2");
   expect(siteViews.systemHead.revision).toBe(1);
 });
 
 test("a site that is evicted while a request catches up with it stays evicted", async () => {
-  const hand = createManualEngine();
-  const siteViews = new SiteViews(hand.engine, [brand], 1);
+  const manual = createManualEngine();
+  const siteViews = new SiteViews(manual.engine, [brand], 1);
   const read = async (site: number, revision: number) => {
-    const fresh = loadFresh(siteViews, site);
-    (await hand.next("readHeads")).resolve([systemHead, headAt(revision)]);
-    for (let [name] = await hand.waiting(); name === "load"; [name] = await hand.waiting()) {
-      const load = await hand.next("load");
+    const view = loadUpToDate(siteViews, site);
+    (await manual.next("readHeads")).resolve([systemHead, headAt(revision)]);
+    for (let [name] = await manual.waiting(); name === "load"; [name] = await manual.waiting()) {
+      const load = await manual.next("load");
       load.resolve(load.args[0] === 0 ? contentsAt(0, "") : contentsAt(revision));
     }
-    return fresh;
+    return view;
   };
   await read(1, 1);
-  const slow = loadFresh(siteViews, 1);
-  await tellHead(hand, 2);
-  const since = await hand.next("readChangesSince");
+  const slow = loadUpToDate(siteViews, 1);
+  await tellHead(manual, 2);
+  const since = await manual.next("readChangesSince");
   await read(2, 1);
   since.resolve([changeTo(2)]);
   expect(nameIn(await slow)).toBe("r2");
@@ -423,14 +423,14 @@ test("a site that is evicted while a request catches up with it stays evicted", 
 });
 
 test("a site that caught up counts, also when no request arrives for it", async () => {
-  const hand = createManualEngine();
-  const siteViews = await loaded(hand, 1);
+  const manual = createManualEngine();
+  const siteViews = await loaded(manual, 1);
   const { bytes, sites } = siteViews.usage;
-  const fresh = Promise.resolve(siteViews.getUpToDate(1));
-  await tellHead(hand, 1001);
-  expect((await fresh).revision).toBe(1001);
-  while ((await hand.waiting()).length > 0) {
-    const { args, resolve } = await hand.next("readChangesSince");
+  const view = Promise.resolve(siteViews.getUpToDate(1));
+  await tellHead(manual, 1001);
+  expect((await view).revision).toBe(1001);
+  while ((await manual.waiting()).length > 0) {
+    const { args, resolve } = await manual.next("readChangesSince");
     resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
   }
   expect(siteViews.usage.sites).toBe(sites);
@@ -438,7 +438,7 @@ test("a site that caught up counts, also when no request arrives for it", async 
 });
 
 test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
-  const hand = createManualEngine();
+  const manual = createManualEngine();
   const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({
       resource: "brand",
@@ -448,22 +448,22 @@ test("above the budget, the least recently used site is dropped first, and the s
     }));
   /** Returns the sites that were loaded for an up-to-date snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
-    const fresh = loadFresh(siteViews, site);
-    (await hand.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
+    const view = loadUpToDate(siteViews, site);
+    (await manual.next("readHeads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
     const sites: number[] = [];
-    while ((await hand.waiting()).length > 0) {
-      const load = await hand.next("load");
+    while ((await manual.waiting()).length > 0) {
+      const load = await manual.next("load");
       sites.push(load.args[0]);
       load.resolve(load.args[0] === 0 ? contentsAt(0, "") : { head: headAt(100), rows: rows(load.args[0]) });
     }
-    await fresh;
+    await view;
     return sites;
   }
-  let siteViews = new SiteViews(hand.engine, [brand], plenty);
+  let siteViews = new SiteViews(manual.engine, [brand], plenty);
   await read(1);
   await read(2);
   // A little more than two sites need.
-  siteViews = new SiteViews(hand.engine, [brand], siteViews.usage.bytes * 1.25);
+  siteViews = new SiteViews(manual.engine, [brand], siteViews.usage.bytes * 1.25);
   expect(await read(0)).toEqual([0]);
   expect(await read(1)).toEqual([1]);
   expect(await read(2)).toEqual([2]);

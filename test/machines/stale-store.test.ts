@@ -10,7 +10,7 @@ import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { createIntent } from "../support/intents.ts";
-import { loadFresh } from "../support/snapshots.ts";
+import { loadUpToDate } from "../support/snapshots.ts";
 
 let folder: string;
 let old: Engine;
@@ -39,7 +39,7 @@ function far(parts: Partial<Engine>): Engine {
 
 const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
 const namesIn = async (siteViews: SiteViews) =>
-  [...(await loadFresh(siteViews, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  [...(await loadUpToDate(siteViews, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
 test("a site loaded from an outdated database is not served", async () => {
   await write(current, "new");

@@ -19,13 +19,13 @@ const webhooks = 20;
 /** Counts events, and the maximum in one tick of the event loop. */
 function counter() {
   const counts = { all: 0, most: 0 };
-  let inTurn = 0;
-  const note = () => {
-    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+  let inTick = 0;
+  const count = () => {
+    if (inTick === 0) setImmediate(() => (inTick = 0));
     counts.all++;
-    counts.most = Math.max(counts.most, ++inTurn);
+    counts.most = Math.max(counts.most, ++inTick);
   };
-  return { counts, note };
+  return { counts, count };
 }
 
 /** Starts a runner, which sends nothing. */
@@ -33,14 +33,14 @@ function startRunner(engine: Engine, onRead: () => void, onSend: () => void): We
   const index = new SystemSiteIndex(allResources);
   const siteViews = new SiteViews(engine, allResources, 1_000_000);
   siteViews.subscribeToSystemSite(index);
-  const noted: Pick<Engine, "readJournalPage"> = {
+  const counted: Pick<Engine, "readJournalPage"> = {
     readJournalPage(...args) {
       onRead();
       return engine.readJournalPage(...args);
     },
   };
   return new WebhookRunner({
-    engine: Object.assign(Object.create(engine), engine, noted),
+    engine: Object.assign(Object.create(engine), engine, counted),
     index,
     subscribeToSite: () => () => {},
     catchUpIndex: async () => siteViews.getUpToDate(systemSite),
@@ -70,7 +70,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
     for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");
     const [reads, sends] = [counter(), counter()];
-    const runner = startRunner(engine, reads.note, sends.note);
+    const runner = startRunner(engine, reads.count, sends.count);
     await waitFor(() => sends.counts.all === webhooks, "the deliveries");
     await runner.stop();
     expect(reads.counts.all).toBeGreaterThanOrEqual(webhooks);

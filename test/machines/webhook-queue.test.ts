@@ -1,3 +1,5 @@
+// The queue of deliveries: their order, and the limits for sites and for receivers that do not respond.
+
 import { expect, test } from "bun:test";
 import { DeliveryQueue } from "../../src/webhooks/delivery-queue.ts";
 

@@ -115,7 +115,7 @@ describe("the scans of all webhooks", () => {
     [150, 3000],
     [200, 4000],
     [5000, 4000],
-  ])("after one that took %d ms, the next is %d ms later", async (took, pause) => {
+  ])("after a scan that took %d ms, the next scan is %d ms later", async (took, pause) => {
     clock = new TestClock();
     const runner = startRunner({
       onRefresh() {
@@ -124,7 +124,7 @@ describe("the scans of all webhooks", () => {
     });
     expect([...clock.timers.values()]).toEqual([0]);
     clock.end();
-    await waitFor(() => clock.timers.size > 0, "the next look");
+    await waitFor(() => clock.timers.size > 0, "the next scan");
     expect([...clock.timers.values()]).toEqual([pause]);
     await runner.stop();
     expect(clock.timers.size).toBe(0);

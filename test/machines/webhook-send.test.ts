@@ -61,7 +61,7 @@ function tlsReceiver(names: readonly string[], options: { addresses?: number[][]
 
 const ok = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
 /** In milliseconds. A busy machine may need some time, so only tests about the time set less. */
-const usualTimeout = 20_000;
+const usualTimeoutMs = 20_000;
 
 const deliver = (
   url: string,
@@ -70,7 +70,7 @@ const deliver = (
 ): Promise<DeliveryResponse> =>
   send(
     { url, headers: { "webhook-id": "evt_1" }, body: '{"ä":1}' },
-    { ...policy, timeout: usualTimeout, ...options },
+    { ...policy, timeout: usualTimeoutMs, ...options },
     signal,
   );
 
@@ -168,7 +168,7 @@ describe("a receiver that", () => {
       { status: null, fault: "no response within 0.5 seconds" },
       500,
     ],
-  ])("%s", async (_, respond, expected, timeout = usualTimeout) => {
+  ])("%s", async (_, respond, expected, timeout = usualTimeoutMs) => {
     const { port, seen } = await receiver(respond);
     const received = await deliver(`http://127.0.0.1:${port}/hooks?a=b`, { timeout });
     expect(received).toMatchObject(expected);
@@ -297,7 +297,7 @@ describe("over TLS", () => {
       undefined,
       expect.stringContaining("the certificate is not trusted"),
     ],
-  ])("a certificate %s is refused before anything is sent", async (_, names, options, ca, fault) => {
+  ])("a certificate %s is rejected before anything is sent", async (_, names, options, ca, fault) => {
     const { port, seen } = await tlsReceiver(names, options);
     const received = await deliver(`https://localhost:${port}/`, ca === undefined ? {} : { ca });
     expect(received).toEqual({ status: null, retryAfter: undefined, fault });

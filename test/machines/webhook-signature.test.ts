@@ -1,3 +1,5 @@
+// The signature of a delivery: which secrets, times and headers are accepted.
+
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
@@ -32,7 +34,7 @@ describe("the signature of a delivery", () => {
     ["another ID", '{"a":1}', { ...headers, "webhook-id": "evt_2" }, secret],
     ["another time", '{"a":1}', { ...headers, "webhook-timestamp": String(Math.floor(now / 1000) + 1) }, secret],
     ["a time of ten minutes ago", '{"a":1}', signatureHeaders("evt_1", now - 600_000, '{"a":1}', [secret]), secret],
-  ])("is refused with %s", (_, body, sent, verifying) => {
+  ])("is rejected with %s", (_, body, sent, verifying) => {
     expect(() => new Webhook(verifying).verify(body, sent)).toThrow();
   });
 

@@ -8,14 +8,14 @@ import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
 import { createIntent } from "../support/intents.ts";
-import { createManualEngine, settled } from "../support/manual-engine.ts";
+import { createManualEngine, waitUntilSettled } from "../support/manual-engine.ts";
 
 /** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];
 
 function createQueue() {
-  const hand = createManualEngine();
-  return { ...hand, writes: new WriteQueue(hand.engine, new SiteViews(hand.engine, allResources, 1 << 20)) };
+  const manual = createManualEngine();
+  return { ...manual, writes: new WriteQueue(manual.engine, new SiteViews(manual.engine, allResources, 1 << 20)) };
 }
 
 const intentOf = (number: number) => createIntent({ at: number });
@@ -103,7 +103,7 @@ test("a full queue rejects writes with Retry-After, loses no queued write, and a
   while ((await waiting()).length > 0) {
     const commit = await next("commit");
     commit.resolve(outcomesOf(commit.args[0]));
-    await settled();
+    await waitUntilSettled();
     later ??= writes.enqueue(intentOf(-2));
   }
   expect((await Promise.all(taken)).every(({ kind }) => kind === "unchanged")).toBe(true);

@@ -1,3 +1,5 @@
+// The journal as operators read it, in parts.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { readEntries, restoreRecord } from "../../src/operator/history.ts";

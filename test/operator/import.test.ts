@@ -1,3 +1,5 @@
+// Imports on each engine: of all rows or none, with IDs, and into sites that are removed or restored meanwhile.
+
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,5 @@
+// Creating, listing, changing and revoking keys.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";

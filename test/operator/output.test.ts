@@ -1,3 +1,5 @@
+// Files that commands write: complete and on the disk, or absent.
+
 import { afterEach, beforeEach, expect, type Mock, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";

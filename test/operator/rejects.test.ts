@@ -1,3 +1,5 @@
+// The file of the rejected rows of an import has these rows unchanged.
+
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -98,7 +100,7 @@ test.each([
   );
 });
 
-test("a rejected record keeps all its members in the file, also those that the import ignores", async () => {
+test("a rejected record keeps all its members in the file, also members that the import ignores", async () => {
   const file = join(folder, "kept.json");
   await reject(file, '[{"Name":"A","Name":"B","ID":12345678901234567890},{},5,{ "# fault": "mine" }]', {}, "json", "x");
   expect(readFileSync(file, "utf8")).toBe(

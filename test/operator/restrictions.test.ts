@@ -1,4 +1,4 @@
-// Restrictions since a backup stay when the backup is restored: what was revoked, removed, suspended, narrowed or rotated stays so.
+// Restoring a backup keeps the later restrictions: revoked keys, removed sites, suspensions, narrowed scopes and rotated secrets.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -192,7 +192,7 @@ describe.each(engines)("$name", (kind) => {
     expect((await restoreIt()).stays).toHaveLength(4);
   });
 
-  test("a restore as of the backup keeps no restriction, and lists those that it lifts", async () => {
+  test("a restore as of the backup keeps no restriction, and lists the restrictions that it lifts", async () => {
     const key = await addKey("till");
     await addOperator(engine, "anna", [], next());
     const id = await hook("gone");
@@ -239,7 +239,7 @@ describe.each(engines)("$name", (kind) => {
     expect([stays.length, await keys()]).toMatchObject([1, [{ state: "revoked" }]]);
   });
 
-  test("a removed site is restored with its keys and webhooks, except those that were revoked or removed before the site", async () => {
+  test("a removed site is restored with its keys and webhooks, except keys and webhooks that were revoked or removed before the site", async () => {
     const [valid, revoked] = [await addKey("valid"), await addKey("revoked")];
     const [kept, removed] = [await hook("kept"), await hook("removed")];
     await backUpNow();

@@ -1,3 +1,5 @@
+// Adding, changing, suspending, summarizing and removing sites.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
@@ -59,7 +61,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect([(await listSites(engine)).length, (await listOperators(engine)).length]).toEqual([1, 1]);
   });
 
-  test("have at most one default site: the last one that was set", async () => {
+  test("have at most one default site: the site that was set last", async () => {
     await add("a", true);
     await add("b", true);
     expect(await defaults()).toEqual(["b"]);

@@ -1,3 +1,5 @@
+// Undo: which records it changes, which it does not change, and its limits.
+
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type UndoOptions, undo } from "../../src/operator/undo.ts";

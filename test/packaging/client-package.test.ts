@@ -85,7 +85,7 @@ export const mirroring: Promise<void> = client.mirror("brands", {
   store: (brand) => copies.set(brand.ID, brand),
   remove: async (id, cursor) => console.log(id, cursor?.length),
 });
-// @ts-expect-error: \`ids\` is needed to find out what is gone
+// @ts-expect-error: \`ids\` is needed to find the deleted records
 client.mirror("orderstatuses", { store: ({ Name }) => Name, remove: () => {} });
 `;
 

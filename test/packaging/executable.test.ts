@@ -125,7 +125,7 @@ describe("the executable", () => {
     expect(existsSync(shop.file("loaded"))).toBe(false);
   });
 
-  /** Puts an executable that says it is made from `commit` in place of the one that is installed. */
+  /** Replaces the installed executable by an executable that names `commit` as its source. */
   function install(commit: string): void {
     const bytes = readFileSync(executable);
     const was = Buffer.from(readBuild().commit);
@@ -144,7 +144,7 @@ describe("the executable", () => {
     expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="bbbbbbbbbbbb"')]);
   });
 
-  test("is missing for a while: the server goes on, and a worker that ends meanwhile is started when it is back", async () => {
+  test("is missing for a while: the server continues, and a worker that ends meanwhile is started when the file exists again", async () => {
     install("aaaaaaaaaaaa");
     const server = await upgraded.serve(["--workers", "2"], bare);
     renameSync(installed, `${installed}.away`);

@@ -40,7 +40,7 @@ describe("the version of a release", () => {
 });
 
 describe("the changelog of a release", () => {
-  test("what is unreleased gets the heading of the version, below a new section", () => {
+  test("the unreleased changes get the heading of the version, below a new section", () => {
     const closed = closeChangelog(changelog, "1.0.0", "2026-02-28");
     expect(closed).toStartWith("# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-02-28\n\n### Added\n\n- A feature.\n");
     expect(sectionOf(closed, "1.0.0")).toBe("### Added\n\n- A feature.");
@@ -52,7 +52,7 @@ describe("the changelog of a release", () => {
     ["an empty section", "# Changelog\n\n## Unreleased\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n", "is empty"],
     ["no section", "# Changelog\n\nText.\n", "no section"],
     ["a section of that version", `${changelog}\n## 1.0.0 - 2026-01-31\n`, "already"],
-  ])("%s is refused", (_, text, reason) => {
+  ])("%s is rejected", (_, text, reason) => {
     expect(() => closeChangelog(text, "1.0.0", "2026-02-28")).toThrow(reason);
   });
 
@@ -130,7 +130,7 @@ describe("a release", () => {
       "package.json has version 0.9.0",
     ],
   ];
-  test.each(refused)("is refused %s", (_, prepare, args, reason) => {
+  test.each(refused)("is rejected %s", (_, prepare, args, reason) => {
     prepare();
     const { status, output } = release(...args, "--dry-run");
     expect([status, output]).toEqual([1, expect.stringMatching(reason)]);
@@ -230,7 +230,7 @@ describe("the bill of materials", () => {
     writeFileSync(join(folder, file), JSON.stringify(content));
   }
 
-  test("has what is installed, and what the console was made of, under the program", async () => {
+  test("has the installed packages, and the components of the console, under the program", async () => {
     write("package.json", {
       name: "installed",
       version: "0.0.0",

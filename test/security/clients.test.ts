@@ -126,7 +126,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(text).not.toContain("garden");
   });
 
-  test("the secret of a webhook is no key, and neither is what is stored of a key", async () => {
+  test("the secret of a webhook is not accepted as a key, and neither is the stored digest of a key", async () => {
     const digest = Bun.SHA256.hash(server.key, "hex");
     for (const key of ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", digest, server.key.slice(0, 12)])
       expect((await send("GET", "/restapi/brands.json", key)).status).toBe(401);

@@ -1,4 +1,4 @@
-// What the console protects, from those who have part of it: a link, a session, what is stored of them, or a page that an operator opens.
+// The console is safe from people who have a used link, an ended session, the stored digests, or a page that an operator opens.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createSignInLink } from "../../src/operator/operators.ts";
@@ -42,7 +42,7 @@ test("the page cannot be framed, runs only its own script, and talks to its own 
   expect(first.headers.get("Referrer-Policy")).toBe("no-referrer");
 });
 
-test("a link is no session, a session is no link, and what is stored of either is neither", async () => {
+test("a link is not accepted as a session, a session not as a link, and the stored digests as neither", async () => {
   const link = secretOf(await server.link("anna"));
   expect(await statusWith(link)).toBe(401);
   const { cookie } = await server.signIn("anna");

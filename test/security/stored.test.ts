@@ -111,7 +111,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   if (kind.name === "SQLite") {
-    test("a new database file can be read by its owner only, and one that exists keeps its mode", async () => {
+    test("a new database file can be read by its owner only, and an existing file keeps its mode", async () => {
       await shop.serve();
       const path = shop.database.replace("sqlite:", "");
       const modes = () => ["", "-wal", "-shm"].map((end) => statSync(path + end).mode & 0o777);

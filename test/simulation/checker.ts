@@ -1,5 +1,5 @@
-// What must hold of everything that a webhook sends, whatever happens: in order, nothing missing, nothing forged, no more repeats than allowed.
-// The receiver does what docs/webhooks.md says, and its copy of the records must be right in the end.
+// Checks all requests of a webhook: they are signed and in order, no change is missing, and nothing is repeated more often than allowed.
+// The receiver follows docs/webhooks.md, and its copy of the records must equal the site at the end.
 
 import { createHmac } from "node:crypto";
 import type { Sent } from "./network.ts";
@@ -22,10 +22,10 @@ interface ArrivedEvent extends EventBody {
   readonly rewind: number;
 }
 
-/** Breaks of the chain for each rewind, and each time the database goes back: what was on its way arrives between them. */
+/** Maximum breaks of the chain per rewind or return of the database, because requests in flight arrive between the new ones. */
 const breaksPerReturn = 3;
-/** Milliseconds after a pause in which a request may still begin. */
-const pauseTime = 60_000;
+/** Maximum milliseconds after a pause in which a request may still start. */
+const pauseMs = 60_000;
 
 const revisionIn = (cursor: string) => Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 const idPattern = /^evt_\d+_[0-9A-Za-z]+_(?:gone_\d+_\d+|\d+_\d+_[0-9a-f]{12})(?:_(\d+))?$/;
@@ -36,17 +36,17 @@ export class WebhookChecker {
   sends = 0;
   repeats = 0;
   isRemoved = false;
-  /** How often an operator resumed it. */
+  /** Number of times that an operator resumed the webhook. */
   resumes = 0;
   pausedAt: number | undefined;
-  /** Whether the history is another one than the receiver knows. */
+  /** Whether the site has an epoch that the receiver does not know. */
   isGoneExpected = false;
-  /** When the clock of the database last jumped: a lease may have ended early then. */
+  /** Time of the last jump of the database's clock, which may have ended a lease early. */
   jumpedAt = Number.NEGATIVE_INFINITY;
   readonly #site: SiteModel;
   readonly #names: ReadonlySet<string>;
   readonly #bodies = new Map<string, string>();
-  readonly #underWay = new Set<Sent>();
+  readonly #inFlight = new Set<Sent>();
   /** IDs of the events after which the cursor was moved. */
   readonly #passed = new Set<string>();
   /** The last request of each process. */
@@ -55,25 +55,25 @@ export class WebhookChecker {
   /** Where the first event after a rewind begins, by the number of the rewind. */
   readonly #rewinds = new Map<number, { readonly revision: number; isOver: boolean; returns: number }>();
   #resumedAt = Number.NEGATIVE_INFINITY;
-  /** Before which time, on the clock of which skew, nothing is sent. */
+  /** The time before which nothing may be sent, on a clock with this skew. */
   #wait: { readonly until: number; readonly skew: number } | undefined;
-  /** The event that is being delivered, and what had been lost when it began. */
+  /** The event under delivery, and the losses of the site when its delivery started. */
   #current: (ArrivedEvent & { isAccepted: boolean; readonly losses: number }) | undefined;
-  /** What the receiver has: the IDs that it knows, the last `Next`, and the records. */
+  /** The state of the receiver: the IDs that it knows, the last `Next`, and the records. */
   readonly #known = new Set<string>();
   #last: string | undefined;
   #copy = new Map<string, string>();
   #breaks = 0;
   #breaksAllowed = 0;
 
-  /** @param names of the resources that it follows */
+  /** @param names of the resources that the webhook follows */
   constructor(site: SiteModel, names: ReadonlySet<string>, secret: string) {
     this.#site = site;
     this.#names = names;
     this.secrets = [secret];
   }
 
-  /** Events that say that changes are gone. */
+  /** Number of events that report missing changes. */
   get gone(): number {
     return this.#gone.size;
   }
@@ -84,10 +84,10 @@ export class WebhookChecker {
     if (this.#bodies.has(id)) this.repeats++;
     if ((this.#bodies.get(id) ?? text) !== text) this.#fault(`${id} has another body than before`);
     this.#bodies.set(id, text);
-    if (this.#passed.has(id) && this.jumpedAt < now - pauseTime)
+    if (this.#passed.has(id) && this.jumpedAt < now - pauseMs)
       this.#fault(`${id} is sent again although the cursor is after it`);
     this.#requireAlone(id, now);
-    this.#underWay.add(sent);
+    this.#inFlight.add(sent);
     this.#lastOf.set(sent.process.name, sent);
     const { skew } = sent.process;
     if (this.#wait?.skew === skew && now + skew < this.#wait.until) this.#fault(`${id} is sent before its time`);
@@ -95,21 +95,21 @@ export class WebhookChecker {
       this.pausedAt ?? Number.POSITIVE_INFINITY,
       this.#site.suspendedAt ?? Number.POSITIVE_INFINITY,
     );
-    if (now > since + pauseTime) this.#fault(`${id} is sent although the webhook is paused`);
+    if (now > since + pauseMs) this.#fault(`${id} is sent although the webhook is paused`);
     if (this.isRemoved) this.#fault(`${id} is sent although the webhook was removed`);
   }
 
   #requireAlone(id: string, now: number): void {
-    for (const other of this.#underWay) {
+    for (const other of this.#inFlight) {
       const isGone = other.endedAt !== undefined || !other.process.isAlive;
-      if (isGone) this.#underWay.delete(other);
+      if (isGone) this.#inFlight.delete(other);
       else if (other.process.frozenAt !== undefined && other.process.frozenAt >= other.startedAt) continue;
-      else if (Math.max(this.jumpedAt, this.#site.returnedAt) < now - pauseTime)
-        this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is under way`);
+      else if (Math.max(this.jumpedAt, this.#site.returnedAt) < now - pauseMs)
+        this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is in flight`);
     }
   }
 
-  /** The request arrived. @returns whether the receiver has it now */
+  /** The request arrived. */
   onArrival(sent: Sent, isAccepted: boolean, now: number): void {
     const { id, event } = read(sent);
     this.#verify(sent);
@@ -120,14 +120,14 @@ export class WebhookChecker {
     if (isAccepted) this.#accept(id, event);
   }
 
-  /** The state says that this event was delivered. @param failures of the state after that */
+  /** The state was stored with this event as delivered. @param failures the failures in that state */
   onSuccess(id: string, failures: number): void {
     this.#passed.add(id);
     this.#wait = undefined;
     if (failures > 0) this.#fault(`${id} was delivered, and the failures before it count`);
   }
 
-  /** The state says that an attempt of a process failed. @returns the request. @param nextAt when the next one is */
+  /** The state was stored with a failed attempt of a process. @param nextAt the time of the next attempt. @returns the failed request */
   onFailure(process: string, nextAt: number): Sent | undefined {
     const sent = this.#lastOf.get(process);
     if (sent && sent.startedAt < this.#resumedAt)
@@ -143,7 +143,7 @@ export class WebhookChecker {
     this.pausedAt = undefined;
   }
 
-  /** @param revision after which the changes come again */
+  /** @param revision the changes after it are delivered again */
   onRewind(rewind: number, revision: number): void {
     this.#rewinds.set(rewind, { revision, isOver: false, returns: this.#site.returns });
     this.#breaksAllowed += breaksPerReturn;
@@ -151,7 +151,7 @@ export class WebhookChecker {
     this.isGoneExpected = false;
   }
 
-  /** The database went back. */
+  /** The database returned to an earlier state. */
   onReturn(): void {
     this.#passed.clear();
     this.#breaksAllowed += breaksPerReturn;
@@ -159,12 +159,12 @@ export class WebhookChecker {
     this.#resumedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Something is wrong that the events do not show. */
+  /** Adds a fault that the events do not show. */
   add(fault: string): void {
     this.#fault(fault);
   }
 
-  /** Checks that the receiver has everything. */
+  /** Checks that the receiver has all records. */
   atEnd(): void {
     const expected = [...this.#site.records(this.#names)].sort();
     const found = [...this.#copy].sort();
@@ -186,18 +186,18 @@ export class WebhookChecker {
       if (this.#isLate(event, now)) return;
       const isSuperseded = before?.rewind !== rewind || before.losses !== this.#site.losses;
       if (before && !before.isAccepted && !isSuperseded) this.#fault(`${id} begins before ${before.id} was accepted`);
-      if (this.isGoneExpected && id.split("_")[2] === this.#site.epoch) this.#fault(`${id} is of another history`);
+      if (this.isGoneExpected && id.split("_")[2] === this.#site.epoch) this.#fault(`${id} is of another epoch`);
       this.#compare(event);
     }
     this.#current = { ...event, isAccepted: false, losses: this.#site.losses };
   }
 
-  /** As docs/webhooks.md says. */
+  /** Does what docs/webhooks.md asks of a receiver. */
   #accept(id: string, { type, data }: EventBody): void {
     if (this.#current?.id === id) this.#current.isAccepted = true;
     this.#known.add(id);
     const isBroken = this.#last !== undefined && data.Since !== this.#last;
-    // What came before it may have been accepted without the server knowing.
+    // The receiver may have accepted earlier events, and the server did not get the response.
     const isFault = isBroken && type !== "storefront.gone" && ++this.#breaks > this.#breaksAllowed;
     if (isFault) this.#fault(`${id} does not continue ${this.#last}`);
     const isRead = type === "storefront.gone" || isBroken || this.#last === undefined;
@@ -206,7 +206,7 @@ export class WebhookChecker {
     this.#last = data.Next;
   }
 
-  /** A page has exactly the changes after the event before, or after the rewind. */
+  /** Checks that a page has exactly the changes after the previous event, or after the rewind. */
   #compare(event: ArrivedEvent): void {
     const { id, rewind, data } = event;
     const { Changes = [], Site, Since } = data;
@@ -218,7 +218,7 @@ export class WebhookChecker {
     else this.#fault(`${id} has not the changes after ${begins.join(" or ")}`);
   }
 
-  /** Whether a page was on its way when its history was replaced. Where it begins is not known any more. */
+  /** Whether a page was in flight when its journal was replaced. The start of such a page is not known. */
   #isLate(event: ArrivedEvent, now: number): boolean {
     const { rewind, data } = event;
     const first = revisionIn(data.Changes?.[0]?.Cursor ?? "");
@@ -236,16 +236,16 @@ export class WebhookChecker {
     return JSON.stringify(wanted.map(toShown)) === JSON.stringify(found);
   }
 
-  /** The revisions after which an event may begin: after a rewind, its first event begins there, and each other continues the one before. */
+  /** Returns the revisions after which an event may begin: the first event after a rewind begins there, and each later event continues the previous one. */
   #beginsOf(rewind: number, since: number): readonly number[] {
     const found = this.#rewinds.get(rewind);
     if (!found) return [since];
-    // When the database has gone back since, both are right.
+    // If the database returned to an earlier state since, both are right.
     if (found.returns !== this.#site.returns) return [since, found.revision];
     return found.isOver ? [since] : [found.revision];
   }
 
-  /** The first event after the rewind has come. */
+  /** Records that the first event after the rewind arrived. */
   #beginAfter(rewind: number): void {
     const found = this.#rewinds.get(rewind);
     if (found) this.#rewinds.set(rewind, { ...found, isOver: true, returns: this.#site.returns });

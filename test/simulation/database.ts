@@ -1,3 +1,5 @@
+// The database of a simulation, which can return to an earlier state.
+
 import { Database } from "bun:sqlite";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,11 +14,11 @@ const tables = { sites: "id", records: "site_id", journal: "site_id", webhook_st
 
 export interface SimulatedDatabase {
   readonly engine: Engine;
-  /** Remembers what is stored of a site. The function returned goes back to that: later commits are lost. */
+  /** Keeps the rows of a site. The returned function restores them, so that later commits are lost. */
   remember(site: number): () => Promise<void>;
 }
 
-/** In memory where that is possible: a simulation kills no real process, and the disk would take most of the time. */
+/** A folder in memory, if there is one: a simulation kills no real process, and the disk would take most of the time. */
 const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Runs `work` on a new database whose leases end by the simulated clock. */
@@ -54,7 +56,7 @@ function rememberSite(database: Database, site: number): () => Promise<void> {
   return () => whenFree(() => goBack.immediate());
 }
 
-/** Does `work` as soon as the thread that writes has ended its transaction: a planted fault may have begun one that nobody waits for. */
+/** Does `work` when the writer thread has ended its transaction, because a planted fault may have begun a transaction without waiting for it. */
 async function whenFree(work: () => void): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -69,9 +69,9 @@ for (const [name, newDatabase] of Object.entries(databases)) {
         for (let round = 0; round < rounds; round++) {
           const wanted = `c${number}-${round}-`;
           expect((await send("PUT", "brands.json", { ID: id, Name: wanted })).status).toBe(200);
-          for (const look of [`brands/${id}.json`, round % 2 ? "brands.json" : "brands.xml", `brands/${id}.xml`]) {
+          for (const path of [`brands/${id}.json`, round % 2 ? "brands.json" : "brands.xml", `brands/${id}.xml`]) {
             reads++;
-            if (!(await send("GET", look)).text.includes(wanted)) stale++;
+            if (!(await send("GET", path)).text.includes(wanted)) stale++;
           }
         }
         expect((await send("DELETE", `brands/${id}.json`)).status).toBe(200);
@@ -82,7 +82,7 @@ for (const [name, newDatabase] of Object.entries(databases)) {
       expect(stale).toBe(0);
     });
 
-    test("a revoked key is refused by every process on the next request", async () => {
+    test("a revoked key is rejected by every process on the next request", async () => {
       for (let i = 0; i < rounds; i++) {
         const issued = await createKey(engine, site, {}, Date.now());
         const statuses = () =>
@@ -106,8 +106,8 @@ for (const [name, newDatabase] of Object.entries(databases)) {
         let known = { value: "v0", etag: made.headers.get("ETag") as string };
         for (let i = 0; i < 60; i++) {
           const called = performance.now();
-          const turn = Math.random();
-          if (turn < 0.4) {
+          const choice = Math.random();
+          if (choice < 0.4) {
             const { json, headers } = await send("GET", path);
             known = { value: json.Name, etag: headers.get("ETag") as string };
             const seen = known.value;
@@ -119,7 +119,7 @@ for (const [name, newDatabase] of Object.entries(databases)) {
             continue;
           }
           const value = `v${++values}`;
-          const expected = turn < 0.8 ? known : undefined;
+          const expected = choice < 0.8 ? known : undefined;
           const response = await send("PUT", path, { Name: value }, expected ? { "If-Match": expected.etag } : {});
           const returned = performance.now();
           if (response.status === 412) {

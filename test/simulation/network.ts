@@ -11,15 +11,15 @@ export interface Sent {
   readonly url: string;
   readonly delivery: Delivery;
   readonly startedAt: number;
-  /** Undefined while it is under way. */
+  /** Undefined while the request is in flight. */
   endedAt: number | undefined;
   /** The status of the response, if there was one. */
   status?: number | null;
 }
 
-/** What happens to requests and responses. */
+/** Failures of requests and responses. */
 export interface Weather {
-  /** Chance that something other than a quick 200 happens. */
+  /** Probability of anything but a quick response with 200. */
   readonly trouble: number;
 }
 
@@ -34,7 +34,7 @@ interface NetworkOptions {
 const timeout = 15_000;
 const failed = (fault: string): DeliveryResponse => ({ status: null, retryAfter: undefined, fault });
 
-/** What a receiver does: when it gets the request and when the response arrives, in milliseconds; undefined for never. */
+/** The behaviour of a receiver: the milliseconds until it gets the request, and until the response arrives; undefined for never. */
 interface Fate {
   readonly arrival?: number;
   readonly response?: number;
@@ -45,8 +45,8 @@ interface Fate {
 export class Network {
   weather: Weather = { trouble: 0 };
   readonly #options: NetworkOptions;
-  readonly #underWay = new Set<Sent>();
-  /** Until when receivers are down, by URL. */
+  readonly #inFlight = new Set<Sent>();
+  /** The time until which receivers are down, by URL. */
   readonly #down = new Map<string, number>();
 
   constructor(options: NetworkOptions) {
@@ -56,13 +56,13 @@ export class Network {
   send(process: SimulatedProcess, delivery: Delivery, signal: AbortSignal): Promise<DeliveryResponse> {
     const { time, onSend, onArrival } = this.#options;
     const sent: Sent = { process, url: delivery.url, delivery, startedAt: time.now, endedAt: undefined };
-    this.#underWay.add(sent);
+    this.#inFlight.add(sent);
     onSend(sent);
     const fate = this.#fate(delivery.url);
     const { promise, resolve } = Promise.withResolvers<DeliveryResponse>();
     const end = (received: DeliveryResponse) => {
       sent.endedAt ??= time.now;
-      this.#underWay.delete(sent);
+      this.#inFlight.delete(sent);
       sent.status ??= received.status;
       resolve(received);
     };
@@ -71,31 +71,31 @@ export class Network {
     let { status } = fate;
     if (fate.arrival !== undefined)
       time.after(fate.arrival, () => {
-        // What was on its way when the connection was closed may arrive or not.
+        // A request in flight when the connection was closed may arrive or not.
         if (sent.endedAt === undefined || time.now - sent.endedAt < 200) status = onArrival(sent, status);
       });
     if (fate.response !== undefined)
       time.after(fate.response, () => end(status === 0 ? failed("reset") : toReceived(status, fate.retryAfter)));
-    // The process itself gives up, unless it is frozen.
+    // The process times out, unless it is frozen.
     time.after(timeout, () => void process.deliver(undefined).then(() => end(failed("no response"))));
     return promise.then((received) => process.deliver(received));
   }
 
   /** The connections of a process that is killed are closed. */
   onKill(process: SimulatedProcess): void {
-    for (const sent of this.#underWay)
+    for (const sent of this.#inFlight)
       if (sent.process === process) {
         sent.endedAt ??= this.#options.time.now;
-        this.#underWay.delete(sent);
+        this.#inFlight.delete(sent);
       }
   }
 
-  /** Those that wait for a response. */
+  /** Returns the processes that wait for a response. */
   get processes(): SimulatedProcess[] {
-    return [...this.#underWay].map(({ process }) => process);
+    return [...this.#inFlight].map(({ process }) => process);
   }
 
-  /** All receivers are there from now on, and respond at once. */
+  /** From now on, all receivers respond at once. */
   calm(): void {
     this.weather = { trouble: 0 };
     this.#down.clear();
@@ -119,7 +119,7 @@ export class Network {
       () => ({ arrival, response, status: 503, retryAfter: String(random.whole(0, 90)) }),
       () => ({ response, status: 0 }),
       () => ({}) as Fate,
-      // It took the page, and says that it did not.
+      // The receiver stores the page, but answers with an error.
       () => ({ arrival, response, status: 200.5 }),
       () => ({ arrival, response, status: random.chance(0.7) ? 410 : 204 }),
     ])();

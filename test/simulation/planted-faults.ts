@@ -8,7 +8,7 @@ import { signatureHeaders } from "../../src/webhooks/webhook-event.ts";
 
 type Send = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
 
-/** Replaces what a process uses by what has a fault. */
+/** Replaces the engine and the sender of a process by faulty ones. */
 export interface PlantedFault {
   engine(engine: Engine): Engine;
   send(engine: Engine, send: Send): Send;
@@ -16,12 +16,12 @@ export interface PlantedFault {
 
 export const noFault: PlantedFault = { engine: (engine) => engine, send: (_, send) => send };
 
-/** Another engine in the place of the true one. */
+/** Replaces methods of the engine. */
 function inEngine(make: (engine: Engine) => Partial<Engine>): PlantedFault {
   return { ...noFault, engine: (engine) => ({ ...engine, ...make(engine) }) };
 }
 
-/** States that are read with something wrong. */
+/** Changes the states of webhooks that a process reads. */
 function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   return inEngine((engine) => ({
     webhookStates: async (keys) => (await engine.webhookStates(keys)).map(change),
@@ -32,7 +32,7 @@ function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   }));
 }
 
-/** Other changes of a state than those that were asked for; none if it is undefined. */
+/** Replaces the changes of a state; if `change` returns undefined, nothing is stored. */
 function inChanges(
   change: (
     changes: WebhookChanges,
@@ -48,7 +48,7 @@ function inChanges(
   }));
 }
 
-/** Changes a state whatever it is. */
+/** Changes a state without a condition. */
 async function force(
   engine: Engine,
   key: { site: number; webhook: number },

@@ -1,47 +1,49 @@
+// The simulation's own copy of a site: its journal, and the journals that a restore or lost commits have replaced.
+
 import type { RecordChange } from "../../src/model/change.ts";
 import { toDeclaredJson } from "../../src/model/record.ts";
 import { allResources } from "../../src/resources/all.ts";
 
 export type ModelChange = RecordChange & { readonly at: number };
 
-/** Milliseconds in which a request of an earlier history may still arrive: it was read within a lease. */
-const lateTime = 30_000;
+/** Maximum milliseconds after which a request of a replaced journal may still arrive, because it was read within a lease. */
+const lateMs = 30_000;
 
 const resources = new Map(allResources.map((resource) => [resource.name, resource]));
 
-/** The site as the simulation knows it: its journal, and those that a restore or lost commits have replaced. */
+/** The site as the simulation expects it. */
 export class SiteModel {
   name = "";
   epoch = "";
   changes: ModelChange[] = [];
-  /** How often something happened after which changes may be gone: a prune, a new history, a restore, or lost commits. */
+  /** Number of events after which changes may be missing: prunes, new epochs, restores, and lost commits. */
   losses = 0;
-  /** How often the database went back, and when last. */
+  /** Number of times that the database returned to an earlier state, and the time of the last one. */
   returns = 0;
   returnedAt = Number.NEGATIVE_INFINITY;
-  /** Since when it is suspended. */
+  /** Time of the suspension; undefined while the site is not suspended. */
   suspendedAt: number | undefined;
   readonly #replaced: { readonly changes: readonly ModelChange[]; readonly at: number }[] = [];
 
-  /** The database has gone back to the state that had these changes. */
+  /** Replaces the journal, because the database returned to the state with `changes`. */
   goBack(changes: readonly ModelChange[], now: number): void {
     this.#replaced.push({ changes: this.changes, at: now });
     this.changes = [...changes];
-    // Two processes may have sent what is lost, of which one was after a rewind that is lost too.
+    // Two processes may have sent the lost changes, one of them after a rewind that is lost too.
     this.losses += 2;
     this.returns++;
     this.returnedAt = now;
   }
 
-  /** The journals that were replaced, of which a page may still arrive now. */
+  /** Returns the replaced journals of which a page may still arrive. */
   replaced(now: number): (readonly ModelChange[])[] {
-    return this.#replaced.filter(({ at }) => now - at < lateTime).map(({ changes }) => changes);
+    return this.#replaced.filter(({ at }) => now - at < lateMs).map(({ changes }) => changes);
   }
 
   /**
-   * The records of these resources, as the lists have them: JSON by path and ID. A client that reads them later has more, but what it has
-   * from there and the database then loses is no matter of webhooks.
-   * @param through the last revision that they have
+   * Returns the records of these resources, as JSON by path and ID. A client that reads the lists later may have later changes. If the
+   * database then loses these changes, webhooks do not report it.
+   * @param through the last revision to apply
    */
   records(names: ReadonlySet<string>, through = Number.POSITIVE_INFINITY): Map<string, string> {
     const found = new Map<string, string>();
@@ -51,7 +53,7 @@ export class SiteModel {
   }
 }
 
-/** A change as an event has it, but for its cursor. */
+/** A change as an event has it, without the cursor. */
 export interface ShownChange {
   readonly Operation: string;
   readonly Resource: string;
@@ -59,7 +61,7 @@ export interface ShownChange {
   readonly Record: unknown;
 }
 
-/** Stores a change in a copy of the records. */
+/** Applies a change to a copy of the records. */
 export function applyTo(copy: Map<string, string>, { Operation, Resource, ID, Record }: ShownChange): void {
   const key = `${Resource} ${ID}`;
   if (Operation === "delete") copy.delete(key);

@@ -1,7 +1,7 @@
-// The time of a simulation. It stands still while anything that is real, such as a call to the database, is under way.
+// The time of a simulation. It does not advance while a real call, such as a query, is in flight.
 
-/** Turns of the event loop without a call under way after which everything has come to rest. */
-const quietTurns = 3;
+/** Ticks of the event loop without a call in flight after which no work is left. */
+const quietTicks = 3;
 
 interface Timer {
   readonly at: number;
@@ -25,7 +25,7 @@ export class SimulatedTime {
     return Math.floor(this.#now);
   }
 
-  /** Calls `callback` after so many milliseconds, unless the returned function is called before. */
+  /** Calls `callback` after a number of milliseconds, unless the returned function is called before. */
   after(milliseconds: number, callback: () => void): () => void {
     const timer = { at: this.#now + Math.max(0, milliseconds), order: this.#order++, callback };
     this.#timers.push(timer);
@@ -39,8 +39,8 @@ export class SimulatedTime {
   }
 
   /**
-   * Real work, during which time stands still. However long it really takes, its result comes when everything else has come to rest, in
-   * the order of the calls, so that the simulation is the same each time.
+   * Does real work, during which the time does not advance. The results arrive when no other work is left, in the order of the calls and
+   * independent of their durations, so that the simulation is the same each time.
    */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -58,7 +58,7 @@ export class SimulatedTime {
     return promise;
   }
 
-  /** Lets so many milliseconds pass. */
+  /** Advances the time by a number of milliseconds. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds;
     for (;;) {
@@ -72,7 +72,7 @@ export class SimulatedTime {
   }
 
   async #rest(): Promise<void> {
-    for (let quiet = 0; quiet < quietTurns; quiet++) {
+    for (let quiet = 0; quiet < quietTicks; quiet++) {
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#calls > 0) quiet = -1;
     }
@@ -88,7 +88,7 @@ export class SimulatedTime {
   }
 }
 
-/** The clock of the simulation that runs, and by how many milliseconds the clock of the database is ahead of it. */
+/** The clock of the running simulation, and the milliseconds by which the clock of the database is ahead of it. */
 export const simulatedClock = {
   time: undefined as SimulatedTime | undefined,
   skew: 0,

@@ -41,7 +41,7 @@ describe("webhooks in a simulation", () => {
     const all = [...reports.values()];
     const sum = (name: "sends" | "repeats" | "kills" | "gone" | "returns") =>
       all.reduce((total, report) => total + report[name], 0);
-    // It tests what it is for. What a seed does changes with the program.
+    // The seeds must cause these events. The effect of a seed changes with the program.
     expect(sum("sends")).toBeGreaterThan(100);
     for (const name of ["repeats", "kills", "gone", "returns"] as const) expect(sum(name)).toBeGreaterThan(10);
   });
@@ -58,7 +58,7 @@ describe("webhooks in a simulation", () => {
   }, 60_000);
 });
 
-test("when a process dies during a request, another goes on within 30 seconds, whenever that is", async () => {
+test("when a process dies during a request, another process continues within 30 seconds, at whatever moment it dies", async () => {
   const pauses: number[] = [];
   await withSimulatedDatabase(async (database) => {
     for (let seed = 1; seed <= 20; seed++) pauses.push(await takeOver(database, seed));

@@ -1,4 +1,4 @@
-// A site with its webhooks, receivers and processes, and everything that happens to them.
+// A site with its webhooks, receivers and processes, and the actions of clients, operators and machines on them.
 
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
@@ -30,13 +30,13 @@ import { type SimulatedTime, simulatedClock } from "./time.ts";
 
 export interface SimulationReport {
   readonly faults: readonly string[];
-  /** Requests, and those of them that were not the first of their event. */
+  /** Number of requests, and of requests that repeated an event. */
   readonly sends: number;
   readonly repeats: number;
-  /** Events that say that changes are gone. */
+  /** Number of events that report missing changes. */
   readonly gone: number;
   readonly kills: number;
-  /** How often the database was restored, or lost commits. */
+  /** Number of times that the database was restored, or lost commits. */
   readonly returns: number;
 }
 
@@ -46,7 +46,7 @@ interface SimulatedWebhook {
   readonly checker: WebhookChecker;
 }
 
-/** What a restore or lost commits bring back. */
+/** A state of the database to which a restore or lost commits return. */
 interface Kept {
   readonly changes: readonly ModelChange[];
   goBack(): unknown;
@@ -54,9 +54,10 @@ interface Kept {
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const paths = new Map(publicResources(allResources).map(({ path, name }) => [path, name]));
-/** Milliseconds after which a process without troubles has done what follows from a response, and in which troubles have an effect. */
-const reactionTime = 10_000;
-const troubleTime = 60_000;
+/** Maximum milliseconds in which a process without troubles reacts to a response. */
+const reactionMs = 10_000;
+/** Maximum milliseconds in which troubles of a process have an effect. */
+const troubleMs = 60_000;
 
 export class World {
   readonly random: Random;
@@ -68,7 +69,7 @@ export class World {
   readonly #webhooks: SimulatedWebhook[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #model = new SiteModel();
-  /** A backup from before the first change, the last one, and the commits of a moment. */
+  /** A backup from before the first change, the last backup, and the commits of one moment. */
   readonly #kept: Record<"empty" | "backup" | "commits", Kept | undefined> = {
     empty: undefined,
     backup: undefined,
@@ -79,7 +80,7 @@ export class World {
   #kills = 0;
   #site = 0;
   #isCalm = false;
-  /** Whether calls to the database fail at all. */
+  /** Whether calls to the database may fail. */
   #isTroubled = false;
 
   constructor(database: SimulatedDatabase, time: SimulatedTime, random: Random, plant: PlantedFault) {
@@ -99,7 +100,7 @@ export class World {
       random,
       onSend: (sent) => checkerOf(sent).onSend(sent, time.now),
       onArrival: (sent, status) => {
-        // A status with a fraction is one of a receiver that lies.
+        // A status with a fraction means that the receiver accepts the page, but answers 500.
         checkerOf(sent).onArrival(sent, status >= 200 && status < 300, time.now);
         return Number.isInteger(status) ? status : 500;
       },
@@ -110,7 +111,7 @@ export class World {
     this.#model.name = name;
     const site = await addSite(this.#engine, name, {}, this.#time.now);
     this.#site = site.ID;
-    await this.#noteEpoch(false);
+    await this.#updateEpoch(false);
     this.#isTroubled = this.random.chance(0.5);
     simulatedClock.skew = this.random.pick([0, 0, -3_600_000, 3_600_000]);
     for (let i = 0; i < this.random.whole(1, 2); i++) await this.#addWebhook(site, i);
@@ -121,7 +122,7 @@ export class World {
     await this.#change();
   }
 
-  /** Lets everything go wrong for so many milliseconds. */
+  /** Acts on everything, with failures of processes, the database and the network, for a number of milliseconds. */
   async trouble(milliseconds: number): Promise<void> {
     const { random } = this;
     const end = this.#time.now + milliseconds;
@@ -138,16 +139,16 @@ export class World {
     }
   }
 
-  /** Ends all trouble, and waits until everything should be delivered. An operator resumes everything once, so that no long pause has to be waited for. */
+  /** Ends all failures, and waits until everything should be delivered. An operator resumes every webhook, so that no long back-off remains. */
   async calm(): Promise<void> {
     this.#isCalm = true;
     this.#network.calm();
     for (const process of this.#processes) process.troubles = noTroubles;
-    // Whatever a webhook follows: the next event shows what was lost.
+    // A change of each resource, so that every webhook has an event, which shows lost changes.
     for (const resource of ["brand", "order-status"]) await this.#commitChange(resource, "create");
     await this.#suspend(false);
     for (const webhook of this.#webhooks) await this.#resume(webhook);
-    // Until all that are frozen go on.
+    // Wait until all frozen processes continue.
     for (let round = 0; round < 2; round++) {
       this.#startProcess();
       await this.#time.pass(60_000);
@@ -172,7 +173,7 @@ export class World {
     };
   }
 
-  /** Something happens. */
+  /** Does one random action of a client, an operator or a machine. */
   async #act(): Promise<void> {
     const { random } = this;
     const webhook = random.pick(this.#webhooks);
@@ -203,7 +204,7 @@ export class World {
     }
   }
 
-  /** Ends or freezes a process, preferably during a request. */
+  /** Kills, stops or freezes a process, preferably during a request. */
   #disturb(): void {
     const busy = this.#network.processes.filter(({ isAlive }) => isAlive);
     const process = this.random.pick(busy.length > 0 ? busy : this.#processes);
@@ -214,12 +215,12 @@ export class World {
     else process.freeze(this.random.between(100, 60_000));
   }
 
-  /** A process that stops lets others go on at once. */
+  /** Stops a process, and checks that it releases its leases. */
   async #stop(process: SimulatedProcess): Promise<void> {
     await process.stop();
     const states = await this.#time.during(() => this.#engine.webhookStates());
     const now = this.#time.now;
-    if (Math.max(process.troubledAt, this.#model.returnedAt) > now - troubleTime) return;
+    if (Math.max(process.troubledAt, this.#model.returnedAt) > now - troubleMs) return;
     for (const { webhook, holder, leaseUntil } of states)
       if (holder === process.name && leaseUntil > simulatedClock.now())
         this.#webhooks.find(({ id }) => id === webhook)?.checker.add(`${process.name} has stopped and keeps its lease`);
@@ -238,7 +239,7 @@ export class World {
     this.#processes.push(new SimulatedProcess(`p${++this.#started}`, options));
   }
 
-  /** Something happens between two calls of a process to the database. */
+  /** Between two calls of a process to the database, a client or an operator may act. */
   async #meanwhile(): Promise<void> {
     const { random } = this;
     if (this.#isCalm || !random.chance(0.05)) return;
@@ -248,7 +249,7 @@ export class World {
     else await this.#rewind(webhook);
   }
 
-  /** Some clients change some records. */
+  /** Clients change records. */
   async #change(): Promise<void> {
     const { random } = this;
     const share = random.pick([0.03, 0.25, 0.9]);
@@ -319,12 +320,12 @@ export class World {
   async #remove({ id, checker }: SimulatedWebhook): Promise<void> {
     if (checker.isRemoved) return;
     await removeWebhook(this.#engine, id, this.#time.now);
-    // A process that was about to send does so still.
+    // A process that had read the webhook may still send.
     this.#time.after(30_000, () => {
       checker.isRemoved = true;
     });
     await this.#time.pass(30_000);
-    // What was stored before would bring it back.
+    // An earlier state would restore the webhook.
     for (const name of ["empty", "backup", "commits"] as const) this.#kept[name] = undefined;
   }
 
@@ -344,11 +345,11 @@ export class World {
   async #renew(): Promise<void> {
     this.#model.losses++;
     await this.#engine.renewEpochs();
-    await this.#noteEpoch(true);
+    await this.#updateEpoch(true);
   }
 
-  /** @param isNew whether it is another history, of which every receiver has to hear */
-  async #noteEpoch(isNew: boolean): Promise<void> {
+  /** Reads the epoch of the site. @param isNew whether it was replaced, which every receiver must be told */
+  async #updateEpoch(isNew: boolean): Promise<void> {
     const [head] = await this.#engine.readHeads([this.#site]);
     this.#model.epoch = head?.epoch ?? "";
     for (const { checker } of this.#webhooks) checker.isGoneExpected = isNew;
@@ -366,11 +367,11 @@ export class World {
     this.#kept.commits = { changes: [...this.#model.changes], goBack: this.#database.remember(this.#site) };
   }
 
-  /** The last commits are lost, and others may come under the same numbers. */
+  /** The database loses its last commits. Later commits may get the same revisions. */
   async #loseCommits(): Promise<void> {
     const { commits } = this.#kept;
     const lost = this.#model.changes.slice(commits?.changes.length);
-    // The machine that had them may have been that of the processes.
+    // The processes may have run on the machine that was lost.
     if (this.random.chance(0.5)) for (const process of this.#processes) process.kill();
     await this.#goBack(commits);
     this.#startProcess();
@@ -379,14 +380,14 @@ export class World {
     this.#hint();
   }
 
-  /** The database is as it was when that was kept. What it says of the webhooks then counts. */
+  /** The database returns to the state `kept`. The checkers take the states of the webhooks from it. */
   async #goBack(kept: Kept | undefined): Promise<void> {
     if (!kept) return;
     await kept.goBack();
     const now = this.#time.now;
     this.#model.goBack(kept.changes, now);
-    // Commits that are lost are no older than those in a backup, which has another history now.
-    await this.#noteEpoch(kept !== this.#kept.commits);
+    // A restore replaces the epoch. Lost commits do not.
+    await this.#updateEpoch(kept !== this.#kept.commits);
     if (kept !== this.#kept.commits) this.#remember();
     const { Suspended } = await getSite(this.#engine, this.#model.name);
     this.#model.suspendedAt = Suspended === "" ? undefined : now;
@@ -397,13 +398,13 @@ export class World {
     }
   }
 
-  /** The clock of the database is set. */
+  /** The operator sets the clock of the database. */
   #jump(): void {
     simulatedClock.skew += this.random.whole(-30_000, 30_000);
     for (const { checker } of this.#webhooks) checker.jumpedAt = this.#time.now;
   }
 
-  /** A change by a process is a pause, or takes one back. */
+  /** Commits, and tells the checker if a process paused or resumed a webhook. */
   async #commit(engine: Engine, [intents, atomic]: Parameters<Engine["commit"]>): ReturnType<Engine["commit"]> {
     const outcomes = await engine.commit(intents, atomic);
     const [intent] = intents;
@@ -413,7 +414,7 @@ export class World {
     return outcomes;
   }
 
-  /** Tells the checker what the database knows of the last attempt. */
+  /** Stores the state of a webhook, and tells the checker the result of the last attempt in it. */
   async #updateWebhook(
     engine: Engine,
     [key, expected, changes]: Parameters<Engine["compareAndSetWebhook"]>,
@@ -431,16 +432,16 @@ export class World {
     return isDone;
   }
 
-  /** A receiver that is gone gets nothing more, unless the process had troubles of its own. */
+  /** After 410, the webhook must be paused, unless the process had troubles. */
   #onFailure({ id, checker }: SimulatedWebhook, sent: Sent | undefined): void {
     if (sent?.status !== 410) return;
     const { process } = sent;
     const { returns } = this.#model;
     const [now, resumes] = [this.#time.now, checker.resumes];
-    this.#time.after(reactionTime, () => {
-      const isTroubled = !process.isAlive || process.isFrozen || process.troubledAt > now - troubleTime;
+    this.#time.after(reactionMs, () => {
+      const isTroubled = !process.isAlive || process.isFrozen || process.troubledAt > now - troubleMs;
       const isSame = returns === this.#model.returns && resumes === checker.resumes && !checker.isRemoved;
-      if (!isTroubled && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} goes on after 410`);
+      if (!isTroubled && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} continues after 410`);
     });
   }
 }

@@ -15,7 +15,7 @@ export interface Watched {
   readonly errors: string[];
   /** Requests of the page to other hosts. */
   readonly strangers: string[];
-  /** Waits until no request is under way, the page has drawn what came of the last one, and nothing turns. */
+  /** Waits until no request is in flight, the page has rendered the last response, and no progress indicator is shown. */
   settled(): Promise<void>;
 }
 
@@ -65,19 +65,19 @@ export async function openPage(
   const page = await context.newPage();
   const errors: string[] = [];
   const strangers: string[] = [];
-  const underWay = new Set<Request>();
+  const inFlight = new Set<Request>();
   let ended = 0;
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("request", (request) => {
-    underWay.add(request);
+    inFlight.add(request);
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
   });
   const onEnd = (request: Request) => {
-    underWay.delete(request);
+    inFlight.delete(request);
     ended++;
   };
   page.on("requestfinished", onEnd);
@@ -87,7 +87,7 @@ export async function openPage(
     do {
       before = ended;
       await drawn(page);
-    } while (underWay.size > 0 || ended > before);
+    } while (inFlight.size > 0 || ended > before);
     await page.locator("[role=progressbar]").first().waitFor({ state: "hidden" });
   }
   return { page, errors, strangers, settled };

@@ -86,7 +86,7 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   function start(args: readonly string[], { stdin, env, main, wrap }: RunOptions = {}): Started {
     const cmd = [...(program ?? ownProgram(main)), ...args];
     const child = Bun.spawn({
-      cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
+      cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quote).join(" ")}`)] : cmd,
       cwd: folder,
       env: { ...settings, ...env },
       stdin: stdin === undefined ? "pipe" : new Blob([stdin as Uint8Array<ArrayBuffer>]),
@@ -224,9 +224,9 @@ export function withoutPower(command: string): string {
 
 /** The command of a shell that appends standard output and standard error to files. */
 function redirected(command: string, { stdout, stderr }: NonNullable<RunOptions["to"]>): string {
-  return [command, stdout && `>> ${quoted(stdout)}`, stderr && `2>> ${quoted(stderr)}`].filter(Boolean).join(" ");
+  return [command, stdout && `>> ${quote(stdout)}`, stderr && `2>> ${quote(stderr)}`].filter(Boolean).join(" ");
 }
 
-export function quoted(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

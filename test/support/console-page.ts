@@ -1,4 +1,4 @@
-// The console in a real browser, with an operator who is signed in.
+// The console in a real browser, with a signed-in operator.
 
 import { expect } from "bun:test";
 import type { Browser, Locator } from "playwright-core";
@@ -33,13 +33,13 @@ export interface ConsolePage extends Watched {
 export const desktop = { width: 1280, height: 800 };
 export const phone = { width: 375, height: 740 };
 
-/** Signs an operator in, who is added if there is none of this name, and waits for the first page. */
+/** Signs an operator in, and waits for the first page. Adds the operator if the name does not exist. */
 export async function openConsole(browser: Browser, server: TestConsole, view: View = {}): Promise<ConsolePage> {
   const { width = 1280, height = 800, locale, operator = "anna", sites = [] } = view;
   await server.addOperator(operator, sites).catch(() => {});
   const watched = await openPage(browser, server.adminUrl, width, height, locale);
   const { page, settled } = watched;
-  // For a busy machine: less than the time limit of a test, so that the error names what was awaited.
+  // Enough for a busy machine, and less than the time limit of a test, so that the error names the missing element.
   page.setDefaultTimeout(20_000);
   await page.emulateMedia({ colorScheme: view.colorScheme ?? "light", reducedMotion: "reduce" });
   await page.goto(await server.link(operator));

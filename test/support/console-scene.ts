@@ -27,7 +27,7 @@ const supplierFile = [
   "Umberline;SUP-110;FR",
 ].join("\r\n");
 
-/** A file with a new brand, changed ones, one that stays as it is, and two that are refused. */
+/** A file with a new brand, changed brands, an unchanged brand, and two rows that are rejected. */
 export const fileWithFaults = [
   "Name;Account number;Country;Remarks",
   "Larkspur;SUP-101;GB;",
@@ -113,7 +113,7 @@ const urls = {
   paused: "https://mail.example/in",
 };
 
-/** One that is up to date, one that fails, and one that is paused. The last two have a long way to go. */
+/** Makes three webhooks: all delivered, failing, and paused. The last two have many changes to deliver. */
 async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
   const now = Date.now();
   const failing = { failures: 5, failingSince: now - 3 * hour, nextAt: now + 25 * minute };

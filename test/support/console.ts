@@ -10,7 +10,7 @@ export interface ConsoleResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined when there is none, or it is a file. */
+  /** The body as JSON; undefined if the response has no body, or a file. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any member
   readonly json: any;
 }
@@ -32,7 +32,7 @@ export interface TestConsole extends TestServer {
   stopAdmin(): Promise<() => Promise<void>>;
   /** A link to sign in with. */
   link(name: string): Promise<string>;
-  /** Signs an operator in, who is added if there is none of this name. */
+  /** Signs an operator in. Adds the operator if the name does not exist. */
   signIn(name?: string, sites?: readonly string[]): Promise<ConsoleClient>;
 }
 

@@ -23,8 +23,8 @@ export interface EngineKind {
   select(url: string, text: string): Promise<unknown[]>;
   /** Runs several statements on the database at `url`. */
   run(url: string, text: string): Promise<void>;
-  /** The tables beside those in use: what a refill works with, and what an interrupted one leaves. */
-  tablesBeside(url: string): Promise<unknown[]>;
+  /** Returns the tables that are not in use: a restore fills such tables, and an interrupted restore leaves them. */
+  extraTables(url: string): Promise<unknown[]>;
   /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
   obstruct(url: string): Promise<() => void>;
   close(): Promise<void>;
@@ -81,7 +81,7 @@ function sqlite(): EngineKind {
       database.run("pragma busy_timeout = 3000");
       database.run(text);
     },
-    tablesBeside: (url) =>
+    extraTables: (url) =>
       select(url, "select name from sqlite_master where type = 'table' and name like 'storefront_%'"),
     obstruct: async (url) => {
       const database = new Database(url.replace("sqlite:", ""));
@@ -111,7 +111,7 @@ function postgres(name: string, parameters = ""): EngineKind {
     newEmptyDatabase: async () => withTimeout(await server.createDatabase()),
     select,
     run: async (url, text) => void (await select(url, text)),
-    tablesBeside: (url) =>
+    extraTables: (url) =>
       select(
         url,
         "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",

@@ -1,3 +1,5 @@
+// The error of work that must fail.
+
 import type { ProblemError } from "../../src/model/errors.ts";
 
 /** The error of `work`. @throws Error if it does not fail */

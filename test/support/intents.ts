@@ -1,3 +1,5 @@
+// Intents and outcomes for tests of engines.
+
 import { type Intent, type Outcome, versionOf } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 
@@ -12,7 +14,7 @@ export function createIntent({ values = { Name: "Acme" }, ...intent }: TestInten
   return { site: 1, resource: "brand", operation: "create", valuesJson: text, actor: "test", at: 1, ...intent };
 }
 
-/** Deletes the record of a site, as the first step of its removal does; creates it first if there is none. */
+/** Deletes the record of a site, as the first step of its removal does. Creates the record first. */
 export async function deleteSiteRecord(engine: Engine, id: number): Promise<void> {
   const record = { site: 0, resource: "site", id } as const;
   await engine.commit([createIntent(record), createIntent({ ...record, operation: "delete", values: {} })]);

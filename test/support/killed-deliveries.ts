@@ -39,13 +39,13 @@ export async function deliverUnderKills(
   try {
     const site = await addSite(engine, "shop", {}, Date.now());
     const { secret } = await putTestWebhook(engine, site.ID, receiver.url);
-    let onHeld: (() => void) | undefined;
+    let onWaiting: (() => void) | undefined;
     receiver.respond((response, event) => {
       checker.add(event, secret);
       // The sender is killed while it waits for the response.
-      if (onHeld) onHeld();
+      if (onWaiting) onWaiting();
       else response.end();
-      onHeld = undefined;
+      onWaiting = undefined;
     });
     const started = performance.now();
     const pauses: number[] = [];
@@ -55,11 +55,11 @@ export async function deliverUnderKills(
       await engine.commit(values.map((value) => ({ ...intent, valuesJson: JSON.stringify(value) })));
     };
     const writeAndKill = async (first: number) => {
-      const held = new Promise<void>((resolve) => {
-        onHeld = resolve;
+      const waiting = new Promise<void>((resolve) => {
+        onWaiting = resolve;
       });
       await write(first);
-      await held;
+      await waiting;
       const successor = await startProcess({ DATABASE: database });
       const [killedAt, seen] = [performance.now(), receiver.events.length];
       await server.end("SIGKILL");

@@ -1,10 +1,11 @@
-// Sends requests with Node's HTTP client until its input ends, and prints what happened as JSON: responses to clients that keep their connection
-// and to those that do not, and each failure, with whether its connection was new. Arguments: a URL, and how many clients keep their connection, and how many open a new one for each request.
+// Sends requests with Node's HTTP client until its input ends, and prints the results as JSON: the number of responses on kept connections and
+// on single connections (one request each), and each failure, with whether its connection was new. Arguments: a URL, the number of clients that keep
+// their connection, and the number of clients that open a connection per request.
 
 import http from "node:http";
 
-const [url, kept, fresh] = process.argv.slice(2);
-const counts = { kept: 0, fresh: 0, closes: 0, failures: [] };
+const [url, kept, single] = process.argv.slice(2);
+const counts = { kept: 0, single: 0, closes: 0, failures: [] };
 let isRunning = true;
 process.stdin.resume().on("end", () => {
   isRunning = false;
@@ -33,6 +34,6 @@ async function run(kind) {
   agent.destroy();
 }
 
-const clients = [...Array(Number(kept)).fill("kept"), ...Array(Number(fresh)).fill("fresh")];
+const clients = [...Array(Number(kept)).fill("kept"), ...Array(Number(single)).fill("single")];
 await Promise.all(clients.map(run));
 console.log(JSON.stringify(counts));

@@ -13,7 +13,7 @@ interface Calls
 type Name = keyof Calls;
 
 /** A call of the engine that has not returned. */
-export interface Question<N extends Name> {
+export interface PendingCall<N extends Name> {
   readonly args: Parameters<NonNullable<Calls[N]>>;
   resolve(value: Awaited<ReturnType<NonNullable<Calls[N]>>>): void;
   reject(error: unknown): void;
@@ -22,19 +22,19 @@ export interface Question<N extends Name> {
 export interface ManualEngine {
   readonly engine: Engine;
   /** Waits for the next call, which must be of `name`. */
-  next<N extends Name>(name: N): Promise<Question<N>>;
+  next<N extends Name>(name: N): Promise<PendingCall<N>>;
   /** The names of the calls that have not returned, after all other work has been done. */
   waiting(): Promise<readonly Name[]>;
 }
 
 /** @param checkUnchanged the method of an engine that detects commits by itself */
 export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine {
-  const questions: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
+  const pending: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
   const method =
     (name: Name) =>
     (...args: unknown[]) => {
       const response = Promise.withResolvers<unknown>();
-      questions.push({ name, args, response });
+      pending.push({ name, args, response });
       return response.promise;
     };
   const calls = {
@@ -53,20 +53,20 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
   return {
     engine: { ...calls, readSite, ...(checkUnchanged ? { checkUnchanged } : {}) } as unknown as Engine,
     async next(name) {
-      await settled();
-      const question = questions.shift();
-      if (question?.name !== name) throw new Error(`the next call is ${question?.name ?? "none"}, not ${name}`);
-      const { args, response } = question;
+      await waitUntilSettled();
+      const call = pending.shift();
+      if (call?.name !== name) throw new Error(`the next call is ${call?.name ?? "none"}, not ${name}`);
+      const { args, response } = call;
       return { args: args as never, resolve: response.resolve, reject: response.reject };
     },
     async waiting() {
-      await settled();
-      return questions.map(({ name }) => name);
+      await waitUntilSettled();
+      return pending.map(({ name }) => name);
     },
   };
 }
 
-/** Waits until all work that can continue has been done. */
-export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+/** Waits until only calls of the engine are in flight. */
+export async function waitUntilSettled(): Promise<void> {
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -11,7 +11,7 @@ const runnable = ["sh", "js", "python"];
 interface Block {
   readonly language: string;
   readonly text: string;
-  /** Whether there is nothing but white space between it and the block before. */
+  /** Whether only white space separates it from the previous block. */
   readonly isNeighbour: boolean;
 }
 
@@ -27,7 +27,7 @@ export function examplesIn(markdown: string, language: Example["language"] = "sh
   });
 }
 
-/** The languages that a page lets its readers choose between; curl alone if there is no choice. */
+/** Returns the languages from which readers of a page can choose; only curl if the page offers no choice. */
 export function languagesIn(markdown: string): Example["language"][] {
   const groups = groupsIn(markdown).filter(({ codes }) => codes.length > 1);
   const chosen = new Set(groups.flatMap(({ codes }) => codes.map((block) => block.language as Example["language"])));
@@ -67,7 +67,7 @@ function blocksIn(markdown: string): Block[] {
   });
 }
 
-/** The difference between `actual` and the page; undefined if there is none. `…` on the page matches anything. */
+/** Returns the difference between `actual` and the page; undefined if they are equal. `…` on the page matches anything. */
 export function difference({ language, text }: { language: string; text: string }, actual: string): string | undefined {
   if (language === "json")
     return Bun.deepEquals(filled(JSON.parse(text), JSON.parse(actual)), JSON.parse(actual)) ? undefined : actual;

@@ -1,5 +1,5 @@
-// Moves the cursor of webhook 1 of site 1 by compare-and-set, as one of several processes that do so at the same time. Prints the moves it
-// made. Arguments: the database and the number of the move after which nobody goes on.
+// Moves the cursor of webhook 1 of site 1 by compare-and-set, as one of several processes that do so at the same time. Prints the moves that
+// succeeded. Arguments: the database, and the number of the last move of all processes.
 
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";

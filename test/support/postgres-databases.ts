@@ -20,7 +20,7 @@ export interface PostgresDatabases {
 export interface OpenedDatabases extends PostgresDatabases {
   /** Creates a database with the tables of this program, and returns its address. This takes half as long as to migrate an empty one. */
   createMigratedDatabase(): Promise<string>;
-  /** Removes the databases that were created, with the server if there is no other use of it. */
+  /** Removes the created databases, and the server if no other file uses it. */
   remove(): Promise<void>;
 }
 

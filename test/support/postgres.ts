@@ -44,7 +44,7 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
   let child: ChildProcess | undefined;
   let said = "";
 
-  /** Starts the server; again while processes of one that was killed have not ended, or another program has its port, for at most 30 s. */
+  /** Starts the server. While processes of a killed server have not ended, or another program uses the port, tries again for at most 30 s. */
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     for (const giveUpAt = Date.now() + 30_000; ; await Bun.sleep(100)) {
       const start = said.length;

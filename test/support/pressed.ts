@@ -8,11 +8,11 @@ export interface Pressed {
 }
 
 /**
- * Begins to note every control that the page shows when it is at rest, and every one that is used, by what people read or hear of it, and the title of the page. What
- * is there while an answer is awaited or drawn is not for people to press, and stands under the title of the page before. The page must not be loaded again.
- * @param names what is replaced by `…` in what controls are called: names of records, shops and people
+ * Tracks every control that the page shows, and every control that the test uses, by its accessible name and the title of the page. Controls
+ * that are shown only while a request is in flight or the page renders are ignored. The page must not be reloaded.
+ * @param names patterns that are replaced by `…` in the names of controls: names of records, shops and people
  */
-export async function notePressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
+export async function trackPressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
   await page.evaluate(`(${recorder})(${JSON.stringify(names.map(({ source }) => source))})`);
   return {
     unused: () =>
@@ -25,7 +25,7 @@ const recorder = `(names) => {
   const controls = "button, a[href], summary, input, textarea, option, [role=menuitem], [role=menuitemcheckbox], [role=option], [role=combobox], [role=tab]";
   const shown = (window.shownControls = new Set());
   const used = (window.usedControls = new Set());
-  // Now and then innerText is empty although the text is shown.
+  // Sometimes innerText is empty although the text is shown.
   const textIn = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [...node.childNodes].map(textIn).join(" ").trim();
   const labelOf = (element) =>
     element.getAttribute("aria-label") ||
@@ -46,36 +46,36 @@ const recorder = `(names) => {
     // The tables of all resources are alike.
     const title = document.querySelector("header h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
     if (title) lastTitle = title;
-    // Between two pages there is none, and what is used then is on the last one.
+    // Between two pages the title is missing, and a control that is used then belongs to the previous page.
     return frame ? plain(name) : title || isUsed ? lastTitle + ": " + plain(name) : "";
   };
   const isShown = (element) => (element.closest("select") ?? element).checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]") && !element.disabled && !element.readOnly && element.getAttribute("aria-disabled") !== "true";
   const leavesConsole = ({ href = "" }) => /^(tel|mailto):|openstreetmap/.test(href);
-  const noteShown = (within = document) => {
+  const addShown = (within = document) => {
     for (const element of within.querySelectorAll(controls)) if (element.type !== "file" && !leavesConsole(element) && isShown(element)) shown.add(nameOf(element));
     shown.delete("");
   };
   const use = ({ target }) => {
     const element = target.closest?.(controls) ?? target.closest?.("label")?.control;
     if (element) used.add(nameOf(element, true));
-    // A test may be done with a dialog before that is at rest.
+    // A test may close a dialog before the page is at rest.
     const dialog = element?.closest("[role=dialog]");
-    if (dialog) noteShown(dialog);
+    if (dialog) addShown(dialog);
     const chosen = target.tagName === "SELECT" && target.selectedOptions[0];
     if (chosen) used.add(nameOf(chosen, true));
   };
   for (const event of ["mousedown", "click", "change", "input"]) document.addEventListener(event, use, true);
-  let underWay = 0;
+  let inFlight = 0;
   let changes = 0;
   const changed = () => {
     const change = ++changes;
-    const atRest = () => change === changes && underWay === 0 && !document.querySelector("[role=progressbar]") && noteShown();
+    const atRest = () => change === changes && inFlight === 0 && !document.querySelector("[role=progressbar]") && addShown();
     requestIdleCallback(() => requestIdleCallback(atRest));
   };
   const { fetch } = window;
   window.fetch = async (...request) => {
-    underWay++;
-    const ended = () => (underWay--, changed());
+    inFlight++;
+    const ended = () => (inFlight--, changed());
     try {
       const response = await fetch(...request);
       response.clone().arrayBuffer().then(ended, ended);

@@ -9,7 +9,7 @@ import { newPart, putInPlace } from "./made-once.ts";
 /** The variable with a folder that is there as long as the run (scripts/run-tests.ts). */
 export const runFolder = "TEST_RUN_FOLDER";
 
-/** For tests that are not about how the script is made: what the first file of the run that asked for it has made, or this one if there is no run. */
+/** Returns the script of the console, for tests that are not about its build. The first test file of a run that needs the script builds it. */
 export const sharedScript: typeof loadScript = once(async () => {
   const folder = process.env[runFolder];
   if (folder === undefined) return loadScript();

@@ -1,3 +1,5 @@
+// The result of work that runs in slices.
+
 import type { Steps } from "../../src/lib/event-loop.ts";
 
 /** Does `steps` without a pause. */

@@ -8,7 +8,7 @@ import { type ConsolePage, openConsole } from "./console-page.ts";
 import { startShop } from "./console-shop.ts";
 import type { EngineKind } from "./engines.ts";
 
-/** Receives the server, and an operator of all sites who is signed in. */
+/** Receives the server, and a signed-in operator of all sites. */
 type SetConsole = (server: TestConsole, anna: ConsoleClient) => void;
 
 /** Starts a console for all tests of the file or `describe` block that calls this, and passes it to `set`. */

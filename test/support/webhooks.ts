@@ -1,3 +1,5 @@
+// States and secrets of webhooks for tests.
+
 import type { WebhookSecret, WebhookState } from "../../src/model/webhooks.ts";
 
 /** The state of a webhook, by default webhook 1 of site 1, that was never delivered. */

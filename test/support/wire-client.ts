@@ -14,7 +14,7 @@ export interface WireClient {
   /** All bytes received, one character per byte. */
   readonly received: string;
   send(bytes: string | Uint8Array): void;
-  /** Sends each piece separately, after the system has accepted the previous one. */
+  /** Sends each piece separately, after the kernel has accepted the previous piece. */
   sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
   /** Resolves with all bytes received once `isEnough` is true. Rejects if the connection closes first. */
   until(isEnough: (received: string) => boolean): Promise<string>;
@@ -64,15 +64,15 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
     },
     until(isEnough) {
       return new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (isEnough(received)) resolve(received);
           else if (socket.readableEnded || socket.closed) {
             reject(new Error(`the connection ended after ${JSON.stringify(received.slice(-500))}`));
           } else return;
-          changed.delete(look);
+          changed.delete(check);
         };
-        changed.add(look);
-        look();
+        changed.add(check);
+        check();
       });
     },
     async responses(count) {

@@ -1,4 +1,4 @@
-// Sends requests as bytes, for those that no HTTP client would send.
+// Sends requests as bytes, also requests that no HTTP client would send.
 
 import { connect } from "node:net";
 

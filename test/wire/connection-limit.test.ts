@@ -14,12 +14,12 @@ import { echo, startListener } from "../support/wire-listener.ts";
 const limit = 4;
 let listener: Listener;
 let clients: WireClient[] = [];
-let held: (() => void)[] = [];
+let releases: (() => void)[] = [];
 let incidents: Incident[] = [];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
-  if (request.target !== "/held") return echo(request);
-  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+  if (request.target !== "/waiting") return echo(request);
+  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
 }
 
 function start(options: Partial<ListenOptions> = {}): void {
@@ -34,7 +34,7 @@ function start(options: Partial<ListenOptions> = {}): void {
 afterEach(async () => {
   for (const { socket } of clients) socket.destroy();
   clients = [];
-  held = [];
+  releases = [];
   await listener.stop(0);
 });
 
@@ -94,8 +94,8 @@ describe("at the limit of connections", () => {
 
   test("the descriptor of a connection that is turned away before its TLS handshake is closed", async () => {
     start({ tls: makeCertificate() });
-    for (const client of await openAll(limit)) client.send(get("/held"));
-    while (held.length < limit) await Bun.sleep(1);
+    for (const client of await openAll(limit)) client.send(get("/waiting"));
+    while (releases.length < limit) await Bun.sleep(1);
     const before = readdirSync("/proc/self/fd").length;
     const options = { port: listener.port, host: "127.0.0.1", allowHalfOpen: true };
     const late = Array.from({ length: 20 }, () => connectPlainly(options));
@@ -109,23 +109,23 @@ describe("at the limit of connections", () => {
   test("a connection with a request in flight stays open, and a new connection is closed if no connection is idle", async () => {
     start();
     const busy = await openAll(limit);
-    for (const client of busy) client.send(get("/held"));
-    while (held.length < limit) await Bun.sleep(1);
+    for (const client of busy) client.send(get("/waiting"));
+    while (releases.length < limit) await Bun.sleep(1);
     const late = await open();
     expect((await late.ended()).received).toBe("");
     expect(incidents).toEqual(["connection turned away"]);
-    for (const release of held) release();
-    for (const client of busy) expect((await client.responses(1))[0]?.body).toBe("GET /held ");
+    for (const release of releases) release();
+    for (const client of busy) expect((await client.responses(1))[0]?.body).toBe("GET /waiting ");
     expect(await isKept(await open())).toBe(true);
   });
 
   test("a connection that was closed during its request does not count", async () => {
     start();
     const busy = await openAll(limit);
-    for (const client of busy) client.send(get("/held"));
-    while (held.length < limit) await Bun.sleep(1);
+    for (const client of busy) client.send(get("/waiting"));
+    while (releases.length < limit) await Bun.sleep(1);
     for (const { socket } of busy) socket.destroy();
-    for (const release of held) release();
+    for (const release of releases) release();
     const later: WireClient[] = [];
     for (let count = 0; count < limit; count++) {
       const client = await open();

@@ -15,14 +15,14 @@ const large = "l".repeat(12 * 2 ** 20);
 /** More than the kernel buffers of both sides. */
 const huge = Buffer.alloc(64 * 2 ** 20);
 let listener: Listener;
-let held: (() => void)[] = [];
+let releases: (() => void)[] = [];
 
-/** The handler of `/held` waits until a function in `held` is called, and then reads its body. */
+/** The handler of `/later` waits until a function in `releases` is called, and then reads its body. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
   if (request.target === "/huge") return { status: 200, headers: [], body: huge };
-  if (request.target !== "/held") return echo(request);
-  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+  if (request.target !== "/later") return echo(request);
+  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
 }
 
 beforeEach(() => {
@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(async () => {
   jest.useRealTimers();
   await listener.stop(0);
-  held = [];
+  releases = [];
 });
 
 /** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
@@ -221,10 +221,10 @@ describe("a client does not time out", () => {
 
   test("while it waits for the handler", async () => {
     const client = await openClient(listener.port);
-    client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3"], "abc"));
+    client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 3"], "abc"));
     await pass(5 * idleTimeoutSeconds);
-    held.pop()?.();
-    expect((await client.responses(1))[0]?.body).toBe("POST /held abc");
+    releases.pop()?.();
+    expect((await client.responses(1))[0]?.body).toBe("POST /later abc");
     await pass(idleTimeoutSeconds - 1);
     client.send(toRequest("GET / HTTP/1.1"));
     await client.responses(2);
@@ -233,13 +233,13 @@ describe("a client does not time out", () => {
 
   test("while it waits for 100 to send its body", async () => {
     const client = await openClient(listener.port);
-    client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
+    client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
     await pass(5 * idleTimeoutSeconds);
-    held.pop()?.();
+    releases.pop()?.();
     await client.until((received) => received.startsWith("HTTP/1.1 100"));
     await pass(idleTimeoutSeconds - 1);
     client.send("abc");
-    expect((await client.responses(2))[1]?.body).toBe("POST /held abc");
+    expect((await client.responses(2))[1]?.body).toBe("POST /later abc");
     client.socket.destroy();
   });
 

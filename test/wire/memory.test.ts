@@ -13,10 +13,10 @@ const shared = Buffer.alloc(large, "s");
 let listener: Listener;
 let clients: WireClient[];
 let incidents: Incident[];
-let held: (() => void)[];
+let releases: (() => void)[];
 
 /**
- * Responds to `/own` and `/longer` with new bytes, and to `/shared` always with the same bytes. `/held` waits until a function in `held` is called.
+ * Responds to `/own` and `/longer` with new bytes, and to `/shared` always with the same bytes. `/waiting` waits until a function in `releases` is called.
  * The body of `/unread` is not read.
  */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
@@ -24,8 +24,8 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/longer") return { status: 200, headers: [], body: Buffer.alloc(3 * large, "l") };
   if (request.target === "/unread") return { status: 200, headers: [], body: null };
   if (request.target === "/shared") return { status: 200, headers: [], body: shared };
-  if (request.target !== "/held") return echo(request);
-  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+  if (request.target !== "/waiting") return echo(request);
+  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
 }
 
 function start(memory: number): void {
@@ -36,7 +36,7 @@ function start(memory: number): void {
 beforeEach(() => {
   clients = [];
   incidents = [];
-  held = [];
+  releases = [];
   // Memory for two and a half large responses.
   start(2.5 * large);
 });
@@ -149,7 +149,7 @@ describe("above the limit of memory", () => {
   test("pipelined requests that wait count, and a client with one request is served", async () => {
     await listener.stop(0);
     start(2 ** 20);
-    const stream = get("/held") + get("/behind").repeat(20_000);
+    const stream = get("/waiting") + get("/behind").repeat(20_000);
     for (let count = 0; count < 40; count++) await openSilent(stream);
     expect(incidents.length).toBeGreaterThan(0);
     const other = await openClient(listener.port);
@@ -185,12 +185,12 @@ describe("above the limit of memory", () => {
   test("connections that are closed do not count", async () => {
     const streams = [
       get("/own"),
-      get("/held") + get("/x").repeat(20_000),
+      get("/waiting") + get("/x").repeat(20_000),
       toRequest("POST /x HTTP/1.1", ["Content-Length: 99999"], "x".repeat(90_000)),
     ];
     for (let round = 0; round < 10; round++) {
       for (const stream of streams) (await openSilent(stream)).socket.resetAndDestroy();
-      for (const release of held.splice(0)) release();
+      for (const release of releases.splice(0)) release();
       await arrive();
     }
     expect(incidents).toEqual([]);

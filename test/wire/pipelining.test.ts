@@ -9,17 +9,17 @@ import { cut, exchangeOnce, openClient, toChunks, toRequest, toResponses } from 
 import { echo, echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const large = "l".repeat(300_000);
-const held: (() => void)[] = [];
+const releases: (() => void)[] = [];
 /** The targets, in the order of the requests. */
 const handled: string[] = [];
 
-/** `/now` and `/large` get their response immediately, and `/later` after a promise. `/held` waits until a function in `held` is called. */
+/** `/now` and `/large` get their response immediately, and `/later` after a promise. `/waiting` waits until a function in `releases` is called. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   handled.push(request.target);
   if (request.target.startsWith("/now")) return echoNow(request);
   if (request.target === "/large") return text(large);
-  if (request.target !== "/held") return echo(request);
-  return new Promise((resolve) => held.push(() => resolve(text("held"))));
+  if (request.target !== "/waiting") return echo(request);
+  return new Promise((resolve) => releases.push(() => resolve(text("waiting"))));
 }
 
 let listener: Listener;
@@ -120,7 +120,7 @@ describe("a client that sends and does not read", () => {
   const much = Buffer.from(get("/now").repeat(2 ** 20));
 
   test.each([
-    ["while its request is with the handler", 1, "/held"],
+    ["while its request is with the handler", 1, "/waiting"],
     ["while large responses wait for it", 40, "/large"],
   ])("%s is paused, does not affect others, and gets its responses when it reads", async (_, count, first) => {
     const client = await openClient(listener.port);
@@ -137,7 +137,7 @@ describe("a client that sends and does not read", () => {
     }
     expect(isSent).toBe(false);
     other.socket.destroy();
-    for (const release of held.splice(0)) release();
+    for (const release of releases.splice(0)) release();
     client.socket.resume();
     const responses = await client.responses(count + 100);
     expect(responses[count + 99]?.body).toBe("GET /now");

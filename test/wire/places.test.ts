@@ -14,15 +14,15 @@ let listener: Listener;
 /** A listener without a limit. An exchange with it shows that earlier bytes have arrived. */
 let other: Listener;
 let incidents: Incident[];
-let held: (() => void)[];
+let releases: (() => void)[];
 /** Functions that respond to `/waiting`, in the order of the requests. `makeRoom` calls the first. */
 let waiting: (() => void)[];
 let clients: WireClient[];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return { status: 200, headers: [], body: large };
-  if (request.target === "/read-and-held") return echo(request).then((response) => respondLater(held, response));
-  if (request.target === "/held") return respondLater(held, text("held"));
+  if (request.target === "/read-and-later") return echo(request).then((response) => respondLater(releases, response));
+  if (request.target === "/later") return respondLater(releases, text("later"));
   if (request.target === "/waiting") return respondLater(waiting, text("waited"));
   return echo(request);
 }
@@ -41,7 +41,7 @@ function makeRoom(): boolean {
 
 beforeEach(() => {
   jest.useFakeTimers();
-  [incidents, held, waiting, clients] = [[], [], [], []];
+  [incidents, releases, waiting, clients] = [[], [], [], []];
   other = startListener(echo);
   const logIncident = (incident: Incident) => void incidents.push(incident);
   listener = startListener(respond, { connections: limit, idleTimeoutSeconds: 60 }, { logIncident, makeRoom });
@@ -118,7 +118,7 @@ async function areOpen(some: readonly WireClient[]): Promise<boolean[]> {
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 const halfBody = toRequest("POST / HTTP/1.1", ["Content-Length: 99"], "half of a body");
-const busy = get("/held");
+const busy = get("/later");
 
 describe("at the limit, a new connection ends the connection of", () => {
   test.each<[string, string]>([
@@ -155,7 +155,7 @@ describe("at the limit, a new connection ends the connection of", () => {
     for (let second = 0; second < 25; second++) await read(later, 200_000);
     expect(await isServed()).toBe(true);
     expect(incidents).toEqual(["slow connection ended"]);
-    for (const release of held) release();
+    for (const release of releases) release();
     expect(await areOpen([first, later, ...others])).toEqual([false, true, true, true, true, true]);
   });
 
@@ -200,8 +200,8 @@ describe("at the limit, a new connection ends the connection of", () => {
 
 describe("at the limit of connections", () => {
   test("requests in progress and connections that were just opened stay open", async () => {
-    const working = await openAll(2, toRequest("POST /read-and-held HTTP/1.1", ["Content-Length: 4"], "body"));
-    const dropping = await openAll(1, toRequest("GET /held HTTP/1.1", ["Content-Length: 4"], "bo"));
+    const working = await openAll(2, toRequest("POST /read-and-later HTTP/1.1", ["Content-Length: 4"], "body"));
+    const dropping = await openAll(1, toRequest("GET /later HTTP/1.1", ["Content-Length: 4"], "bo"));
     const slow = await openAll(limit - 4, get("/large"));
     await pass(4);
     const [newborn] = await openAll(1);
@@ -210,9 +210,9 @@ describe("at the limit of connections", () => {
     expect(incidents).toEqual(slow.map(() => "slow connection ended"));
     expect(await isServed()).toBe(false);
     expect(incidents.at(-1)).toBe("connection turned away");
-    for (const release of held) release();
+    for (const release of releases) release();
     expect(await areOpen([newborn as WireClient, ...working, ...dropping])).toEqual([true, true, true, true]);
-    expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-held body");
+    expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-later body");
   });
 
   test("a client that opens many connections does not end the responses of other clients", async () => {

@@ -9,16 +9,16 @@ import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const large = "l".repeat(12 * 2 ** 20);
 let listener: Listener;
-let held: (() => void)[];
+let releases: (() => void)[];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
-  if (request.target !== "/held") return echo(request);
-  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+  if (request.target !== "/waiting") return echo(request);
+  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
 }
 
 beforeEach(() => {
-  held = [];
+  releases = [];
   listener = startListener(respond);
 });
 
@@ -59,12 +59,12 @@ describe("a listener that stops", () => {
 
   test("completes the request in flight, with Connection: close", async () => {
     const client = await openUsed();
-    client.send(get("/held") + get("/behind"));
+    client.send(get("/waiting") + get("/behind"));
     await arrive();
     const stopped = listener.stop(60);
-    held.pop()?.();
+    releases.pop()?.();
     const { received } = await client.ended();
-    expect(received).toEndWith("GET /held ");
+    expect(received).toEndWith("GET /waiting ");
     expect(received.match(/Connection: close/g)).toHaveLength(1);
     await stopped;
   });
@@ -168,7 +168,7 @@ describe("a listener that stops", () => {
 
   test("waits for at most the given time", async () => {
     const client = await openClient(listener.port);
-    client.send(get("/held"));
+    client.send(get("/waiting"));
     const late = await openClient(listener.port);
     late.socket.pause();
     late.send(get("/large"));

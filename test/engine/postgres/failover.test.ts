@@ -10,7 +10,7 @@ import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { failureOf } from "../../support/failure.ts";
 import { createIntent } from "../../support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "../../support/postgres.ts";
-import { loadFresh } from "../../support/snapshots.ts";
+import { loadUpToDate } from "../../support/snapshots.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(60_000);
@@ -64,15 +64,15 @@ test("a primary that hangs delays one read only, whichever part of the engine no
 
 test("a standby that is promoted while the primary hangs is found by searches in flight", async () => {
   await pair.primary.signal("SIGSTOP");
-  const fresh = open(10_000);
+  const reopened = open(10_000);
   await Bun.sleep(500);
   await pair.standby.run("select pg_promote()");
-  expect(((await (await fresh).readHeads([1])) as Head[])[0]?.revision).toBe(1);
+  expect(((await (await reopened).readHeads([1])) as Head[])[0]?.revision).toBe(1);
 });
 
 test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
   const siteViews = new SiteViews(engine, allResources, 1e9);
-  expect((await loadFresh(siteViews, 1)).revision).toBe(1);
+  expect((await loadUpToDate(siteViews, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
   await until(async () => (await revision()) === 2);
@@ -81,16 +81,16 @@ test("no read comes from a primary that was replaced, although connections to it
     expect((await engine.readChangesSince(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
     expect((await readAllRows(engine, 1)).rows).toHaveLength(2);
   }
-  expect((await loadFresh(siteViews, 1)).revision).toBe(2);
+  expect((await loadUpToDate(siteViews, 1)).revision).toBe(2);
 });
 
 test("of two hosts that act as primary, the promoted host is used", async () => {
   await failOver();
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < 10; i++) {
-    const fresh = await open(10_000);
-    expect(((await fresh.readHeads([1])) as Head[])[0]?.revision).toBe(2);
-    await fresh.close();
+    const reopened = await open(10_000);
+    expect(((await reopened.readHeads([1])) as Head[])[0]?.revision).toBe(2);
+    await reopened.close();
   }
 });
 
