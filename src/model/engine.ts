@@ -43,7 +43,7 @@ export interface SinceOptions {
 }
 
 /** The head and the record counts of a site at the moment of a read. */
-interface SiteReadResult {
+export interface SiteReadResult {
   readonly head: Head;
   readonly counts: RecordCounts;
 }

@@ -115,7 +115,7 @@ test("a transaction does not keep the values by which records are found, whateve
   found.add([intent], { site, revision: 0, limit: 1 }, [], 0);
   for (let id = 1; id <= 18_000; id++) {
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
-    found.apply(site, { revision: id, resource: "brand", id, operation: "create", body });
+    found.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
   expect((await usedBytes()) - before).toBeLessThan(maxGrowthBytes);
   expect(found.isStillFound(intent, ifFound, undefined)).toBe(true);

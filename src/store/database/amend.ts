@@ -51,7 +51,7 @@ from ${nameOf("records")} as stored left join ${nameOf("journal")} as deleted on
 /** Asserts that no intent of an amendment was rejected. The intents were decided from rows that nobody else can change. */
 export function requireAmended(outcomes: readonly Outcome[]): void {
   const rejected = outcomes.find((outcome) => outcome.kind === "rejected");
-  if (rejected) throw new Error(`an amendment was refused: ${rejected.rejectionReason}`);
+  if (rejected) throw new Error(`an amendment was rejected: ${rejected.rejectionReason}`);
 }
 
 function toStoredRecord({ resource, id, revision, body, deleted_body, at, run }: Row): StoredSystemRecord {

@@ -66,9 +66,9 @@ export class ConsistencyChecker {
   }
 
   #checkSites(): void {
-    for (const [id, { isFilling, isRemoved, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
+    for (const [id, { isImporting, isRemoved, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
       if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
-      if (isFilling)
+      if (isImporting)
         this.#addInconsistency(
           `site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`,
         );
@@ -98,7 +98,7 @@ export class ConsistencyChecker {
     const counts = isCounted ? parse(live) : undefined;
     if (isCounted && !counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
-      isFilling: isImportingEpoch(epoch),
+      isImporting: isImportingEpoch(epoch),
       isRemoved: !isLiveEpoch(epoch),
       revision,
       counters: counters ?? {},
@@ -156,7 +156,7 @@ export class ConsistencyChecker {
 }
 
 interface CheckedSite {
-  readonly isFilling: boolean;
+  readonly isImporting: boolean;
   /** Whether the site was removed or is still being imported. Its rows are then not checked. */
   readonly isRemoved: boolean;
   readonly revision: number;
@@ -306,7 +306,7 @@ class CheckedRecords {
   readonly #numbers = new Map<string, number>();
 
   add({ id, revision, hash, ...kind }: Omit<CheckedRecord, "journal_end">): void {
-    noting(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
+    withFileErrors(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
   }
 
   /** Saves the revision of a journal entry with its record. Returns the record; undefined if none exists. */
@@ -315,7 +315,7 @@ class CheckedRecords {
     revision,
     ...kind
   }: Omit<CheckedRecord, "hash" | "journal_end">): Pick<CheckedRecord, "revision" | "hash"> | undefined {
-    return noting(() => {
+    return withFileErrors(() => {
       const number = this.#numberOf(kind);
       const record = this.#find.get(number, id) ?? undefined;
       if (record) this.#setEnd.run(revision, number, id);
@@ -341,7 +341,7 @@ class CheckedRecords {
   }
 }
 
-function noting<T>(access: () => T): T {
+function withFileErrors<T>(access: () => T): T {
   try {
     return access();
   } catch (error) {

@@ -6,10 +6,10 @@ import type { DumpedRow, Engine, Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import {
+  canImportSite,
   invalidRowError,
   isLiveEpoch,
   lastPrunable,
-  mayFill,
   newImportingEpoch,
   newSiteState,
   removedEpoch,
@@ -247,7 +247,7 @@ export function deleteSome(table: TableName, site: string, which: string): strin
 
 function* beginSiteImport(site: number, epoch: string): Transaction<void> {
   const [row] = yield* lockSite(site);
-  if (!mayFill(row)) throw siteNotImportingError();
+  if (!canImportSite(row)) throw siteNotImportingError();
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
 }
 

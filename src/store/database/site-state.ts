@@ -127,15 +127,15 @@ where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and
 // epoch: other writes are rejected, and `dropSite` can delete the rows.
 
 /** The prefix of importing epochs. Other epochs do not contain a space. */
-const fillingMark = "filling ";
+const importingPrefix = "filling ";
 
 /** Returns an epoch for a site that is being imported. It is random, so that another process cannot continue the import by mistake. */
 export function newImportingEpoch(): string {
-  return fillingMark + randomText(8);
+  return importingPrefix + randomText(8);
 }
 
 export function isImportingEpoch(epoch: string): boolean {
-  return epoch.startsWith(fillingMark);
+  return epoch.startsWith(importingPrefix);
 }
 
 /** Whether a site with this epoch is live: it was not removed, and is not being imported. */
@@ -144,7 +144,7 @@ export function isLiveEpoch(epoch: string): boolean {
 }
 
 /** Whether a site may be imported: it was never written to. @param row of `sites`; undefined for a new site of an older program version */
-export function mayFill(row: Head | undefined): boolean {
+export function canImportSite(row: Head | undefined): boolean {
   return row === undefined || (row.revision === 0 && isLiveEpoch(row.epoch));
 }
 

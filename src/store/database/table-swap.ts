@@ -135,18 +135,18 @@ export async function replaceAllData(
 
 /** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
 async function fillAndSwap(sets: TableSets, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
-  const filling: TableSet = { kind: "unused", id: newTableSetId() };
-  const replaced: TableSet = { ...filling, kind: "replaced" };
-  const version = await sets.create(filling);
+  const incoming: TableSet = { kind: "unused", id: newTableSetId() };
+  const replaced: TableSet = { ...incoming, kind: "replaced" };
+  const version = await sets.create(incoming);
   try {
-    for await (const chunk of toChunksWithNewEpochs(rows)) await sets.insert(filling, chunk);
-    await sets.swap(filling, replaced, version);
+    for await (const chunk of toChunksWithNewEpochs(rows)) await sets.insert(incoming, chunk);
+    await sets.swap(incoming, replaced, version);
     return replaced;
   } catch (error) {
     if (!(await sets.recover())) throw error;
-    if (!(await isThere(sets, filling))) throw supersededError(error);
+    if (!(await isThere(sets, incoming))) throw supersededError(error);
     // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
-    await sets.drop(filling).catch(() => {});
+    await sets.drop(incoming).catch(() => {});
     throw error;
   }
 }

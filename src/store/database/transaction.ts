@@ -76,9 +76,9 @@ export function completeSite(site: number): Transaction<readonly Row[]> {
 
 /**
  * Returns the time in milliseconds since 1970. On PostgreSQL, it is the time of the database at the last `queryForUpdate`, which must come before. On
- * SQLite, it is the time at which the operation was called: it may have waited since.
+ * SQLite, it is the time at which the operation was called; the operation may have waited since then.
  */
-export function* now(): Transaction<number> {
+export function* readTime(): Transaction<number> {
   const [row] = yield { kind: "now" };
   return Number(row?.now);
 }

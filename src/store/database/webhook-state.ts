@@ -17,10 +17,10 @@ import {
   change,
   findByKeys,
   insert,
-  now,
   query,
   queryForUpdate,
   type Row,
+  readTime,
   type Transaction,
   upsert,
 } from "./transaction.ts";
@@ -152,7 +152,7 @@ export function* acquireWebhookLease(
   milliseconds: number,
 ): Transaction<WebhookState | undefined> {
   const state = yield* lockState(key);
-  return yield* putState(state && withLease(state, holder, milliseconds, yield* now()));
+  return yield* upsertState(state && withLease(state, holder, milliseconds, yield* readTime()));
 }
 
 export function* compareAndSetWebhook(
@@ -161,15 +161,15 @@ export function* compareAndSetWebhook(
   changes: WebhookChanges,
 ): Transaction<boolean> {
   const state = yield* lockState(key);
-  const changed = state && withChangesIfExpected(state, expected, changes, yield* now());
-  return (yield* putState(changed)) !== undefined;
+  const changed = state && withChangesIfExpected(state, expected, changes, yield* readTime());
+  return (yield* upsertState(changed)) !== undefined;
 }
 
 export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* lockState(state);
-  yield* putState(state);
+  yield* upsertState(state);
   yield* change(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
-  yield* putSecrets(state, secrets);
+  yield* replaceSecrets(state, secrets);
 }
 
 export function* rotateWebhookSecret(
@@ -179,13 +179,13 @@ export function* rotateWebhookSecret(
   until: number,
 ): Transaction<boolean> {
   if (!(yield* lockState(key))) return false;
-  yield* putSecrets(key, withRotatedSecret(yield* webhookSecrets(key), secret, createdAt, until));
+  yield* replaceSecrets(key, withRotatedSecret(yield* webhookSecrets(key), secret, createdAt, until));
   return true;
 }
 
 export function* deleteWebhook(key: WebhookRef): Transaction<void> {
   yield* lockState(key);
-  yield* setWebhookSecrets(key, []);
+  yield* deleteRows(key);
 }
 
 export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Transaction<void> {
@@ -200,9 +200,13 @@ export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): T
   });
 }
 
-/** Replaces the secrets of a webhook. If `secrets` is empty, deletes the state, the secrets and the delivery attempts of the webhook. */
-export function* setWebhookSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
-  if (secrets.length > 0) return yield* putSecrets(key, secrets);
+/** Replaces the secrets of a webhook; without `secrets`, deletes the webhook. */
+export function* amendWebhook(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+  yield* secrets.length > 0 ? replaceSecrets(key, secrets) : deleteRows(key);
+}
+
+/** Deletes the state, the secrets and the delivery attempts of a webhook. */
+function* deleteRows(key: WebhookRef): Transaction<void> {
   for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
     yield* change(`delete from ${table} ${ofWebhook}`, toKeyRow(key));
 }
@@ -213,12 +217,12 @@ function* lockState(key: WebhookRef): Transaction<WebhookState | undefined> {
 }
 
 /** Stores a state, if there is one. Returns it. */
-function* putState(state: WebhookState | undefined): Transaction<WebhookState | undefined> {
+function* upsertState(state: WebhookState | undefined): Transaction<WebhookState | undefined> {
   if (state) yield* upsert("webhook_state", [toStateRow(state)]);
   return state;
 }
 
-function* putSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+function* replaceSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* change(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(key));
   yield* insert(
     "webhook_secrets",

@@ -43,10 +43,10 @@ const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", 
  */
 export function parseAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
-  if (!parts) throw bad("write postgres://user@host/database");
+  if (!parts) throw addressError("write postgres://user@host/database");
   const [, login = "", hosts = "", database = "", query = ""] = parts;
   const settings = new URLSearchParams(query);
-  for (const name of settings.keys()) if (!parameters.includes(name)) throw unknownParameter(name);
+  for (const name of settings.keys()) if (!parameters.includes(name)) throw unknownParameterError(name);
   const [user = "", ...password] = login.split(":");
   return {
     hosts: (hosts || "localhost").split(",").map(readHost),
@@ -68,7 +68,7 @@ export function nameOf({ host, port }: Host): string {
 function readHost(text: string): Host {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
   const port = Number(parts?.[2] ?? 5432);
-  if (!parts || port < 1 || port > 65_535) throw bad(`"${text.slice(0, 100)}" is not a host`);
+  if (!parts || port < 1 || port > 65_535) throw addressError(`"${text.slice(0, 100)}" is not a host`);
   return { host: (parts[1] as string).replace(/^\[|\]$/g, ""), port };
 }
 
@@ -87,7 +87,9 @@ function readTls(mode: string, rootCertificate: string | null): Tls {
     case "verify-full":
       return { rejectUnauthorized: true, ...ca };
     default:
-      throw bad(`sslmode must be disable, prefer, require, verify-ca or verify-full, not "${mode.slice(0, 40)}"`);
+      throw addressError(
+        `sslmode must be disable, prefer, require, verify-ca or verify-full, not "${mode.slice(0, 40)}"`,
+      );
   }
 }
 
@@ -99,7 +101,7 @@ function readCertificate(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw bad(`sslrootcert cannot be read: ${errorMessage(error)}`);
+    throw addressError(`sslrootcert cannot be read: ${errorMessage(error)}`);
   }
 }
 
@@ -108,31 +110,31 @@ function number(settings: URLSearchParams, name: string, fallback: number, min: 
   if (text === null) return fallback;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw bad(`${name} must be a whole number from ${min} to ${max}, not "${text.slice(0, 40)}"`);
+  throw addressError(`${name} must be a whole number from ${min} to ${max}, not "${text.slice(0, 40)}"`);
 }
 
 function flag(settings: URLSearchParams, name: string): boolean {
   const text = settings.get(name) ?? "yes";
   if (["yes", "true", "1"].includes(text)) return true;
   if (["no", "false", "0"].includes(text)) return false;
-  throw bad(`${name} must be yes or no, not "${text.slice(0, 40)}"`);
+  throw addressError(`${name} must be yes or no, not "${text.slice(0, 40)}"`);
 }
 
 function decoded(text: string): string | undefined {
   try {
     return text === "" ? undefined : decodeURIComponent(text);
   } catch {
-    throw bad("write a percent sign as %25");
+    throw addressError("write a percent sign as %25");
   }
 }
 
-function unknownParameter(name: string): ProblemError {
+function unknownParameterError(name: string): ProblemError {
   const meant = findNearest(name, parameters);
-  return bad(
+  return addressError(
     `unknown parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `the parameters are ${parameters.join(", ")}`}`,
   );
 }
 
-function bad(detail: string): ProblemError {
+function addressError(detail: string): ProblemError {
   return new ProblemError("bad-request", `invalid database address: ${detail}`);
 }

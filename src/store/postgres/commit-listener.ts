@@ -157,13 +157,13 @@ async function listenUntil(
 ): Promise<void> {
   const pool = new Pool(primary, 1);
   try {
-    await pool.use(async (connection, lease) => {
+    await pool.use(async (connection, progress) => {
       connection.onNotify((payload) => onCommit(sitesIn(payload)));
       await connection.script(sql.listen);
       // Earlier commits may have been missed.
       onCommit(undefined);
       while (!isStopped()) {
-        lease.more();
+        progress.restartTimeLimit();
         await sleep(primary.address.timeout / 2, stopped);
         // This detects that the host has disappeared without closing the connection.
         await connection.script(sql.nothing);

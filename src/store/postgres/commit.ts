@@ -18,7 +18,7 @@ import {
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import type { Lease, Pool } from "./pool.ts";
+import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, repeatOnCollision } from "./transaction.ts";
 
@@ -30,7 +30,7 @@ export async function commitBatch(
   atomic?: boolean,
 ): Promise<readonly Outcome[]> {
   return repeatOnCollision(() =>
-    pool.commit((connection, lease) => transact(connection, lease, timeout, intents, atomic)),
+    pool.commit((connection, progress) => transact(connection, progress, timeout, intents, atomic)),
   );
 }
 
@@ -41,15 +41,15 @@ export function commitAtomically(
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
 ): Promise<void> {
-  return pool.commit(async (connection, lease) => {
+  return pool.commit(async (connection, progress) => {
     using found = new FoundRecords(true);
     await connection.script(sql.beginByKeys(timeout));
     for (const intents of batches) {
       const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
       if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
-      lease.more();
+      progress.restartTimeLimit();
     }
-    await commitTransaction(connection, lease);
+    await commitTransaction(connection, progress);
   });
 }
 
@@ -63,40 +63,40 @@ export async function decideAndWrite(
   found = new FoundRecords(),
   onOutcomes?: OnOutcomes,
 ): Promise<readonly Outcome[]> {
-  const stored = await fetch(connection, intents, found);
+  const stored = await lockAndRead(connection, intents, found);
   const written = decideBatch(intents, stored, true);
   await onOutcomes?.(written.outcomes);
-  await awaitAll(rowsOf(connection, stored, written));
+  await awaitAll(sendRows(connection, stored, written));
   return written.outcomes;
 }
 
 /** Implements `Engine.probeWrite`. @param timeout as for `commitBatch` */
 export function probeWrite(pool: Pool, timeout: number): Promise<void> {
-  return pool.commit(async (connection, lease) => {
-    await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${sql.probeWrite}`);
+  return pool.commit(async (connection, progress) => {
+    await commitTransaction(connection, progress, `${sql.begin(timeout)}; ${sql.probeWrite}`);
   });
 }
 
 async function transact(
   connection: PostgresConnection,
-  lease: Lease,
+  progress: CallProgress,
   timeout: number,
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await fetch(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
+  const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
   // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. That write may be on this host only, if
   // the wait of its commit for the standby was cancelled. The commit of a transaction that holds a lock waits for all earlier commits.
   const { outcomes } = written;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");
-  else await commitTransaction(connection, lease, "", rowsOf(connection, stored, written));
+  else await commitTransaction(connection, progress, "", sendRows(connection, stored, written));
   return outcomes;
 }
 
 /** Locks the sites of a batch, and reads the rows that it may change. @param begin statements that begin the transaction, if it has not begun */
-async function fetch(
+async function lockAndRead(
   connection: PostgresConnection,
   intents: readonly Intent[],
   found: FoundRecords,
@@ -111,17 +111,17 @@ async function fetch(
   );
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
   const authorizing = authorizationRows(intents);
-  const fetchAuthorizing = authorizing.length === 0 ? "" : `; ${sql.fetchRevisions(authorizing)}`;
+  const readAuthorizing = authorizing.length === 0 ? "" : `; ${sql.systemRevisions(authorizing)}`;
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${fetchAuthorizing}`),
-    named.length === 0 ? none : connection.query(sql.fetchRows, named),
-    keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
+    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${readAuthorizing}`),
+    named.length === 0 ? none : connection.query(sql.records, named),
+    keyed.length === 0 ? none : connection.query(sql.responses, keyed),
   ]);
   const sites = new Map(toStates(locked[0] ?? []));
   const missing = numbers.filter((site) => !sites.has(site));
-  const added = await addSites(connection, missing);
+  const added = await insertSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
-  if (added.some(([, { revision }]) => revision > 0)) return fetch(connection, intents, found);
+  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, found);
   for (const [site, state] of added) sites.set(site, state);
   await addEntries(connection, intents, found, sites);
   const batchRows = new BatchRows();
@@ -154,7 +154,7 @@ async function addEntries(
   found: FoundRecords,
   sites: ReadonlyMap<number, SiteState>,
 ): Promise<void> {
-  for (const part of found.toRead(intents)) {
+  for (const part of found.entriesToRead(intents)) {
     const last = (sites.get(part.site) as SiteState).revision;
     const isChanged = last > part.revision;
     const [entries = []] = isChanged ? await connection.script(sql.lastChanges(part)) : [];
@@ -163,29 +163,29 @@ async function addEntries(
 }
 
 /** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */
-async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
+async function insertSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => toSiteRow(id, newSiteState()));
-  await connection.query(sql.addSites, rows);
+  await connection.query(sql.insertSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   return toStates(locked);
 }
 
 /** Sends the statements that store the rows of a batch. Returns their promises. */
-function rowsOf(connection: PostgresConnection, stored: BatchInput, written: BatchResult) {
+function sendRows(connection: PostgresConnection, stored: BatchInput, written: BatchResult) {
   const { changes, rows, responses, newSites, sites } = written;
   const added = newSites.map((id) => toSiteRow(id, newSiteState()));
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   return [
-    ...(added.length === 0 ? [] : [connection.query(sql.addSites, added)]),
+    ...(added.length === 0 ? [] : [connection.query(sql.insertSites, added)]),
     ...(changes.length === 0
       ? []
       : [
-          connection.query(sql.putRows, [...rows]),
-          connection.query(sql.addChanges, changes),
-          connection.query(sql.putSites, states),
+          connection.query(sql.upsertRecords, [...rows]),
+          connection.query(sql.insertEntries, changes),
+          connection.query(sql.upsertSites, states),
         ]),
-    ...(responses.length === 0 ? [] : [connection.query(sql.putResponses, responses)]),
+    ...(responses.length === 0 ? [] : [connection.query(sql.upsertResponses, responses)]),
   ];
 }
 

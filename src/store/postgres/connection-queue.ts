@@ -2,7 +2,7 @@
 
 import { type Host, nameOf } from "./address.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { unavailable } from "./errors.ts";
+import { unavailableError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 export interface PoolUsage {
@@ -32,7 +32,7 @@ export class ConnectionQueue {
   #waiting: Waiting[] = [];
   /** Number of abandoned commits by host: their callers timed out, but they still run in the database. */
   readonly #abandoned = new Map<string, number>();
-  #taken = 0;
+  #acquired = 0;
   #isClosed = false;
 
   constructor(primary: Primary, size: number) {
@@ -45,29 +45,29 @@ export class ConnectionQueue {
   }
 
   get usage(): PoolUsage {
-    return { inUse: this.#taken, waiting: this.#waiting.length };
+    return { inUse: this.#acquired, waiting: this.#waiting.length };
   }
 
   /**
-   * Waits for a connection. The caller must give it back; if connecting fails, it must call `giveBack(undefined)`.
+   * Waits for a connection. The caller must release it; if connecting fails, it must call `release(undefined)`.
    * @param hasEnded whether the caller no longer waits; then no connection is opened for it
    */
-  take(hasEnded: () => boolean): Promise<PostgresConnection> {
+  acquire(hasEnded: () => boolean): Promise<PostgresConnection> {
     const { promise, resolve } = Promise.withResolvers<PostgresConnection>();
     this.#waiting.push({ resolve, hasEnded });
     this.#serve();
     return promise;
   }
 
-  /** Gives a connection back to the queue. @param connection undefined if the connection was closed, or never opened */
-  giveBack(connection: PostgresConnection | undefined): void {
-    this.#taken--;
+  /** Releases a connection. @param connection undefined if the connection was closed, or never opened */
+  release(connection: PostgresConnection | undefined): void {
+    this.#acquired--;
     this.#add(connection);
   }
 
   /**
    * Counts a commit that may still run on the connection, until the database has closed the connection. So at each host, connections in use and
-   * abandoned commits are never more than `size` together. The caller must also call `giveBack(undefined)`.
+   * abandoned commits are never more than `size` together. The caller must also call `release(undefined)`.
    */
   abandon({ host, ended }: PostgresConnection): void {
     this.#abandoned.set(host, (this.#abandoned.get(host) ?? 0) + 1);
@@ -91,11 +91,11 @@ export class ConnectionQueue {
       this.#add(await this.#primary.connect(hosts));
     } catch (error) {
       const reason = `${limit} commits at ${current} are still under way; its synchronous standby does not respond`;
-      throw unavailable(reason, error);
+      throw unavailableError(reason, error);
     }
   }
 
-  /** Closes the idle connections. The other connections are closed when they are given back. */
+  /** Closes the idle connections. The other connections are closed when they are released. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
@@ -112,7 +112,7 @@ export class ConnectionQueue {
     while (this.#waiting.length > 0) {
       const connection = this.#next();
       if (!connection) return;
-      this.#taken++;
+      this.#acquired++;
       this.#waiting.shift()?.resolve(connection);
     }
   }
@@ -124,7 +124,7 @@ export class ConnectionQueue {
       void connection.close();
     }
     const { hosts } = this.#primary.address;
-    const free = hosts.filter((host) => this.#taken + this.#abandonedAt(host) < this.#size);
+    const free = hosts.filter((host) => this.#acquired + this.#abandonedAt(host) < this.#size);
     return free.length > 0 ? this.#primary.connect(free) : undefined;
   }
 

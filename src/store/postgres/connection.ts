@@ -3,7 +3,7 @@
 import postgres from "postgres";
 import { storeBehindCode } from "../database/site-state.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
-import { codeOf, unavailable } from "./errors.ts";
+import { codeOf, unavailableError } from "./errors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type ResultRow = Record<string, any>;
@@ -92,8 +92,10 @@ export class PostgresConnection {
       this.#session = await this.#driver.reserve();
     } catch (error) {
       void this.close();
-      if (isLate) throw unavailable(`${this.host} did not respond within ${timeout} ms`, error);
-      throw codeOf(error) === "CONNECTION_DESTROYED" ? unavailable(`${this.host} is not the primary`, error) : error;
+      if (isLate) throw unavailableError(`${this.host} did not respond within ${timeout} ms`, error);
+      throw codeOf(error) === "CONNECTION_DESTROYED"
+        ? unavailableError(`${this.host} is not the primary`, error)
+        : error;
     } finally {
       clearTimeout(limit);
     }
@@ -181,8 +183,8 @@ export class PostgresConnection {
   }
 
   #lostError(): Error {
-    if (this.#isReplaced) return unavailable(`${this.host} is no longer the primary`, { code: storeBehindCode });
-    return unavailable(`the connection to the database at ${this.host} was lost`, { code: "CONNECTION_CLOSED" });
+    if (this.#isReplaced) return unavailableError(`${this.host} is no longer the primary`, { code: storeBehindCode });
+    return unavailableError(`the connection to the database at ${this.host} was lost`, { code: "CONNECTION_CLOSED" });
   }
 }
 
@@ -241,7 +243,7 @@ interface TimeLimit {
 export function createTimeLimit(milliseconds: number): TimeLimit {
   const { promise: passed, reject: fail } = Promise.withResolvers<never>();
   passed.catch(() => {});
-  const expire = () => fail(unavailable(`the database did not respond within ${milliseconds} ms`));
+  const expire = () => fail(unavailableError(`the database did not respond within ${milliseconds} ms`));
   let timer = setTimeout(expire, milliseconds);
   return {
     passed,

@@ -38,18 +38,18 @@ export function fromPostgres(error: unknown): unknown {
   if (error instanceof ProblemError) return error;
   const code = codeOf(error);
   const known = explanations[code];
-  if (known) return unavailable(`${known}: ${errorMessage(error)}`, error);
-  if (outside.test(code)) return unavailable(`the database cannot be used: ${errorMessage(error)}`, error);
+  if (known) return unavailableError(`${known}: ${errorMessage(error)}`, error);
+  if (outside.test(code)) return unavailableError(`the database cannot be used: ${errorMessage(error)}`, error);
   return error;
 }
 
-export function unavailable(detail: string, cause?: unknown): ProblemError {
+export function unavailableError(detail: string, cause?: unknown): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 
 /** Returns the ProblemError for a write with an unknown outcome. */
-export function unknownOutcome(error: unknown): ProblemError {
-  return unavailable(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
+export function unknownOutcomeError(error: unknown): ProblemError {
+  return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
 }
 
 const explanations: Record<string, string> = {

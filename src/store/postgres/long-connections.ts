@@ -3,7 +3,7 @@
 import type { DumpedRow } from "../../model/engine.ts";
 import { type TableName, tablesWith } from "../database/tables.ts";
 import { createTimeLimit, type PostgresConnection, type ResultRow } from "./connection.ts";
-import { fromPostgres, isDatabaseError, unknownOutcome } from "./errors.ts";
+import { fromPostgres, isDatabaseError, unknownOutcomeError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction } from "./transaction.ts";
@@ -75,10 +75,10 @@ export async function step<T>(connection: PostgresConnection, work: Promise<T>):
  */
 export async function commitStep(connection: PostgresConnection, last?: string): Promise<ResultRow[][]> {
   try {
-    return await step(connection, commitTransaction(connection, { committing() {} }, last));
+    return await step(connection, commitTransaction(connection, { markCommitting() {} }, last));
   } catch (error) {
     if (isDatabaseError(error)) throw error;
     void connection.close();
-    throw unknownOutcome(error);
+    throw unknownOutcomeError(error);
   }
 }

@@ -15,8 +15,8 @@ import {
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import { codeOf, unavailable } from "./errors.ts";
-import { type Lease, Pool } from "./pool.ts";
+import { codeOf, unavailableError } from "./errors.ts";
+import { type CallProgress, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import base from "./tables.sql" with { type: "text" };
@@ -89,7 +89,7 @@ export async function migrate(
   if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return false;
   const migrating = new Pool(primary, 1, timeout);
   try {
-    return await migrating.use((connection, lease) => upgradeBetweenOthers(connection, lease, latest));
+    return await migrating.use((connection, progress) => upgradeBetweenOthers(connection, progress, latest));
   } finally {
     await migrating.close();
   }
@@ -112,7 +112,7 @@ async function readSchema(connection: PostgresConnection, { additions }: Latest)
  */
 function requireEncoding(encoding: string | null | undefined): void {
   if (encoding == null || ["UTF8", "SQL_ASCII"].includes(encoding)) return;
-  throw unavailable(
+  throw unavailableError(
     `the database has the encoding ${encoding}, which lacks many characters; use one with the encoding UTF8 (createdb -T template0 -E UTF8; pg_dump and pg_restore move the data)`,
   );
 }
@@ -137,10 +137,14 @@ function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
   return areViewsCurrent(schema.views, resources);
 }
 
-async function upgradeBetweenOthers(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
+async function upgradeBetweenOthers(
+  connection: PostgresConnection,
+  progress: CallProgress,
+  latest: Latest,
+): Promise<boolean> {
   for (const end = performance.now() + timeout - lockTimeoutMs - pause; ; ) {
     try {
-      return await upgrade(connection, lease, latest);
+      return await upgrade(connection, progress, latest);
     } catch (error) {
       if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
       await connection.script("rollback");
@@ -153,7 +157,7 @@ async function upgradeBetweenOthers(connection: PostgresConnection, lease: Lease
  * Upgrades the tables and views in one transaction, which locks the row of `storefront_schema`. So one process migrates, and the other processes then
  * find nothing to do. Returns whether this process has created the tables.
  */
-async function upgrade(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
+async function upgrade(connection: PostgresConnection, progress: CallProgress, latest: Latest): Promise<boolean> {
   await makeLock(connection);
   // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
@@ -168,7 +172,7 @@ async function upgrade(connection: PostgresConnection, lease: Lease, latest: Lat
       await makeViews(connection, schema.views, latest.resources),
     );
   }
-  await commitTransaction(connection, lease);
+  await commitTransaction(connection, progress);
   return schema.version === 0;
 }
 

@@ -1,7 +1,7 @@
 // The pools of a process: each call gets one connection and a time limit, and ends with a known or an unknown outcome.
 //
-// Unknown outcomes: a caller reports `committing` before it sends its commit. If the call fails after the report, its outcome is unknown, unless the
-// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that may be lost are not reported.
+// Unknown outcomes: a caller calls `markCommitting` before it sends its commit. If the call fails after that, its outcome is unknown, unless the
+// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that may be lost are not marked.
 //
 // Abandoned commits: a commit that waits for a synchronous standby continues in the database, even if its caller times out and its connection is
 // closed. Until the database has ended it, this abandoned commit counts as a connection. Abandoned commits leave one connection of a pool for other
@@ -13,21 +13,21 @@
 import { storeBehindCode } from "../database/site-state.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
-import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailable, unknownOutcome } from "./errors.ts";
+import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailableError, unknownOutcomeError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-/** How a caller reports its progress while it uses a connection. */
-export interface Lease {
+/** How the work of a call reports its progress to the pool. */
+export interface CallProgress {
   /** Restarts the time limit. To be called after the database has responded, if more work follows. */
-  more(): void;
+  restartTimeLimit(): void;
   /** To be called before a commit is sent. If the call fails from now on, its outcome is unknown, unless the database itself returns the error. */
-  committing(): void;
+  markCommitting(): void;
 }
 
-export type Work<T> = (connection: PostgresConnection, lease: Lease) => Promise<T>;
+export type Work<T> = (connection: PostgresConnection, progress: CallProgress) => Promise<T>;
 
 /** The state of one call. */
-interface Loan {
+interface Call {
   connection: PostgresConnection | undefined;
   isCommitting: boolean;
   /** Whether the caller has failed or timed out. */
@@ -58,28 +58,28 @@ export class Pool {
    * @throws ProblemError `unavailable`, or the error of `work`
    */
   async use<T>(work: Work<T>): Promise<T> {
-    if (this.#connections.isClosed) throw unavailable("the database was closed");
+    if (this.#connections.isClosed) throw unavailableError("the database was closed");
     const limit = createTimeLimit(this.#timeout);
-    const loan: Loan = { connection: undefined, isCommitting: false, hasEnded: false };
-    const borrowing = this.#borrow(loan);
+    const call: Call = { connection: undefined, isCommitting: false, hasEnded: false };
+    const acquiring = this.#acquire(call);
     try {
-      const connection = await Promise.race([borrowing, limit.passed]);
+      const connection = await Promise.race([acquiring, limit.passed]);
       // This is a callback, because a promise of the connection would keep the result of every caller in memory as long as the connection lives.
       connection.onLost(limit.fail);
-      const lease: Lease = {
-        more: limit.restart,
-        committing() {
-          loan.isCommitting = true;
+      const progress: CallProgress = {
+        restartTimeLimit: limit.restart,
+        markCommitting() {
+          call.isCommitting = true;
         },
       };
-      const result = await Promise.race([work(connection, lease), limit.passed]);
+      const result = await Promise.race([work(connection, progress), limit.passed]);
       connection.onLost(undefined);
       this.#requireNewest(connection);
-      this.#connections.giveBack(connection);
+      this.#connections.release(connection);
       return result;
     } catch (error) {
-      borrowing.catch(() => {});
-      throw this.#end(loan, error);
+      acquiring.catch(() => {});
+      throw this.#end(call, error);
     } finally {
       limit.stop();
     }
@@ -115,28 +115,28 @@ export class Pool {
     return this.#connections.close();
   }
 
-  /** Waits for a connection for `loan`. If the loan has ended before, gives the connection back at once. */
-  async #borrow(loan: Loan): Promise<PostgresConnection> {
+  /** Waits for a connection for `call`. If the call has ended before, releases the connection at once. */
+  async #acquire(call: Call): Promise<PostgresConnection> {
     try {
-      const connection = await this.#connections.take(() => loan.hasEnded);
-      if (loan.hasEnded) this.#connections.giveBack(connection);
-      else loan.connection = connection;
+      const connection = await this.#connections.acquire(() => call.hasEnded);
+      if (call.hasEnded) this.#connections.release(connection);
+      else call.connection = connection;
       return connection;
     } catch (error) {
-      this.#connections.giveBack(undefined);
+      this.#connections.release(undefined);
       throw error;
     }
   }
 
   #requireNewest(connection: PostgresConnection): void {
     if (this.#primary.isNewest(connection)) return;
-    throw unavailable(`${connection.host} is no longer the primary`, { code: storeBehindCode });
+    throw unavailableError(`${connection.host} is no longer the primary`, { code: storeBehindCode });
   }
 
-  /** Ends a loan that has failed, and closes its connection. Returns the error to throw. */
-  #end(loan: Loan, error: unknown): unknown {
-    loan.hasEnded = true;
-    const { connection, isCommitting } = loan;
+  /** Ends a call that has failed, and closes its connection. Returns the error to throw. */
+  #end(call: Call, error: unknown): unknown {
+    call.hasEnded = true;
+    const { connection, isCommitting } = call;
     const isUnknown = isCommitting && !isDatabaseError(error);
     if (connection) {
       const isLost = !isDatabaseError(error);
@@ -145,9 +145,9 @@ export class Pool {
       if (isLost || isTimeout(error)) this.#primary.compare();
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
-      this.#connections.giveBack(undefined);
+      this.#connections.release(undefined);
     }
-    return isUnknown ? unknownOutcome(error) : fromPostgres(error);
+    return isUnknown ? unknownOutcomeError(error) : fromPostgres(error);
   }
 }
 

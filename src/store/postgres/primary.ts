@@ -9,7 +9,7 @@
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, type PostgresConnection } from "./connection.ts";
-import { isDatabaseError, unavailable } from "./errors.ts";
+import { isDatabaseError, unavailableError } from "./errors.ts";
 import { TimelineMonitor, Timelines } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */
@@ -133,5 +133,5 @@ function mostUsefulError(errors: readonly unknown[], hosts: readonly Host[]): un
   const returned = errors.find(isDatabaseError);
   if (returned || errors.length === 1) return returned ?? errors[0];
   const reasons = errors.map((error, i) => `${nameOf(hosts[i] as Host)}: ${errorMessage(error)}`);
-  return unavailable(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);
+  return unavailableError(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);
 }

@@ -2,11 +2,11 @@
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
-import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
+import type { Engine, Head, RecordRow, SinceOptions, SiteContents, SiteReadResult } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { contiguousChanges, parseCounts, requireHeadAtLeast } from "../database/site-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import type { Lease, Pool } from "./pool.ts";
+import type { CallProgress, Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
 
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
@@ -22,12 +22,12 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
   const loadSemaphore = new Semaphore(maxLoads);
 
   function readSite<T>(site: number, use: (contents: SiteContents) => Promise<T>, requiredHead?: Head): Promise<T> {
-    return pool.read(async (connection, lease) => {
+    return pool.read(async (connection, progress) => {
       const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
       const [sites, entries] = await connection.script(texts.join("; "));
       const last = entries?.[0] as Change | undefined;
-      const rowChunks = readChunks(connection, lease, site);
-      const result = await use({ ...toState(connection, sites?.[0], requiredHead), last, rowChunks });
+      const rowChunks = readChunks(connection, progress, site);
+      const result = await use({ ...toReadResult(connection, sites?.[0], requiredHead), last, rowChunks });
       await connection.script(sql.endRead);
       return result;
     });
@@ -38,12 +38,12 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       pool.read(async (connection) => {
         const [row] = await lookUp(connection, sql.record, site, resource, id);
         const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch }, connection);
-        return { ...toState(connection, row, requiredHead), row: toRecord(row), system };
+        return { ...toReadResult(connection, row, requiredHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, requiredHead) =>
       pagePool.read(async (connection) => {
         const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
-        return { ...toState(connection, rows[0], requiredHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+        return { ...toReadResult(connection, rows[0], requiredHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
     readSite: (site, use, requiredHead) => {
       const read = () => readSite(site, use, requiredHead);
@@ -55,12 +55,12 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
 
 async function* readChunks(
   connection: PostgresConnection,
-  lease: Lease,
+  progress: CallProgress,
   site: number,
 ): AsyncGenerator<readonly RecordRow[]> {
   for await (const rows of connection.pages(sql.rows(site), rowsPerChunk)) {
     yield rows as RecordRow[];
-    lease.more();
+    progress.restartTimeLimit();
   }
 }
 
@@ -75,11 +75,11 @@ function toRecord(row: ResultRow | undefined): RecordRow | undefined {
  * Converts a row of `sites`. @param row undefined for a site that was never written to
  * @throws ProblemError `unavailable` if the site is behind `requiredHead`
  */
-function toState(
+function toReadResult(
   connection: PostgresConnection,
   row: ResultRow | undefined,
   requiredHead: Head | undefined,
-): { head: Head; counts: RecordCounts } {
+): SiteReadResult {
   const { live = null, live_revision = null } = row ?? {};
   const head = toHead(row, connection);
   requireHeadAtLeast(head, requiredHead);

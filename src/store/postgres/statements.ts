@@ -5,14 +5,14 @@
 // site names the site. LISTEN and NOTIFY are the exception: if they do not work, other processes find changes a little later.
 //
 // A plan must not depend on the statistics of the tables. They may be old, because PostgreSQL analyzes a table only from time to time, and keeps the
-// plan of a prepared statement. So the statements use the following tricks. Tests are in test/engine/postgres/plans.test.ts and postgres-kept-plans.test.ts.
+// plan of a prepared statement. So the statements use the following tricks. Tests are in test/engine/postgres/plans.test.ts and kept-plans.test.ts.
 //
 //   `set local enable_seqscan = off` in `byKeys`: A look-up by keys does not read the whole table.
-//   `cross join lateral (... limit 1)` in `fetch`: The rows of a site are not all read for a join.
-//   `between x and x ... order by x` in `fetch`: Keys are not looked up in another index, which also begins with the site.
+//   `cross join lateral (... limit 1)` in `selectByKeys`: The rows of a site are not all read for a join.
+//   `between x and x ... order by x` in `selectByKeys`: Keys are not looked up in another index, which also begins with the site.
 //   `declare ... cursor` in `entries`: For one page of a journal, the entries after the page are not sorted.
 //   `where (key) in (select key ...)` in `deleteSome` (operations.ts): The rows of a site are not all compared with each row to delete.
-//   `union all` in `fetchRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
+//   `union all` in `systemRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
 //   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
 import { systemSite } from "../../model/limits.ts";
@@ -118,23 +118,23 @@ fetch ${list([limit])} from pages; close pages`,
 
   lockAllSites: "select id, epoch from sites order by id for update",
 
-  addSites: `${insert("sites")} order by id on conflict (id) do nothing`,
+  insertSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
-  fetchRows: fetch("records"),
+  records: selectByKeys("records"),
 
   /** Selects rows of the system site, without their record JSON. With a join, PostgreSQL would search all records while the table has few rows. */
-  fetchRevisions: (rows: readonly SystemRow[]) =>
+  systemRevisions: (rows: readonly SystemRow[]) =>
     [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
 
-  fetchResponses: fetch("idempotency"),
+  responses: selectByKeys("idempotency"),
 
-  putRows: put("records"),
+  upsertRecords: upsertStatement("records"),
 
-  addChanges: insert("journal"),
+  insertEntries: insert("journal"),
 
-  putSites: put("sites"),
+  upsertSites: upsertStatement("sites"),
 
-  putResponses: put("idempotency"),
+  upsertResponses: upsertStatement("idempotency"),
 
   insert,
 
@@ -198,7 +198,7 @@ function insert(table: TableName, into: string = table): string {
 }
 
 /** Returns a statement that inserts the rows in `$1`, and replaces existing rows with the same keys. */
-export function put(table: TableName): string {
+export function upsertStatement(table: TableName): string {
   const key = primaryKeyOf(table);
   const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
   return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
@@ -210,7 +210,7 @@ export function put(table: TableName): string {
  * and because of `between`, PostgreSQL cannot ignore it. Otherwise, with few rows, or rows that the statistics do not have, PostgreSQL may choose
  * another index that begins with the site.
  */
-export function fetch(table: TableName, columns = columnsOf(table)): string {
+export function selectByKeys(table: TableName, columns = columnsOf(table)): string {
   const key = primaryKeyOf(table);
   const last = key.at(-1) as string;
   const same = key.map(

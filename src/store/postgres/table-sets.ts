@@ -13,10 +13,10 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
-import { setWebhookSecrets } from "../database/webhook-state.ts";
+import { amendWebhook } from "../database/webhook-state.ts";
 import { decideAndWrite } from "./commit.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import { codeOf, isCollision, unavailable } from "./errors.ts";
+import { codeOf, isCollision, unavailableError } from "./errors.ts";
 import { commitStep, dumpRows, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
@@ -97,7 +97,7 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
       const isInTheWay = codeOf(cause) === "55P03" || isCollision(cause);
       if (!isInTheWay) throw error;
       if (tried === maxAttempts)
-        throw unavailable("others read the database without a pause; nothing was changed", cause);
+        throw unavailableError("others read the database without a pause; nothing was changed", cause);
       await run(connection, "rollback");
       await Bun.sleep(pause);
     }
@@ -179,7 +179,7 @@ from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <
 
 /** @throws ProblemError `conflict` if a view depends on the tables, but this user cannot replace the view */
 async function requireOwnViews(connection: PostgresConnection): Promise<void> {
-  const other = (await rowsOf(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
+  const other = (await run(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
   if (!other) return;
   throw new ProblemError(
     "conflict",
@@ -189,11 +189,11 @@ async function requireOwnViews(connection: PostgresConnection): Promise<void> {
 
 async function readDependents(connection: PostgresConnection): Promise<Dependents> {
   return [
-    ...(await rowsOf(connection, definitions)).map(
+    ...(await run(connection, definitions)).map(
       ({ name, definition, options }) =>
         `create or replace view ${name}${options ? ` with (${options})` : ""} as ${definition}`,
     ),
-    ...(await rowsOf(connection, grants)).map(
+    ...(await run(connection, grants)).map(
       ({ name, privilege, role, is_grantable }) =>
         `grant ${privilege} on ${name} to ${role}${is_grantable ? " with grant option" : ""}`,
     ),
@@ -204,15 +204,10 @@ async function restoreDependents(connection: PostgresConnection, dependents: Dep
   for (const text of dependents) await step(connection, connection.script(text));
 }
 
-async function rowsOf(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
-  const [rows = []] = await step(connection, connection.script(text));
-  return rows;
-}
-
 /** Amends the restored system site, in the transaction that has swapped the tables. */
 async function amendSystem(connection: PostgresConnection, replaced: TableSet, amend: Amend): Promise<void> {
   const { intents, webhooks } = await step(connection, runStatements(connection, decideAmendments(replaced, amend)));
   if (intents.length > 0) requireAmended(await step(connection, decideAndWrite(connection, intents)));
   for (const { key, secrets } of webhooks)
-    await step(connection, runStatements(connection, setWebhookSecrets(key, secrets)));
+    await step(connection, runStatements(connection, amendWebhook(key, secrets)));
 }

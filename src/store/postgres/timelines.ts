@@ -4,7 +4,7 @@
 
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, createTimeLimit, type PostgresConnection } from "./connection.ts";
-import { isDatabaseError, unavailable } from "./errors.ts";
+import { isDatabaseError, unavailableError } from "./errors.ts";
 
 /** The highest timeline that this process has seen of any host, and the open connections of this process. */
 export class Timelines {
@@ -33,7 +33,7 @@ export class Timelines {
     this.advanceTo(timeline);
     if (this.isNewest(connection)) return void this.#connections.add(connection);
     void connection.close();
-    throw unavailable(
+    throw unavailableError(
       `it is on timeline ${timeline}, but ${this.#newest} has been seen: it was replaced, or restored (if it was restored, restart this server)`,
     );
   }

@@ -5,8 +5,8 @@ import { type ExecuteOperation, operations, transactionOf } from "../database/op
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
-import type { Lease, Pool } from "./pool.ts";
-import { fetch, list, put, sql } from "./statements.ts";
+import type { CallProgress, Pool } from "./pool.ts";
+import { list, selectByKeys, sql, upsertStatement } from "./statements.ts";
 
 /** Creates the function that executes operations on connections of a pool. @param timeout the time limit of the pool, in milliseconds */
 export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOperation {
@@ -17,7 +17,7 @@ export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOpe
     return repeatOnCollision(() =>
       kind === "loose"
         ? pool.use((connection) => changeLoosely(connection, timeout, begin()))
-        : pool.commit((connection, lease) => changeDurably(connection, lease, timeout, begin())),
+        : pool.commit((connection, progress) => changeDurably(connection, progress, timeout, begin())),
     );
   };
 }
@@ -31,12 +31,12 @@ export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOpe
  */
 export async function commitTransaction(
   connection: PostgresConnection,
-  lease: Pick<Lease, "committing">,
+  progress: Pick<CallProgress, "markCommitting">,
   last = "",
   sent: readonly Promise<unknown>[] = [],
 ): Promise<ResultRow[][]> {
   connection.takeWarning();
-  lease.committing();
+  progress.markCommitting();
   const results = connection.script(last === "" ? sql.commit : `${last}; ${sql.commit}`);
   await awaitAll([...sent, results]);
   // When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning.
@@ -88,13 +88,13 @@ async function readOnce<R>(connection: PostgresConnection, transaction: Transact
 
 async function changeDurably<R>(
   connection: PostgresConnection,
-  lease: Lease,
+  progress: CallProgress,
   timeout: number,
   transaction: Transaction<R>,
 ): Promise<R> {
   const sender = new StatementSender(connection, sql.beginByKeys(timeout));
   const result = await sender.run(transaction);
-  if (sender.hasChanged) await commitTransaction(connection, lease, ...sender.takePending());
+  if (sender.hasChanged) await commitTransaction(connection, progress, ...sender.takePending());
   else await connection.script("rollback");
   return result;
 }
@@ -161,7 +161,7 @@ class StatementSender {
       case "queryForUpdate":
         return this.#lock(statement.sql, statement.values);
       case "findByKeys":
-        return this.#askPrepared(fetch(statement.table), statement.keys);
+        return this.#askPrepared(selectByKeys(statement.table), statement.keys);
       case "now":
         if (this.#now === undefined) throw new Error("the transaction has locked no row, so it has no time");
         return [{ now: this.#now }];
@@ -237,7 +237,7 @@ async function answerAfter<T>(sent: readonly Promise<unknown>[], answer: Promise
 
 function toStore({ kind, table, where }: Extract<Statement, { kind: "insert" | "upsert" }>): string {
   if (kind === "insert") return sql.insert(table);
-  return where === undefined ? put(table) : `${put(table)} where ${where}`;
+  return where === undefined ? upsertStatement(table) : `${upsertStatement(table)} where ${where}`;
 }
 
 /**

@@ -32,12 +32,12 @@ interface Measurement {
 export class MemoryBudget {
   readonly #budget: number;
   /** The last measurement of each snapshot, the least recently used first. */
-  readonly #weights = new Map<Snapshot, Measurement>();
+  readonly #measurements = new Map<Snapshot, Measurement>();
   /** Snapshots that were used since the last measurement. They may have grown: changes add records, and requests add derived data. */
-  #used = new Set<Snapshot>();
+  #usedSnapshots = new Set<Snapshot>();
   /** Whether the next use measures. A timer sets it, because reading the clock at each use would take longer than all the rest. */
   #isMeasurementDue = true;
-  #use = 0;
+  #bytes = 0;
 
   /** @param budget maximum memory of all snapshots together, in bytes */
   constructor(budget: number) {
@@ -47,7 +47,7 @@ export class MemoryBudget {
   /** Measures, and returns the estimated memory of all snapshots in bytes. */
   get usedBytes(): number {
     this.#measure();
-    return this.#use;
+    return this.#bytes;
   }
 
   /**
@@ -55,12 +55,12 @@ export class MemoryBudget {
    * the system site, only idle ones.
    */
   touch(snapshot: Snapshot): readonly Snapshot[] {
-    const isNew = !this.#weights.has(snapshot);
-    this.#used.add(snapshot);
+    const isNew = !this.#measurements.has(snapshot);
+    this.#usedSnapshots.add(snapshot);
     if (!isNew && !this.#isMeasurementDue) return none;
     if (this.#isMeasurementDue) this.#scheduleMeasurement();
     this.#measure();
-    return this.#use > this.#budget ? this.#selectEvictions(snapshot) : none;
+    return this.#bytes > this.#budget ? this.#selectEvictions(snapshot) : none;
   }
 
   /** Whether the budget has room for `bytes`, in addition to the snapshots that are not idle. */
@@ -68,16 +68,16 @@ export class MemoryBudget {
     this.#measure();
     const recent = performance.now() - idleAfterMs;
     let left = this.#budget * targetShare - bytes;
-    for (const [{ siteId }, weight] of this.#weights) {
-      if (siteId === systemSite || weight.usedAt > recent) left -= weight.bytes;
+    for (const [{ siteId }, measurement] of this.#measurements) {
+      if (siteId === systemSite || measurement.usedAt > recent) left -= measurement.bytes;
     }
     return left >= 0;
   }
 
   remove(snapshot: Snapshot): void {
-    this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
-    this.#weights.delete(snapshot);
-    this.#used.delete(snapshot);
+    this.#bytes -= this.#measurements.get(snapshot)?.bytes ?? 0;
+    this.#measurements.delete(snapshot);
+    this.#usedSnapshots.delete(snapshot);
   }
 
   #scheduleMeasurement(): void {
@@ -88,28 +88,28 @@ export class MemoryBudget {
   /** Measures the snapshots that were used, in the order of use. */
   #measure(): void {
     const usedAt = performance.now();
-    for (const snapshot of this.#used) {
-      this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
-      this.#weights.delete(snapshot);
+    for (const snapshot of this.#usedSnapshots) {
+      this.#bytes -= this.#measurements.get(snapshot)?.bytes ?? 0;
+      this.#measurements.delete(snapshot);
       const bytes = snapshot.estimateBytes();
-      this.#weights.set(snapshot, { bytes, usedAt });
-      this.#use += bytes;
+      this.#measurements.set(snapshot, { bytes, usedAt });
+      this.#bytes += bytes;
     }
-    this.#used = new Set();
+    this.#usedSnapshots = new Set();
   }
 
   #selectEvictions(spared: Snapshot): readonly Snapshot[] {
-    const dropped: Snapshot[] = [];
+    const evicted: Snapshot[] = [];
     // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
     // budget.
     const usedBefore = spared.siteId === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
-    let left = this.#use;
-    for (const [snapshot, { bytes, usedAt }] of this.#weights) {
+    let left = this.#bytes;
+    for (const [snapshot, { bytes, usedAt }] of this.#measurements) {
       if (left <= this.#budget * targetShare) break;
       if (snapshot === spared || snapshot.siteId === systemSite || usedAt > usedBefore) continue;
-      dropped.push(snapshot);
+      evicted.push(snapshot);
       left -= bytes;
     }
-    return dropped;
+    return evicted;
   }
 }

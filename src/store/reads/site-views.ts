@@ -40,7 +40,7 @@ export type SiteView = Snapshot | UncachedSite;
 
 export class SiteViews {
   readonly #engine: Engine;
-  readonly #loaded: SnapshotCache;
+  readonly #snapshots: SnapshotCache;
   /** Defined only for an engine without `checkUnchanged`. */
   readonly #sharedHeads: HeadQueries | undefined;
   readonly #loadPolicy = new SiteLoadPolicy();
@@ -55,7 +55,7 @@ export class SiteViews {
   /** @param budget maximum memory of all snapshots together, in bytes */
   constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
-    this.#loaded = new SnapshotCache(engine, resources, budget, onLost);
+    this.#snapshots = new SnapshotCache(engine, resources, budget, onLost);
     this.#sharedHeads = engine.checkUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
@@ -66,7 +66,7 @@ export class SiteViews {
   }
 
   subscribeToSystemSite(subscriber: SystemSiteSubscriber): void {
-    this.#loaded.subscribeToSystemSite(subscriber);
+    this.#snapshots.subscribeToSystemSite(subscriber);
   }
 
   /**
@@ -101,7 +101,7 @@ export class SiteViews {
     const sites = provisionalSite === systemSite ? [systemSite] : [systemSite, provisionalSite];
     for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
       const result = await (this.#sharedHeads?.queryHeads(sites) ?? this.#readHeads(sites));
-      this.#markTimeline(result.heads.get(systemSite)?.timeline);
+      this.#setTimeline(result.heads.get(systemSite)?.timeline);
       const system = await this.#shareCatchUp(systemSite, result);
       if (hasReportedEpoch(system, result)) {
         this.#markChecked(system, result);
@@ -125,7 +125,7 @@ export class SiteViews {
       // The system site (keys) has caught up before the site (records). Otherwise another request could be authorized by keys that are older than
       // the records it reads.
       const view = await this.#shareCatchUp(site, heads);
-      const system = this.#loaded.get(systemSite);
+      const system = this.#snapshots.find(systemSite);
       if (system && hasReportedEpoch(system, heads) && hasReportedEpoch(view, heads)) {
         this.#markChecked(view, heads);
         return this.#touch(view);
@@ -141,27 +141,27 @@ export class SiteViews {
    * @param timeline the timeline on which the change was committed; a snapshot of another timeline is not changed
    */
   applyOwnCommit(site: number, change: RecordChange, epoch: string, timeline?: number): void {
-    const snapshot = this.#loaded.get(site);
-    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.applyEntry(snapshot, change);
+    const snapshot = this.#snapshots.find(site);
+    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyEntry(snapshot, change);
   }
 
   /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. */
   get systemHead(): Head {
-    const { revision = 0, epoch = "", timeline } = this.#loaded.get(systemSite) ?? {};
+    const { revision = 0, epoch = "", timeline } = this.#snapshots.find(systemSite) ?? {};
     return { revision, epoch, timeline };
   }
 
   get usage(): CacheUsage {
-    return this.#loaded.size;
+    return this.#snapshots.usage;
   }
 
   get #isSystemSiteChecked(): boolean {
-    return this.#loaded.get(systemSite)?.checked === this.#commitGeneration;
+    return this.#snapshots.find(systemSite)?.checked === this.#commitGeneration;
   }
 
   /** Returns the view of `site` that was found up to date in the current commit generation; undefined if none was. */
   #findChecked(site: number): SiteView | undefined {
-    const snapshot = this.#loaded.get(site);
+    const snapshot = this.#snapshots.find(site);
     if (!snapshot) return this.#checkedUncachedSites.get(site);
     return snapshot.checked === this.#commitGeneration ? this.#touch(snapshot) : undefined;
   }
@@ -169,7 +169,7 @@ export class SiteViews {
   /** Reads the heads of `sites`. Commits that become known during the read belong to a later commit generation. */
   async #readHeads(sites: readonly number[]): Promise<HeadQueryResult> {
     const commitGeneration = this.#commitGeneration;
-    const knownRevisions = new Map(sites.map((site) => [site, this.#loaded.get(site)?.revision ?? 0]));
+    const knownRevisions = new Map(sites.map((site) => [site, this.#snapshots.find(site)?.revision ?? 0]));
     const heads = await this.#engine.readHeads(sites);
     return {
       heads: new Map(sites.map((site, index) => [site, heads[index] as Head])),
@@ -183,7 +183,7 @@ export class SiteViews {
    * If another machine became the primary, verifies all snapshots in the background. A site that lost changes then gets a new epoch, so
    * other processes do not accept the lost changes either.
    */
-  #markTimeline(timeline: number | undefined): void {
+  #setTimeline(timeline: number | undefined): void {
     if (timeline === this.#timeline) return;
     const isFirst = this.#timeline === undefined;
     this.#timeline = timeline;
@@ -192,28 +192,28 @@ export class SiteViews {
 
   /** Verifies one snapshot after the other, up to the first failure. The snapshots that remain are verified when requests use them. */
   async #verifyAll(timeline: number | undefined): Promise<void> {
-    for (const site of this.#loaded.unverified(timeline)) {
-      const snapshot = this.#loaded.get(site);
+    for (const site of this.#snapshots.unverified(timeline)) {
+      const snapshot = this.#snapshots.find(site);
       // The system site is left out, because every request verifies it.
-      if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#loaded.verify(snapshot);
+      if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#snapshots.verify(snapshot);
     }
   }
 
   /** Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up. */
   async #shareCatchUp(site: number, { heads, knownRevisions, catchUpsBySite }: HeadQueryResult): Promise<SiteView> {
     const head = heads.get(site) as Head;
-    const snapshot = this.#loaded.get(site);
+    const snapshot = this.#snapshots.find(site);
     if (snapshot?.isAt(head)) return snapshot;
-    let loading = catchUpsBySite.get(site) as Promise<SiteView> | undefined;
-    if (!loading) {
+    let catchUp = catchUpsBySite.get(site) as Promise<SiteView> | undefined;
+    if (!catchUp) {
       // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
       const isLower = head.revision < (knownRevisions.get(site) ?? 0);
-      if (isLower && snapshot?.timeline === head.timeline) this.#loaded.evict(site);
-      loading = this.#viewAtLeast(site, head);
-      loading.catch(() => {});
-      catchUpsBySite.set(site, loading);
+      if (isLower && snapshot?.timeline === head.timeline) this.#snapshots.evict(site);
+      catchUp = this.#viewAtLeast(site, head);
+      catchUp.catch(() => {});
+      catchUpsBySite.set(site, catchUp);
     }
-    return loading;
+    return catchUp;
   }
 
   #markChecked(view: SiteView, { commitGeneration }: HeadQueryResult): void {
@@ -228,22 +228,22 @@ export class SiteViews {
    * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
   async #viewAtLeast(site: number, head: Head): Promise<SiteView> {
-    const snapshot = this.#loaded.get(site);
+    const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === head.epoch && snapshot.timeline !== head.timeline)
-      return this.#viewAtLeast(site, await this.#loaded.verify(snapshot));
+      return this.#viewAtLeast(site, await this.#snapshots.verify(snapshot));
     if (snapshot?.epoch === head.epoch) {
-      if (site === systemSite) return this.#loaded.catchUp(snapshot, head);
-      const caughtUp = await this.#loaded.tryCatchUp(snapshot, head);
+      if (site === systemSite) return this.#snapshots.catchUp(snapshot, head);
+      const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
       return caughtUp ?? new UncachedSite(site, head, this.#uncachedSiteOptions);
     }
-    if (site === systemSite) return this.#loaded.getOrLoad(site, head);
-    this.#loaded.evict(site);
+    if (site === systemSite) return this.#snapshots.getOrLoad(site, head);
+    this.#snapshots.evict(site);
     return new UncachedSite(site, head, this.#uncachedSiteOptions);
   }
 
   async #loadSnapshot(site: number, head: Head): Promise<Snapshot> {
     this.#loadPolicy.resetSite(site);
-    return this.#touch(await this.#loaded.getOrLoad(site, head));
+    return this.#touch(await this.#snapshots.getOrLoad(site, head));
   }
 
   /**
@@ -253,9 +253,9 @@ export class SiteViews {
   #countUncachedRead(read: UncachedRead): void {
     const { site } = read;
     const bytes = this.#loadPolicy.addReadCost(read);
-    if (bytes === undefined || this.#loaded.isLoading(site)) return;
+    if (bytes === undefined || this.#snapshots.isLoading(site)) return;
     this.#loadPolicy.resetSite(site);
-    if (!this.#loaded.hasRoomFor(bytes)) return;
+    if (!this.#snapshots.hasRoomFor(bytes)) return;
     // After a failure, requests continue to read from the database, and their costs are counted from zero.
     this.#loadAtPresentHead(site).catch(() => {});
   }
@@ -266,7 +266,7 @@ export class SiteViews {
   }
 
   #touch<T extends SiteView>(view: T): T {
-    if (view instanceof Snapshot) this.#loaded.touch(view);
+    if (view instanceof Snapshot) this.#snapshots.touch(view);
     return view;
   }
 }

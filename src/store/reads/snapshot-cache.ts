@@ -56,7 +56,7 @@ export class SnapshotCache {
     return snapshots.map(({ siteId }) => siteId);
   }
 
-  get(site: number): Snapshot | undefined {
+  find(site: number): Snapshot | undefined {
     return this.#snapshots.get(site);
   }
 
@@ -68,7 +68,7 @@ export class SnapshotCache {
     this.#subscribers.push(subscriber);
   }
 
-  get size(): CacheUsage {
+  get usage(): CacheUsage {
     const { size: sites } = this.#snapshots;
     return { sites, bytes: this.#memory.usedBytes, loads: this.#loads, evictions: this.#evictions };
   }
@@ -106,14 +106,14 @@ export class SnapshotCache {
       snapshot.timeline = head.timeline;
       return head;
     }
-    let now = head;
+    let headAfter = head;
     if (finding === "lost" && this.#engine.renewSite) {
       // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
-      now = await this.#engine.renewSite(siteId, epoch);
+      headAfter = await this.#engine.renewSite(siteId, epoch);
       this.#onLost(siteId);
     }
     if (this.#snapshots.get(siteId) === snapshot) this.evict(siteId);
-    return now;
+    return headAfter;
   }
 
   /**
@@ -281,7 +281,7 @@ function nextReadLimit(head: Head, revision: number): number {
   return Math.min(maxEntriesPerRead, head.revision - revision);
 }
 
-interface Run<T> {
+interface Flight<T> {
   /** Counted from 1 in this process, in the order of the starts. */
   readonly number: number;
   readonly promise: Promise<T>;
@@ -289,24 +289,24 @@ interface Run<T> {
 
 /** Runs at most one function per key at a time. */
 class SingleFlight<Key, T> {
-  readonly #running = new Map<Key, Run<T>>();
-  #begun = 0;
+  readonly #running = new Map<Key, Flight<T>>();
+  #startedCount = 0;
 
   /** The number of runs that have started, of all keys. */
   get startedCount(): number {
-    return this.#begun;
+    return this.#startedCount;
   }
 
   /** Runs `make`. No other run of `key` may be in flight. */
   run(key: Key, make: () => Promise<T>): Promise<T> {
-    const number = ++this.#begun;
+    const number = ++this.#startedCount;
     const promise = make().finally(() => this.#running.delete(key));
     this.#running.set(key, { number, promise });
     return promise;
   }
 
   /** Returns the run of `key` that is in flight; undefined if none exists. */
-  findRunning(key: Key): Run<T> | undefined {
+  findRunning(key: Key): Flight<T> | undefined {
     return this.#running.get(key);
   }
 }

@@ -22,7 +22,7 @@ export interface UncachedRead {
   /** Number of records of the site. */
   readonly size: number;
   /** Characters of the JSON of one record; undefined if no record was read. */
-  readonly recordBytes: number | undefined;
+  readonly recordChars: number | undefined;
 }
 
 export interface UncachedSiteOptions {
@@ -110,7 +110,7 @@ export class UncachedSite {
 
   #reportRead(cost: number, counts: RecordCounts, record: MemoryRecord | undefined): void {
     const size = Object.values(counts).reduce((sum, { count }) => sum + count, 0);
-    this.#options.onStoreRead({ site: this.siteId, cost, size, recordBytes: record?.json.length });
+    this.#options.onStoreRead({ site: this.siteId, cost, size, recordChars: record?.json.length });
   }
 
   /** Returns undefined for the row of a deleted record, and for a row of a removed site that is not deleted yet. */
@@ -134,12 +134,12 @@ export class SiteLoadPolicy {
    * Adds the cost of a read.
    * @returns the estimated memory of the site in bytes, if the site is worth loading; otherwise undefined
    */
-  addReadCost({ site, cost, size, recordBytes }: UncachedRead): number | undefined {
+  addReadCost({ site, cost, size, recordChars }: UncachedRead): number | undefined {
     const total = (this.#costs.get(site) ?? 0) + cost;
     if (this.#costs.size >= maxSites) this.#costs.clear();
     this.#costs.set(site, total);
-    if (total < size || (recordBytes === undefined && size > 0)) return undefined;
-    return size * (textMemoryFactor * (recordBytes ?? 0) + recordOverheadBytes);
+    if (total < size || (recordChars === undefined && size > 0)) return undefined;
+    return size * (textMemoryFactor * (recordChars ?? 0) + recordOverheadBytes);
   }
 
   /** Resets the cost of a site to zero, because the site is being loaded, or the budget has no room for it. */

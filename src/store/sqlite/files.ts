@@ -43,7 +43,7 @@ export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {
     const found = readFileState(path);
     if (found?.dev === device && found.ino === inode) continue;
-    throw unavailable(`${path} was ${found ? "replaced" : "removed"} while it was in use; restart what uses it`);
+    throw unavailableError(`${path} was ${found ? "replaced" : "removed"} while it was in use; restart what uses it`);
   }
 }
 
@@ -62,11 +62,11 @@ function readFileState(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    throw unavailable(`${path} cannot be checked: ${errorMessage(error)}`, error);
+    throw unavailableError(`${path} cannot be checked: ${errorMessage(error)}`, error);
   }
 }
 
-function unavailable(detail: string, cause?: unknown): ProblemError {
+function unavailableError(detail: string, cause?: unknown): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 

@@ -37,7 +37,7 @@ export function openReadOnly(path: string): Engine {
     const subscriptions = new CommitPoller(() => checkDataVersion(database));
     const { calls, execute } = createReader(database, open, guard);
     const reject = async () => {
-      throw unavailable(`the database ${path} is read-only here`);
+      throw unavailableError(`the database ${path} is read-only here`);
     };
     return {
       ...calls,
@@ -92,13 +92,14 @@ function canRead(open: () => Database): boolean {
  */
 function guardAlone(file: string): () => void {
   if (logSize(file) > 0) {
-    throw unavailable(
+    throw unavailableError(
       `the database ${file} cannot be read where nothing can be written: its newest changes are only in ${file}-wal; copy both files into a folder of your own and read them there`,
     );
   }
   const before = stateOf(file);
   return () => {
-    if (stateOf(file) !== before) throw unavailable(`the database ${file} was written to while it was read; try again`);
+    if (stateOf(file) !== before)
+      throw unavailableError(`the database ${file} was written to while it was read; try again`);
   };
 }
 
@@ -108,6 +109,6 @@ function stateOf(file: string): string {
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");
 }
 
-function unavailable(detail: string): ProblemError {
+function unavailableError(detail: string): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }

@@ -6,7 +6,7 @@
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
-import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { DumpedRow, Engine, Head, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { type ExecuteOperation, transactionOf } from "../database/operations.ts";
@@ -121,8 +121,8 @@ function createSiteReads(
   const loadSemaphore = new Semaphore(maxConcurrentLoads);
 
   /** Runs `work` in a transaction, with the state of the site in it. */
-  function read<T>(site: number, requiredHead: Head | undefined, work: (found: SiteState) => T): T {
-    return readInTransaction(() => work(toState(sql.site.get(site), requiredHead)));
+  function read<T>(site: number, requiredHead: Head | undefined, work: (found: SiteReadResult) => T): T {
+    return readInTransaction(() => work(toReadResult(sql.site.get(site), requiredHead)));
   }
 
   return {
@@ -130,7 +130,7 @@ function createSiteReads(
       read(site, requiredHead, (found) => ({
         ...found,
         row: sql.record.get(site, resource, id) ?? undefined,
-        system: toState(sql.site.get(systemSite), undefined).head,
+        system: toReadResult(sql.site.get(systemSite), undefined).head,
       })),
     readPage: async (site, resource, { limit, offset }, requiredHead) =>
       read(site, requiredHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
@@ -170,7 +170,7 @@ async function readChunks<T>(
 ): Promise<T> {
   try {
     database.run("begin");
-    const state = toState(database.query(selectSite).get(site), requiredHead);
+    const state = toReadResult(database.query(selectSite).get(site), requiredHead);
     const rows = database.query<RecordRow, [number, null]>(selectRows).iterate(site, null);
     return await use({ ...state, rowChunks: toChunks(rows) });
   } catch (error) {
@@ -191,12 +191,7 @@ function* toChunks(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-interface SiteState {
-  readonly head: Head;
-  readonly counts: RecordCounts;
-}
-
-function toState(row: unknown, requiredHead: Head | undefined): SiteState {
+function toReadResult(row: unknown, requiredHead: Head | undefined): SiteReadResult {
   const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? emptySiteRow;
   const head = { revision: stored.revision, epoch };
   requireHeadAtLeast(head, requiredHead);

@@ -14,7 +14,7 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
-import { setWebhookSecrets } from "../database/webhook-state.ts";
+import { amendWebhook } from "../database/webhook-state.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import { completeSitesIn, fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
 import { dumpRows } from "./reads.ts";
@@ -179,5 +179,5 @@ function viewSql(resource: Resource, view: View): string {
 function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
   const { intents, webhooks } = runStatements(database, decideAmendments(replaced, amend));
   if (intents.length > 0) requireAmended(decideAndWrite(writerStatements(database), intents, new FoundRecords(), true));
-  for (const { key, secrets } of webhooks) runStatements(database, setWebhookSecrets(key, secrets));
+  for (const { key, secrets } of webhooks) runStatements(database, amendWebhook(key, secrets));
 }

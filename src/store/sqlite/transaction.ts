@@ -67,8 +67,8 @@ export function upsertStatement(table: TableName, where?: string): string {
 
 /** Returns a statement that selects the row with a key. */
 export function selectStatement(table: TableName, columns = columnsOf(table)): string {
-  const isKey = primaryKeyOf(table).map((column) => `${column} = ${parameter(column)}`);
-  return `select ${columns.join(", ")} from ${table} where ${isKey.join(" and ")}`;
+  const conditions = primaryKeyOf(table).map((column) => `${column} = ${parameter(column)}`);
+  return `select ${columns.join(", ")} from ${table} where ${conditions.join(" and ")}`;
 }
 
 function parameter(column: string): string {

@@ -94,23 +94,23 @@ export class WriterThread {
   #settle(result: WorkerResult): void {
     const call = this.#pending.shift();
     if ("value" in result) call?.resolve(result.value);
-    else call?.reject(toError(result.failure));
+    else call?.reject(toThrownError(result.failure));
   }
 
   /** Rejects the calls in flight after the thread has ended for any reason. The next call starts another thread. */
   #ended(reason: string): void {
     this.#worker = undefined;
-    const failure = unavailable(`the writer thread ended${reason}; the writes in progress may have been stored`);
+    const failure = unavailableError(`the writer thread ended${reason}; the writes in progress may have been stored`);
     for (const call of this.#pending.splice(0)) call.reject(failure);
   }
 }
 
-function toError({ problem, code, message }: WorkerFailure): Error {
-  if (problem === "unavailable") return unavailable(message);
+function toThrownError({ problem, code, message }: WorkerFailure): Error {
+  if (problem === "unavailable") return unavailableError(message);
   return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
 }
 
-function unavailable(detail: string): ProblemError {
+function unavailableError(detail: string): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 

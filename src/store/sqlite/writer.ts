@@ -126,30 +126,30 @@ export function decideAndWrite(
   found: FoundRecords,
   atomic?: boolean,
 ): readonly Outcome[] {
-  const stored = fetch(sql, intents, found);
+  const stored = readBatchInput(sql, intents, found);
   const written = decideBatch(intents, stored, atomic);
   write(sql, stored, written);
   return written.outcomes;
 }
 
 /** Reads the rows that `intents` may change, and the entries that decide whether found records are still found. */
-function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
+function readBatchInput(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
   const stored = emptyBatchInput(sql.epoch.get(systemSite)?.epoch ?? "", found);
-  const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
+  const readRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
     const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
     if (row) stored.rows.add({ ...key, ...row });
   };
-  for (const row of authorizationRows(intents)) fetchRow({ site_id: systemSite, ...row });
+  for (const row of authorizationRows(intents)) readRow({ site_id: systemSite, ...row });
   for (const { site, resource, id, idempotency } of intents) {
-    if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
-    if (id !== undefined) fetchRow({ site_id: site, resource, id });
+    if (!stored.sites.has(site)) stored.sites.set(site, readSiteState(sql, site));
+    if (id !== undefined) readRow({ site_id: site, resource, id });
     if (idempotency) {
       const { keyId, name } = idempotency;
       const response = sql.response.get({ site_id: site, key_id: keyId, name });
       if (response) stored.responses.set(responseKey(site, keyId, name), response);
     }
   }
-  for (const part of found.toRead(intents)) {
+  for (const part of found.entriesToRead(intents)) {
     const { site, revision, limit } = part;
     const last = (stored.sites.get(site) as SiteState).revision;
     found.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
@@ -157,18 +157,18 @@ function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRe
   return stored;
 }
 
-function fetchSite(sql: WriterStatements, id: number): SiteState {
+function readSiteState(sql: WriterStatements, id: number): SiteState {
   const row = sql.site.get({ id });
   return row ? toSiteState(row) : newSiteState();
 }
 
 /** Stores the results of a batch. */
 function write(sql: WriterStatements, { sites }: BatchInput, written: BatchResult): void {
-  for (const change of written.changes) sql.addChange.run(change);
-  for (const row of written.rows) sql.putRow.run(row);
-  for (const response of written.responses) sql.putResponse.run(response);
-  for (const id of written.newSites) sql.addSite.run(toSiteRow(id, newSiteState()));
-  for (const id of written.sites) sql.putSite.run(toSiteRow(id, sites.get(id) as SiteState));
+  for (const change of written.changes) sql.insertEntry.run(change);
+  for (const row of written.rows) sql.upsertRecord.run(row);
+  for (const response of written.responses) sql.upsertResponse.run(response);
+  for (const id of written.newSites) sql.insertSite.run(toSiteRow(id, newSiteState()));
+  for (const id of written.sites) sql.upsertSite.run(toSiteRow(id, sites.get(id) as SiteState));
 }
 
 // The statements of the writer.
@@ -196,11 +196,11 @@ export function writerStatements(database: Database) {
       "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
     ),
     response: database.query<StoredResponse, [SqliteRow]>(selectStatement("idempotency")),
-    addSite: run(`${insertStatement("sites")} on conflict (id) do nothing`),
-    putSite: run(upsertStatement("sites")),
-    putRow: run<BatchRow>(upsertStatement("records")),
-    addChange: run<JournalRow>(insertStatement("journal")),
-    putResponse: run<ResponseRow>(upsertStatement("idempotency")),
+    insertSite: run(`${insertStatement("sites")} on conflict (id) do nothing`),
+    upsertSite: run(upsertStatement("sites")),
+    upsertRecord: run<BatchRow>(upsertStatement("records")),
+    insertEntry: run<JournalRow>(insertStatement("journal")),
+    upsertResponse: run<ResponseRow>(upsertStatement("idempotency")),
     expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
     deleteExpired: database.query<never, [number, number]>(
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",

@@ -154,7 +154,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   site.last_at = Math.max(site.last_at, intent.at);
   const change = toJournalRow(intent, operation, decision, row, site);
   written.changes.push(change);
-  stored.found.apply(intent.site, change);
+  stored.found.track(intent.site, change);
   const { resource, revision } = change;
   if (intent.site === systemSite && resource === siteResourceName && operation === "create")
     written.newSites.push(change.id);

@@ -46,7 +46,7 @@ export class FoundRecords {
   }
 
   /** Returns the entries to read and to pass to `add` before `intents` are decided. */
-  toRead(intents: readonly Intent[]): EntriesToRead[] {
+  entriesToRead(intents: readonly Intent[]): EntriesToRead[] {
     const revisions = new Map<number, number>();
     for (const { site, resource, ifFound } of intents) {
       if (!ifFound || this.#fieldsOf(site, resource)?.has(nameOf(ifFound))) continue;
@@ -69,15 +69,15 @@ export class FoundRecords {
       const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
       if (fields.has(nameOf(ifFound))) continue;
       const field = { keys: ifFound.keys, from, values: this.#newValues() };
-      for (const entry of inOrder) if (entry.resource === resource) apply(field, entry);
+      for (const entry of inOrder) if (entry.resource === resource) track(field, entry);
       this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifFound), field));
     }
   }
 
-  /** Applies a change of this transaction. */
-  apply(site: number, change: RecordChange): void {
+  /** Tracks a change of this transaction. */
+  track(site: number, change: RecordChange): void {
     if (this.#resources.size === 0) return;
-    for (const field of this.#fieldsOf(site, change.resource)?.values() ?? []) apply(field, change);
+    for (const field of this.#fieldsOf(site, change.resource)?.values() ?? []) track(field, change);
   }
 
   /**
@@ -125,7 +125,7 @@ class ValuesInMemory implements FieldValues {
   close(): void {}
 }
 
-function apply({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
+function track({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
   if (operation === "delete") values.delete(id);
   else values.set(id, textAt(JSON.parse(body), keys));
 }

@@ -10,34 +10,34 @@ export class ValueIndex {
 
   /** @throws ProblemError `unavailable`, as all methods do, if space is missing for the temporary file */
   constructor() {
-    this.#database = storing(() => openScratch(tables));
+    this.#database = withFileErrors(() => openScratch(tables));
     this.#statements = statements(this.#database);
   }
 
   /** Sets the value of a record, and replaces its earlier value. */
   set(id: number, value: string): void {
-    storing(() => this.#statements.set.run(id, value));
+    withFileErrors(() => this.#statements.set.run(id, value));
   }
 
   delete(id: number): void {
-    storing(() => this.#statements.delete.run(id));
+    withFileErrors(() => this.#statements.delete.run(id));
   }
 
   clear(): void {
-    storing(() => this.#statements.clear.run());
+    withFileErrors(() => this.#statements.clear.run());
   }
 
   /** Returns the IDs of the records with a value, in ascending order, at most `limit`. */
   find(value: string, limit: number): number[] {
-    return storing(() => this.#statements.find.all(value, limit).map(({ id }) => id));
+    return withFileErrors(() => this.#statements.find.all(value, limit).map(({ id }) => id));
   }
 
   count(value: string): number {
-    return storing(() => this.#statements.count.get(value)?.count ?? 0);
+    return withFileErrors(() => this.#statements.count.get(value)?.count ?? 0);
   }
 
   has(id: number, value: string): boolean {
-    return storing(() => this.#statements.has.get(id, value) !== null);
+    return withFileErrors(() => this.#statements.has.get(id, value) !== null);
   }
 
   close(): void {
@@ -61,7 +61,7 @@ function statements(database: Database) {
   };
 }
 
-function storing<T>(access: () => T): T {
+function withFileErrors<T>(access: () => T): T {
   try {
     return access();
   } catch (error) {

@@ -86,7 +86,7 @@ describe.each([
       { resource: "key", id: 77 },
       { resource: "site", id: 2 },
     ];
-    const plan = await planOf(sql.fetchRevisions(rows));
+    const plan = await planOf(sql.systemRevisions(rows));
     expect(plan).toMatch(/^Append .*actual .* rows=1/);
     expect(plan).not.toContain("Removed by");
   });

@@ -50,10 +50,10 @@ test("callers get a connection in the order of their calls, and there are never 
   let most = 0;
   const pids = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
-      pool.use(async (connection, lease) => {
+      pool.use(async (connection, progress) => {
         order.push(i);
         most = Math.max(most, ++inUse);
-        const pid = await pidOf(connection, lease);
+        const pid = await pidOf(connection, progress);
         await Bun.sleep(5);
         inUse--;
         return pid;
@@ -68,10 +68,10 @@ test("callers get a connection in the order of their calls, and there are never 
 test("a caller that waits too long for a connection gets an error, and the next callers get theirs", async () => {
   const pool = makePool(1, 2000);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
-  const first = pool.use(async (connection, lease) => {
-    const pid = await pidOf(connection, lease);
+  const first = pool.use(async (connection, progress) => {
+    const pid = await pidOf(connection, progress);
     // As a caller that reads a long list, page after page.
-    const more = setInterval(() => lease.more(), 50);
+    const more = setInterval(() => progress.restartTimeLimit(), 50);
     await isOver;
     clearInterval(more);
     return pid;
@@ -119,9 +119,9 @@ test("while a host does not respond, another host that is not a primary is tried
 test("a connection that was lost while it was idle affects no caller", async () => {
   const pool = makePool(2, 20_000);
   let idle: PostgresConnection | undefined;
-  const pid = await pool.use((connection, lease) => {
+  const pid = await pool.use((connection, progress) => {
     idle = connection;
-    return pidOf(connection, lease);
+    return pidOf(connection, progress);
   });
   await server.run(`select pg_terminate_backend(${pid})`);
   await waitFor(() => !idle?.isOpen, "the end of the connection");
@@ -148,9 +148,9 @@ test("a connection is closed half an hour after it was opened, when it is releas
     later = 31 * 60_000;
     const second = await pool.use(pidOf);
     expect(second).not.toBe(first);
-    const third = await pool.use(async (connection, lease) => {
+    const third = await pool.use(async (connection, progress) => {
       later *= 2;
-      return pidOf(connection, lease);
+      return pidOf(connection, progress);
     });
     expect(third).toBe(second);
     await waitFor(async () => (await backEnds()).length === 0, "no connection");
