@@ -31,22 +31,22 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
 }
 
 /** Returns a member that must be a string. @throws ProblemError `bad-request` */
-export function readText<T extends object>(input: T, name: keyof T & string): string {
+export function parseText<T extends object>(input: T, name: keyof T & string): string {
   const value: unknown = input[name];
   if (typeof value === "string") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be a string`);
 }
 
 /** Returns a member that may be a string; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readOptionalText<T extends object>(input: T, name: keyof T & string): string | undefined {
-  return input[name] === undefined ? undefined : readText(input, name);
+export function parseOptionalText<T extends object>(input: T, name: keyof T & string): string | undefined {
+  return input[name] === undefined ? undefined : parseText(input, name);
 }
 
 /** Maximum number of strings in a list. */
 const maxTexts = 1000;
 
 /** Returns a member that may be a list of strings; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readTexts<T extends object>(input: T, name: keyof T & string): readonly string[] | undefined {
+export function parseTexts<T extends object>(input: T, name: keyof T & string): readonly string[] | undefined {
   const value: unknown = input[name];
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.length <= maxTexts && value.every((item) => typeof item === "string")) return value;
@@ -54,7 +54,7 @@ export function readTexts<T extends object>(input: T, name: keyof T & string): r
 }
 
 /** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
-export function readBoolean<T extends object>(input: T, name: keyof T & string): boolean | undefined {
+export function parseBoolean<T extends object>(input: T, name: keyof T & string): boolean | undefined {
   const value: unknown = input[name];
   if (value === undefined || typeof value === "boolean") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be true or false`);

@@ -22,7 +22,7 @@ import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import type { SessionResponse, SignInBody } from "./api/types.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
-import { type ReceivedBody, readJsonObject, readText, SignInBodies } from "./json-body.ts";
+import { parseText, type ReceivedBody, readJsonObject, SignInBodies } from "./json-body.ts";
 
 /** The session of a signed-in operator. */
 export interface Session {
@@ -95,7 +95,7 @@ export function sessionRoutes(
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxBody));
-  const link = readText(input, "link");
+  const link = parseText(input, "link");
   const present = await findRequestSession(request, context);
   const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {
     if (present) await requireAgreed(present, link, input, context);

@@ -3,7 +3,7 @@
 import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../formats/csv.ts";
-import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
+import { type CsvMapping, parseMapping } from "../formats/csv-mapping.ts";
 import { toFileError } from "../formats/syntax-errors.ts";
 import { fromUtf8, isEncoding } from "../formats/text-encoding.ts";
 import { errorMessage } from "../lib/errors-for-log.ts";
@@ -84,7 +84,7 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
     chunks.push(chunk);
   }
   try {
-    return readMapping(resource, fromUtf8(Buffer.concat(chunks)));
+    return parseMapping(resource, fromUtf8(Buffer.concat(chunks)));
   } catch (thrown) {
     const error = toFileError(thrown);
     if (!(error instanceof ProblemError)) throw error;

@@ -26,20 +26,20 @@ type JsonObject = Readonly<Record<string, unknown>>;
  * Parses a mapping for records of `resource` from its JSON text.
  * @throws ProblemError `bad-request` if the text is not JSON; `invalid-record` with all other errors
  */
-export function readMapping(resource: Resource, text: string): CsvMapping {
+export function parseMapping(resource: Resource, text: string): CsvMapping {
   const { input, fieldErrors: malformed } = decodeJson(text);
   const fieldErrors = [...malformed];
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   if (!isObject(input))
     throw invalidRecordError([{ field: "", detail: `must be an object, not ${describeJsonType(input)}` }]);
   checkMembers(input, ["fields", "skip"], "", fieldErrors);
-  const fields = readObject(input.fields, "fields", fieldErrors);
+  const fields = parseObject(input.fields, "fields", fieldErrors);
   if (isObject(input.fields) && Object.keys(fields).length === 0)
     fieldErrors.push({ field: "fields", detail: 'names no field; write, for example, "Name": "Brand name"' });
-  const sources = Object.entries(fields).map(([field, source]) => readSource(resource, field, source, fieldErrors));
-  const skip = Object.entries(readObject(input.skip ?? {}, "skip", fieldErrors)).map(([column, values]) => ({
+  const sources = Object.entries(fields).map(([field, source]) => parseSource(resource, field, source, fieldErrors));
+  const skip = Object.entries(parseObject(input.skip ?? {}, "skip", fieldErrors)).map(([column, values]) => ({
     column,
-    values: new Set(readStrings(values, `skip.${shorten(column)}`, fieldErrors)),
+    values: new Set(parseStrings(values, `skip.${shorten(column)}`, fieldErrors)),
   }));
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return { sources, skip };
@@ -77,7 +77,7 @@ function columnHint(column: string, header: readonly string[]): string {
 }
 
 /** Parses the source of one field: the name of a column, or an object with `column` or `constant`. */
-function readSource(resource: Resource, field: string, entry: unknown, fieldErrors: FieldError[]): ColumnSource {
+function parseSource(resource: Resource, field: string, entry: unknown, fieldErrors: FieldError[]): ColumnSource {
   const path = `fields.${shorten(field)}`;
   if (hasTooManyFieldErrors(fieldErrors)) return { field };
   if (!fieldNames(resource).includes(field)) {
@@ -89,13 +89,13 @@ function readSource(resource: Resource, field: string, entry: unknown, fieldErro
     return { field };
   }
   if (typeof entry === "string") return { field, column: entry };
-  const source = readObject(entry, path, fieldErrors, "the name of a column, or an object");
+  const source = parseObject(entry, path, fieldErrors, "the name of a column, or an object");
   if (source !== entry) return { field };
   checkMembers(source, ["column", "constant", "lookup", "otherwise"], path, fieldErrors);
-  const { column, constant, otherwise } = readTexts(source, path, fieldErrors);
+  const { column, constant, otherwise } = parseTexts(source, path, fieldErrors);
   for (const [name, value] of Object.entries({ constant, otherwise }))
     checkValue(resource, field, value, `${path}.${name}`, fieldErrors);
-  const lookup = source.lookup === undefined ? undefined : readLookup(resource, field, source.lookup, fieldErrors);
+  const lookup = source.lookup === undefined ? undefined : parseLookup(resource, field, source.lookup, fieldErrors);
   checkTogether(source, path, fieldErrors);
   return { field, column, constant, lookup, otherwise };
 }
@@ -111,10 +111,15 @@ function checkTogether(source: JsonObject, field: string, fieldErrors: FieldErro
   if (has("otherwise") && !has("lookup")) fieldErrors.push({ field, detail: "has `otherwise`, but no `lookup`" });
 }
 
-function readLookup(resource: Resource, field: string, input: unknown, fieldErrors: FieldError[]): Map<string, string> {
+function parseLookup(
+  resource: Resource,
+  field: string,
+  input: unknown,
+  fieldErrors: FieldError[],
+): Map<string, string> {
   const path = `fields.${shorten(field)}.lookup`;
   const lookup = new Map<string, string>();
-  for (const [content, value] of Object.entries(readObject(input, path, fieldErrors))) {
+  for (const [content, value] of Object.entries(parseObject(input, path, fieldErrors))) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
     if (typeof value !== "string")
       fieldErrors.push({
@@ -150,7 +155,7 @@ function checkValue(
 }
 
 /** Returns the members of a source that must be texts. */
-function readTexts(source: JsonObject, path: string, fieldErrors: FieldError[]) {
+function parseTexts(source: JsonObject, path: string, fieldErrors: FieldError[]) {
   const read = (name: string): string | undefined => {
     const value = source[name];
     if (value === undefined || typeof value === "string") return value;
@@ -160,13 +165,13 @@ function readTexts(source: JsonObject, path: string, fieldErrors: FieldError[]) 
   return { column: read("column"), constant: read("constant"), otherwise: read("otherwise") };
 }
 
-function readStrings(input: unknown, path: string, fieldErrors: FieldError[]): string[] {
+function parseStrings(input: unknown, path: string, fieldErrors: FieldError[]): string[] {
   if (Array.isArray(input) && input.every((item) => typeof item === "string")) return input;
   fieldErrors.push({ field: path, detail: 'must be a list of strings, such as ["", "n/a"]' });
   return [];
 }
 
-function readObject(input: unknown, path: string, fieldErrors: FieldError[], expected = "an object"): JsonObject {
+function parseObject(input: unknown, path: string, fieldErrors: FieldError[], expected = "an object"): JsonObject {
   if (isObject(input)) return input;
   fieldErrors.push({
     field: path,

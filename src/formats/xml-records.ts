@@ -38,10 +38,10 @@ function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   const input: Record<string, unknown> = Object.create(null);
   let attribute: unknown;
   const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", fieldErrors };
-  readAttributes(root, position, (id) => {
+  decodeAttributes(root, position, (id) => {
     attribute = toId(id) ?? id;
   });
-  readChildren(root, position, input);
+  decodeChildren(root, position, input);
   agreeOnId(input, attribute, fieldErrors);
   return { input, fieldErrors };
 }
@@ -113,7 +113,7 @@ interface Position {
 }
 
 /** Reads the attributes of an element. Ignores `xmlns:x="..."`, which some serialisers add. @param onId called with the `ID` if it is allowed */
-function readAttributes(node: XmlElement, { prefix, fieldErrors }: Position, onId?: (id: string) => void): void {
+function decodeAttributes(node: XmlElement, { prefix, fieldErrors }: Position, onId?: (id: string) => void): void {
   for (const [name, value] of node.attributes) {
     if (name === "ID" && onId) onId(value);
     else if (!name.startsWith("xmlns:")) {
@@ -123,29 +123,29 @@ function readAttributes(node: XmlElement, { prefix, fieldErrors }: Position, onI
   }
 }
 
-function readChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
+function decodeChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
   const { prefix, fieldErrors } = position;
   for (const child of node.children) {
     if (hasTooManyFieldErrors(fieldErrors)) return;
-    if (isElement(child)) readChild(child, position, into);
+    if (isElement(child)) decodeChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
       fieldErrors.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
     }
   }
 }
 
-function readChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
+function decodeChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
   const { fields, prefix, fieldErrors } = position;
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
   if (!field) return void fieldErrors.push({ field: path, detail: `no such element${hintFor(path, position)}` });
   const inside = { ...position, prefix: `${path}.` };
-  readAttributes(child, inside);
+  decodeAttributes(child, inside);
   if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
   else if (field.kind === "text") into[child.name] = textOf(child, path, fieldErrors);
   else {
     const nested: Record<string, unknown> = Object.create(null);
-    readChildren(child, { ...inside, fields: field.fields }, nested);
+    decodeChildren(child, { ...inside, fields: field.fields }, nested);
     into[child.name] = nested;
   }
 }

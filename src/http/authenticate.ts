@@ -9,7 +9,7 @@ import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { KeyRejection, RequestContext } from "./handler.ts";
+import type { KeyRejection, RequestContext } from "./request-context.ts";
 
 /** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
 const hostnames = new BoundedCache(1024, 300, hostnameOf);
@@ -49,7 +49,7 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
   context.key = key;
   if (!key || now >= key.endsAt) {
     context.keyRejection = key ? "expired or revoked" : findKeyRejection(sent);
-    throw unauthorized(site);
+    throw unauthorizedError(site);
   }
   if (key.siteId === site.id) return key;
   context.keyRejection = "of another site";
@@ -82,7 +82,7 @@ function findKeyRejection(sent: string | null): KeyRejection {
   return isKey(sent) ? "unknown" : "malformed";
 }
 
-function unauthorized(site: Site): ProblemError {
+function unauthorizedError(site: Site): ProblemError {
   return new ProblemError(
     "unauthorized",
     "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",

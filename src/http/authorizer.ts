@@ -1,6 +1,6 @@
 // Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9).
 //
-//   resolveSite            the site of the host, up to date           before the route is known; views no site
+//   resolveSite            the site of the host, up to date           before the route is checked; views no site
 //   authorize              key, rate limit and site view together     before the route responds; counts the request
 //   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
 //   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site
@@ -18,20 +18,18 @@
 // - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
 //   next response, also of requests that are in flight.
 
-import { errorMessage } from "../lib/errors-for-log.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
-import type { Head } from "../model/engine.ts";
 import { OutdatedError, ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, clientNetwork, requestedHost, toHostname, unknownHostError } from "./authenticate.ts";
-import type { RequestContext } from "./handler.ts";
-import type { HttpDependencies } from "./server.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { KeyUseTracker } from "./key-use-tracker.ts";
+import type { AuthorizedView, RequestContext } from "./request-context.ts";
 
 export interface AuthorizerOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
@@ -42,15 +40,6 @@ export interface AuthorizerOptions {
   readonly keyLimit: Limit | undefined;
   /** Limits the requests with an invalid key from each client network. */
   readonly failureLimit: Limit;
-}
-
-/** What an authorized request works with. */
-export interface AuthorizedView<View extends SiteView = SiteView> {
-  readonly key: ApiKey;
-  /** The view of the site that host and key select. */
-  readonly siteView: View;
-  /** The head of the system site as of which key and site are valid. */
-  readonly systemHead: Head;
 }
 
 /** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
@@ -94,8 +83,8 @@ export class RequestAuthorizer {
 
   /**
    * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. Call it in
-   * the step in which `resolveSiteInMemory` has returned true. Counts the request only if it returns a view or throws: for the rate limit of the key,
-   * or with an invalid key for the limit of the client's network.
+   * the step in which `resolveSiteInMemory` has returned true. If it returns undefined, the request does not count. Otherwise it counts for the rate
+   * limit of its key; with an invalid key, for the limit of the client's network.
    * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
    */
   authorizeInMemory(context: RequestContext): AuthorizedView<Snapshot> | undefined {
@@ -145,7 +134,7 @@ export class RequestAuthorizer {
   /**
    * Runs `work`. If meanwhile the epoch of the site changed, or the key or the site was changed, authorizes the request again and repeats `work`:
    * three attempts in all. The request does not count again.
-   * @param first the result of the authorization before, or the part of it that `work` uses
+   * @param first the result of the first authorization, or the part of it that `work` uses
    * @throws OutdatedError of the last attempt; the errors of `work` and of `reauthorize`
    */
   async repeatIfOutdated<T, First>(
@@ -229,13 +218,13 @@ export class RequestAuthorizer {
     context.rateLimit = rateLimitHeaders(limit, left ?? 0);
     if (left !== undefined) return;
     context.keyRejection = "over its rate";
-    throw tooManyRequests(limit, `the API key may make ${limit.tokensPerSecond} requests per second`);
+    throw tooManyRequestsError(limit, `the API key may make ${limit.tokensPerSecond} requests per second`);
   }
 
   #limitFailedAuthentications(request: WireRequest, now: number): void {
     const { trustProxy, failureLimit } = this.#options;
     if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
-    throw tooManyRequests(failureLimit, "too many requests with an invalid API key came from this address");
+    throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
   }
 }
 
@@ -255,46 +244,7 @@ export function rateLimitHeaders({ tokensPerSecond, maxTokens }: Limit, left: nu
 }
 
 /** Returns the error of a request for which the bucket had no token. `Retry-After` is the time in which one token refills, at least 1 s. */
-export function tooManyRequests(limit: Limit, detail: string): ProblemError {
+export function tooManyRequestsError(limit: Limit, detail: string): ProblemError {
   const retryAfterSeconds = Math.max(1, Math.ceil(1 / limit.tokensPerSecond));
   return new ProblemError("too-many-requests", detail, { retryAfterSeconds });
-}
-
-/** Milliseconds between two writes to the database. */
-const flushIntervalMs = 30_000;
-
-/** Tracks when each key was last used, and saves these times every 30 seconds and on `stop`. */
-export class KeyUseTracker {
-  readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
-  readonly #timer: NodeJS.Timeout;
-  #uses = new Map<number, number>();
-
-  constructor(dependencies: Pick<HttpDependencies, "engine" | "log">) {
-    this.#dependencies = dependencies;
-    this.#timer = setInterval(() => void this.#flush(), flushIntervalMs);
-    this.#timer.unref();
-  }
-
-  /** Tracks a use of a key. @param now milliseconds since 1970 */
-  trackUse(keyId: number, now: number): void {
-    this.#uses.set(keyId, now);
-  }
-
-  /** Saves the times that are not saved yet, and stops. */
-  stop(): Promise<void> {
-    clearInterval(this.#timer);
-    return this.#flush();
-  }
-
-  /** Saves the times since the last flush. If that fails, logs the error; these times are lost. */
-  async #flush(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    const uses = this.#uses;
-    this.#uses = new Map();
-    try {
-      await this.#dependencies.engine.saveKeyUses(uses);
-    } catch (error) {
-      this.#dependencies.log.warn({ reason: errorMessage(error) }, "could not note when keys were last used");
-    }
-  }
 }

@@ -13,7 +13,7 @@ import type { WireResponse } from "../wire/response.ts";
 import { StaticFile, shortDigest } from "./common/static-file.ts";
 import { type ContentCoding, chooseCoding, compressList, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
-import type { RequestContext } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
 
 type Respond = (context: RequestContext) => MaybePromise<WireResponse>;

@@ -5,9 +5,9 @@ import { ProblemError } from "../model/errors.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { requestedHost } from "./authenticate.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
-import type { RequestContext } from "./handler.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import type { RequestContext } from "./request-context.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
-import type { HttpDependencies } from "./server.ts";
 
 interface DocumentationOptions {
   readonly tls?: object | undefined;

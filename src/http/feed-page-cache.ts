@@ -15,7 +15,7 @@ import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readFeedPage } from "../store/changes/feed.ts";
 import { ListPart } from "../store/memory/block.ts";
 import { EncodedList } from "../store/memory/collection-version.ts";
-import type { FeedParameters } from "./feed-routes.ts";
+import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
 const maxAgeMs = 100;

@@ -8,19 +8,19 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
-import type { HeadQueryResult } from "../store/reads/head-queries.ts";
-import type { ApiKey, Site } from "../system/system-records.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError, RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { toProblemError } from "./common/error-response.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
-import { RequestId, type RequestLog, requestIdIn, traceIn } from "./request-log.ts";
+import type { RequestContext } from "./request-context.ts";
+import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
+import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
-import type { RequestTarget, Route, SiteRoute } from "./route.ts";
+import type { Route, SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
-import type { HttpDependencies } from "./server.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
@@ -41,12 +41,12 @@ export class HttpHandler implements Handler {
 
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
-    const { target, route, pathId: recordIdInPath } = this.#routes.find(request.target);
+    const { target, route, recordIdInPath } = this.#routes.find(request.target);
     const context: RequestContext = {
       request,
       target,
       id: requestIdIn(request.headers) ?? this.#newId(),
-      route,
+      endpoint: route,
       recordIdInPath,
       method: effectiveMethod(request),
       rateLimit: undefined,
@@ -58,7 +58,7 @@ export class HttpHandler implements Handler {
     };
     let response: MaybePromise<WireResponse>;
     try {
-      response = this.#routeRequest(context);
+      response = this.#routeRequest(context, route);
     } catch (error) {
       response = this.#respondToError(context, error);
     }
@@ -91,9 +91,8 @@ export class HttpHandler implements Handler {
     return new RequestId([this.#idPrefix, this.#exchanges++]);
   }
 
-  #routeRequest(context: RequestContext): MaybePromise<WireResponse> {
+  #routeRequest(context: RequestContext, route: Route | undefined): MaybePromise<WireResponse> {
     requireKnownMethod(context.request);
-    const { route } = context;
     if (route?.kind === "public") {
       requireMethod(context, route);
       return route.respond(context);
@@ -176,7 +175,7 @@ const unreadable: Omit<RequestContext, "id"> = {
     discardBody: () => {},
   },
   target: { path: "", query: "" },
-  route: undefined,
+  endpoint: undefined,
   recordIdInPath: undefined,
   method: "",
   rateLimit: undefined,
@@ -186,42 +185,6 @@ const unreadable: Omit<RequestContext, "id"> = {
   keyRejection: undefined,
   heads: undefined,
 };
-
-/** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
-export type KeyRejection =
-  | "missing"
-  | "malformed"
-  | "unknown"
-  | "expired or revoked"
-  | "of another site"
-  | "read-only"
-  | "over its rate";
-
-/** The context of one request on its way to its response. */
-export interface RequestContext {
-  readonly request: WireRequest;
-  readonly target: RequestTarget;
-  /** The request ID, in `X-Request-Id` and in the log. */
-  readonly id: RequestId;
-  /** The route of the path; undefined if the path does not exist, or the request could not be read. */
-  readonly route: Route | undefined;
-  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
-  readonly recordIdInPath: number | undefined;
-  /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
-  readonly method: string;
-  /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
-  rateLimit: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
-  longPollMs: number;
-  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next two members. */
-  site: Site | undefined;
-  /** The key of the request, also if it was rejected; undefined if it is unknown. */
-  key: ApiKey | undefined;
-  /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
-  keyRejection: KeyRejection | undefined;
-  /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
-  heads: HeadQueryResult | undefined;
-}
 
 // Errors: the problem that the client gets, and the line in the log.
 

@@ -6,10 +6,9 @@ import { ProblemError, RetryableError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
 import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
-import type { RouteDependencies } from "./routes.ts";
 
 /** Returns the routes. `/healthz` responds with 200 while the process lives, `/readyz` while the server is ready, otherwise with 503. */
-export function healthRoutes({ readiness }: Pick<RouteDependencies, "readiness">): [string, PublicRoute][] {
+export function healthRoutes({ readiness }: { readonly readiness: Readiness }): [string, PublicRoute][] {
   return [
     publicRoute("/healthz", (context) => toTextResponse(context, "ok\n")),
     publicRoute("/readyz", (context) => readiness.require().then(() => toTextResponse(context, "ready\n"))),

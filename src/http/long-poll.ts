@@ -16,8 +16,8 @@ import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.t
 import { isSameHead } from "../store/database/site-state.ts";
 import type { ApiKey } from "../system/system-records.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
-import type { RequestContext } from "./handler.ts";
 import { PollPlaces } from "./poll-places.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** The result of one read of a poll. */
 export interface PollRead {

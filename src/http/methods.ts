@@ -3,7 +3,7 @@
 import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { RequestContext } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
 import { toResponse } from "./responses.ts";
 import type { Route } from "./route.ts";
 

@@ -12,15 +12,14 @@ import {
   metricsLibrary,
   readSample,
 } from "../lib/metrics.ts";
-import type { KeyRejection, RequestContext } from "./handler.ts";
 import { methodLabel } from "./methods.ts";
-import type { Route } from "./route.ts";
+import type { Endpoint, KeyRejection, RequestContext } from "./request-context.ts";
 
 /** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
   countResponse(
-    context: Pick<RequestContext, "route" | "method" | "keyRejection">,
+    context: Pick<RequestContext, "endpoint" | "method" | "keyRejection">,
     status: number,
     milliseconds: number,
   ): void;
@@ -34,11 +33,11 @@ export interface Metrics {
 interface RequestCounts {
   /** Number of responses, by status. */
   readonly statuses: number[];
-  /** Durations in milliseconds. All routes and methods of the same operation share one histogram. */
+  /** Durations in milliseconds. All endpoints and methods of the same operation share one histogram. */
   readonly durations: Histogram;
 }
 
-type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
+type Counts = Map<Endpoint | undefined, Map<string, RequestCounts>>;
 
 /** Creates the metrics. @param others returns the metrics that are not counted here */
 export function createMetrics(others: (isChecked: boolean) => Promise<readonly MetricFamily[]>): Metrics {
@@ -47,8 +46,8 @@ export function createMetrics(others: (isChecked: boolean) => Promise<readonly M
   const keyRejections = new Map<KeyRejection, number>();
   const registry = once(createRegistry);
   return {
-    countResponse({ route, method, keyRejection }, status, milliseconds) {
-      const ofMethod = countsOf(counts, durations, route, methodLabel(method));
+    countResponse({ endpoint, method, keyRejection }, status, milliseconds) {
+      const ofMethod = countsOf(counts, durations, endpoint, methodLabel(method));
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
@@ -101,39 +100,40 @@ function requestFamilies(
 }
 
 function* requestValues(counts: Counts): Generator<[Record<string, string>, number]> {
-  for (const [route, methods] of counts) {
+  for (const [endpoint, methods] of counts) {
     for (const [method, { statuses }] of methods) {
       for (const [status, count] of Object.entries(statuses))
-        yield [{ route: route?.label ?? "", method, status }, count];
+        yield [{ route: endpoint?.label ?? "", method, status }, count];
     }
   }
 }
 
-/** Returns the counts of `method` on `route`. Creates them at the first call. */
+/** Returns the counts of `method` on `endpoint`. Creates them at the first call. */
 function countsOf(
   counts: Counts,
   durations: Map<string, Histogram>,
-  route: Route | undefined,
+  endpoint: Endpoint | undefined,
   method: string,
 ): RequestCounts {
-  let ofRoute = counts.get(route);
-  if (!ofRoute) {
-    ofRoute = new Map();
-    counts.set(route, ofRoute);
+  let methods = counts.get(endpoint);
+  if (!methods) {
+    methods = new Map();
+    counts.set(endpoint, methods);
   }
-  let ofMethod = ofRoute.get(method);
+  let ofMethod = methods.get(method);
   if (!ofMethod) {
-    const operation = operationOf(route, method);
+    const operation = operationOf(endpoint, method);
     const times = durations.get(operation) ?? new Histogram(durationBounds);
     durations.set(operation, times);
     ofMethod = { statuses: [], durations: times };
-    ofRoute.set(method, ofMethod);
+    methods.set(method, ofMethod);
   }
   return ofMethod;
 }
 
-/** Returns the operation for the histogram of durations: `write`, the operation of a GET on the route, or `other`. */
-function operationOf(route: Route | undefined, method: string): string {
-  if (route?.kind !== "site" || !route.methods.includes(method) || method === "OPTIONS") return "other";
-  return method === "GET" || method === "HEAD" ? route.readOperation : "write";
+/** Returns the operation for the histogram of durations: `write`, the operation of a GET on the endpoint, or `other`. */
+function operationOf(endpoint: Endpoint | undefined, method: string): string {
+  if (endpoint?.readOperation === undefined || !endpoint.methods.includes(method) || method === "OPTIONS")
+    return "other";
+  return method === "GET" || method === "HEAD" ? endpoint.readOperation : "write";
 }

@@ -13,7 +13,6 @@ import type { UncachedSite } from "../store/reads/uncached-site.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding } from "./compression.ts";
 import { isNotModified, toEtag } from "./conditional-requests.ts";
-import type { RequestContext } from "./handler.ts";
 import {
   type ListParameters,
   parseListParameters,
@@ -21,6 +20,7 @@ import {
   rejectLookUpParameters,
   toLinkHeader,
 } from "./list-parameters.ts";
+import type { RequestContext } from "./request-context.ts";
 import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 

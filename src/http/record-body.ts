@@ -7,7 +7,7 @@ import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
-import type { RequestContext } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
 import type { ResourceRoute } from "./route.ts";
 
 /** Maximum size of a request body, in bytes (contract section 4). */
@@ -17,15 +17,15 @@ export const maxBodyBytes = 1024 * 1024;
  * Parses a new record, in the format of the path. Returns the JSON of its values.
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
-export function readNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
+export function parseNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
   return withHint(newRecordIn, context, route, body);
 }
 
 /**
  * Parses changes of a record, in the format of the path.
- * @throws ProblemError as `readNewBody` does
+ * @throws ProblemError as `parseNewBody` does
  */
-export function readChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): RecordChanges {
+export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): RecordChanges {
   return withHint(changesIn, context, route, body);
 }
 

@@ -1,14 +1,13 @@
-// Logs requests: all of them with `--access-log`, otherwise only slow requests and requests with a rejected key. Also reads the IDs that connect the
-// log lines of a request.
+// Logs requests: all of them with `--access-log`, otherwise only slow requests and requests with a rejected key.
 
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
 import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
-import { bodyLength, type HeaderParts, joinParts, type WireResponse } from "../wire/response.ts";
+import { bodyLength, type WireResponse } from "../wire/response.ts";
 import { clientAddress } from "./authenticate.ts";
-import type { RequestContext } from "./handler.ts";
-import type { HttpDependencies } from "./server.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import type { RequestContext } from "./request-context.ts";
+import { traceIn } from "./request-ids.ts";
 
 export interface RequestLogOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
@@ -45,7 +44,7 @@ export class RequestLog {
       this.#accessLog.add(`${toAscii(JSON.stringify({ ...common, ...line(), msg: message }))}\n`);
       return;
     }
-    const cause = context.keyRejection ? `${context.keyRejection} ${context.key?.prefix}` : context.route?.label;
+    const cause = context.keyRejection ? `${context.keyRejection} ${context.key?.prefix}` : context.endpoint?.label;
     this.#logLimit(`${message} ${cause}`, (suppressed) => this.#log.info({ ...line(), suppressed }, message));
   }
 
@@ -89,46 +88,4 @@ function prefixOf({ key, request }: RequestContext): string | undefined {
   if (key) return key.prefix;
   const sent = request.headers.get("x-api-auth");
   return sent !== null && isKey(sent) ? visiblePrefix(sent) : undefined;
-}
-
-// The IDs that a client sends with a request, so that the log lines of several programs about it can be found together.
-
-/** A request ID, from the client or from this server. Its parts are joined to a text only to log it, because most IDs are only sent. */
-export class RequestId {
-  readonly parts: HeaderParts;
-
-  constructor(parts: HeaderParts) {
-    this.parts = parts;
-  }
-
-  toString(): string {
-    return joinParts(this.parts);
-  }
-
-  toJSON(): string {
-    return this.toString();
-  }
-}
-
-/** Only characters that are safe in log lines, JSON strings and XML. No comma, so that two IDs are not taken for one. */
-const requestId = /^[\w.~+=@-]{1,128}$/;
-
-/** Returns the ID in `X-Request-Id`; undefined if it is absent or malformed, or contains an API key, which must not be logged. */
-export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
-  const sent = headers.get("x-request-id");
-  return sent !== null && requestId.test(sent) && redactKeys(sent) === sent ? new RequestId([sent]) : undefined;
-}
-
-/** The header field `traceparent` of W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */
-const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
-
-/** Returns the trace and the parent span in `traceparent`, as members of a log line; an empty object if the field is absent or invalid. */
-export function traceIn(headers: RequestHeaders): { trace?: string; span?: string } {
-  const [, version, trace = "", span = "", more] = traceparent.exec(headers.get("traceparent") ?? "") ?? [];
-  if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return {};
-  return isZero(trace) || isZero(span) ? {} : { trace, span };
-}
-
-function isZero(id: string): boolean {
-  return /^0+$/.test(id);
 }

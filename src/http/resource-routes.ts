@@ -11,12 +11,12 @@ import type { SiteView } from "../store/reads/site-views.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { requireWriteScope } from "./authenticate.ts";
-import type { AuthorizedView, RequestAuthorizer } from "./authorizer.ts";
-import type { RequestContext } from "./handler.ts";
+import type { RequestAuthorizer } from "./authorizer.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
+import type { AuthorizedView, RequestContext } from "./request-context.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
-import type { HttpDependencies } from "./server.ts";
 import { RunningIdempotencyKeys, respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {

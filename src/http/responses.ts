@@ -16,7 +16,7 @@ import {
 } from "../wire/response.ts";
 import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
-import type { RequestContext } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** The header fields that scripts of other origins may read. They are sent only to requests with an `Origin` (Fetch section 3.2). */
 const exposedHeaders = [

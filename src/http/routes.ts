@@ -8,14 +8,15 @@ import { findNearest, normalizeName } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
 import type { LongPolls } from "./long-poll.ts";
 import type { Metrics } from "./metrics.ts";
+import { type RequestTarget, toTarget } from "./request-target.ts";
 import { resourceRoutes } from "./resource-routes.ts";
-import { basePath, idIn, type RequestTarget, type Route, toTarget } from "./route.ts";
-import type { HttpDependencies } from "./server.ts";
+import { basePath, idIn, type Route } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;
@@ -31,7 +32,7 @@ interface RouteMatch {
   /** The route of the path; undefined if the path does not exist. */
   readonly route: Route | undefined;
   /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
-  readonly pathId: number | undefined;
+  readonly recordIdInPath: number | undefined;
 }
 
 /** All routes of the public listener. */
@@ -53,7 +54,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     const target = toTarget(sent);
     const { path } = target;
     const route = routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path);
-    return { target, route, pathId: toId(idIn(path)) };
+    return { target, route, recordIdInPath: toId(idIn(path)) };
   };
   const known = new BoundedCache(1024, 200, find);
   return {

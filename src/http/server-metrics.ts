@@ -7,7 +7,7 @@ import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
-import type { HttpDependencies } from "./server.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 
 /** Values that the public listener knows. */
 interface ServerUsage {

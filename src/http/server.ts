@@ -1,20 +1,11 @@
 // Creates the public listener from its parts.
 
 import type { Logger } from "pino";
-import type { Build } from "../build.ts";
 import { certificateExpiry } from "../lib/certificate-expiry.ts";
-import type { LineWriter } from "../lib/logging.ts";
 import type { MetricsSample } from "../lib/metrics.ts";
-import type { Engine } from "../model/engine.ts";
-import type { Resource } from "../model/resource.ts";
-import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
-import type { LastBackup } from "../store/last-backup.ts";
-import type { MeasuredCalls } from "../store/measured-engine.ts";
-import type { SiteViews } from "../store/reads/site-views.ts";
-import type { WriteQueue } from "../store/writes/write-queue.ts";
-import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type AuthorizerOptions, RequestAuthorizer } from "./authorizer.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
@@ -97,22 +88,4 @@ function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): Node
     if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
   };
   return setTimeout(() => void loadAll(), loadDelay).unref();
-}
-
-/** The parts of the server that the public listener uses. */
-export interface HttpDependencies {
-  readonly engine: Engine;
-  readonly engineCalls: MeasuredCalls;
-  readonly lastBackup: LastBackup;
-  readonly siteViews: SiteViews;
-  readonly systemSiteIndex: SystemSiteIndex;
-  readonly writeQueue: WriteQueue;
-  readonly changeNotifier: SiteChangeNotifier;
-  readonly resources: readonly Resource[];
-  readonly build: () => Build;
-  readonly log: Logger;
-  /** The log of all requests; undefined without `--access-log`. */
-  readonly accessLog: LineWriter | undefined;
-  /** Returns the time in milliseconds since 1970. */
-  readonly now: () => number;
 }

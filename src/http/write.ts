@@ -19,9 +19,9 @@ import type { ApiKey } from "../system/system-records.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { HeaderParts, WireResponse } from "../wire/response.ts";
 import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "./conditional-requests.ts";
-import type { RequestContext } from "./handler.ts";
 import { recordNotFoundError } from "./read.ts";
-import { readChangesBody, readNewBody } from "./record-body.ts";
+import { parseChangesBody, parseNewBody } from "./record-body.ts";
+import type { RequestContext } from "./request-context.ts";
 import { toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
@@ -66,8 +66,8 @@ function toIntent(
   const operation = operations[context.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew
-    ? { valuesJson: readNewBody(context, route, body) }
-    : readChange(context, route, body, operation);
+    ? { valuesJson: parseNewBody(context, route, body) }
+    : parseChange(context, route, body, operation);
   const { headers } = context.request;
   return {
     site: key.siteId,
@@ -80,7 +80,7 @@ function toIntent(
     authorizedBy: { keyId: key.id, revision: system.revision },
     actor: key.prefix,
     at,
-    idempotency: readIdempotency(context, key, body),
+    idempotency: parseIdempotency(context, key, body),
   };
 }
 
@@ -88,7 +88,7 @@ function toIntent(
  * Reads the ID and the changes of an update or delete. The path, the query and the body may each have the ID; they must agree (contract section 2).
  * @throws ProblemError `bad-request` without an ID or with different ones; the errors of the body
  */
-function readChange(
+function parseChange(
   context: RequestContext,
   route: ResourceRoute,
   body: BodyBytes,
@@ -96,7 +96,7 @@ function readChange(
 ): { id: number; valuesJson: string } {
   const { recordIdInPath, target } = context;
   if (!route.isList && recordIdInPath === undefined) throw recordNotFoundError(route, idIn(target.path));
-  const changes = operation === "delete" && body.length === 0 ? nothing : readChangesBody(context, route, body);
+  const changes = operation === "delete" && body.length === 0 ? nothing : parseChangesBody(context, route, body);
   const id = requireOneId([recordIdInPath, ...queryIds(target.query), changes.id], recordIdHint(route));
   return { id, valuesJson: changes.valuesJson };
 }
@@ -177,7 +177,7 @@ function toWrittenResponse(
  * Returns the name of the `Idempotency-Key` and the digest of the request; undefined without that header.
  * @throws ProblemError `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
-function readIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
+function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
   const name = context.request.headers.get("idempotency-key");
   if (name === null) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(name)) {

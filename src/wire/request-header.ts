@@ -58,15 +58,15 @@ export function hasBegun(input: Buffer | undefined): boolean {
  * Parses the request line and the header section at the beginning of `input`; undefined if they are incomplete.
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
-function readRequestHeader(input: Buffer): RequestHeader | undefined {
+function parseRequestHeader(input: Buffer): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
   // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
   const end = text.indexOf("\r\n\r\n", start);
   if (end === -1 || end + 4 > maxHeaderBytes) return checkIncomplete(text, start);
   const lineEnd = text.indexOf("\r\n", start);
-  const line = readRequestLine(text.slice(start, lineEnd));
-  return toHeader(line, readHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
+  const line = parseRequestLine(text.slice(start, lineEnd));
+  return toHeader(line, parseHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
 }
 
 /** Combines a request line and a header section. @throws RequestError `malformed` if the version of HTTP does not allow this section */
@@ -82,7 +82,7 @@ function toHeader(
 }
 
 /** Parses a request line, without its CRLF. @throws RequestError `malformed` */
-function readRequestLine(line: string): RequestLine {
+function parseRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
   if (method === undefined || target === undefined) throw invalidRequestLine();
   return { method, target, isHttp10: minor === "0" };
@@ -112,7 +112,7 @@ function invalidRequestLine(): RequestError {
   return new RequestError("malformed", "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`");
 }
 
-function readHeaderSection(text: string): HeaderSection {
+function parseHeaderSection(text: string): HeaderSection {
   const headers = parseHeaders(text);
   rejectBadHost(headers.get("host") ?? "");
   return { headers: headers.without("content-length"), framing: toFraming(headers) };
@@ -244,11 +244,11 @@ interface CachedHeader {
 export class HeaderReader {
   #last: CachedHeader | undefined;
 
-  /** Like `readRequestHeader`. */
+  /** Like `parseRequestHeader`. */
   read(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
     if (last && beginsWith(input, last.sent)) return last.header;
-    const header = (last && readWithCachedSection(last, input)) ?? readRequestHeader(input);
+    const header = (last && parseWithCachedSection(last, input)) ?? parseRequestHeader(input);
     if (header) this.#keep(header, input);
     return header;
   }
@@ -271,14 +271,14 @@ function beginsWith(input: Buffer, beginning: Buffer): boolean {
 }
 
 /** Parses a header that differs from the cached one only in the request line or in the length of the body; undefined if it differs in more. */
-function readWithCachedSection(last: CachedHeader, input: Buffer): RequestHeader | undefined {
+function parseWithCachedSection(last: CachedHeader, input: Buffer): RequestHeader | undefined {
   const { sent, header } = last;
   const sectionAt = input.indexOf(lineFeed) + 1;
   if (sectionAt < 3 || input[sectionAt - 2] !== carriageReturn) return undefined;
-  const similar = readSimilarSection(last, input, sectionAt);
+  const similar = parseSimilarSection(last, input, sectionAt);
   if (!similar || similar.end > maxHeaderBytes) return undefined;
   const isSameLine = sectionAt === header.sectionAt && isSame(sent, 0, sectionAt, input, 0);
-  const line = isSameLine ? header : readRequestLine(input.toString("latin1", 0, sectionAt - 2));
+  const line = isSameLine ? header : parseRequestLine(input.toString("latin1", 0, sectionAt - 2));
   return toHeader(line, similar.section, sectionAt, similar.end);
 }
 
@@ -286,7 +286,7 @@ function readWithCachedSection(last: CachedHeader, input: Buffer): RequestHeader
  * Reads the header section that begins at `at`, if it equals the cached one except for the length of the body. Returns the section and the index of
  * its end; undefined if it differs in more.
  */
-function readSimilarSection(
+function parseSimilarSection(
   { sent, header: { section, sectionAt, bytes }, digits }: CachedHeader,
   input: Buffer,
   at: number,

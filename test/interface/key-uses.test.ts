@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { KeyUseTracker } from "../../src/http/authorizer.ts";
+import { KeyUseTracker } from "../../src/http/key-use-tracker.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -66,7 +66,7 @@ describe("a failure of the database", () => {
   test("is logged, and does not keep the server from stopping", async () => {
     breakStore();
     await uses.stop();
-    expect(logged).toEqual(["could not note when keys were last used"]);
+    expect(logged).toEqual(["could not save when keys were last used"]);
   });
 
   test("does not matter if no time has changed", async () => {

@@ -1,7 +1,7 @@
 // `X-Request-Id` and `traceparent` of a request.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { traceIn } from "../../src/http/request-log.ts";
+import { traceIn } from "../../src/http/request-ids.ts";
 import { RequestHeaders } from "../../src/wire/request-header.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 

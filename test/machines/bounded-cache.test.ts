@@ -3,8 +3,7 @@
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { BoundedCache } from "../../src/lib/bounded-cache.ts";
-import type { RequestHeader } from "../../src/wire/request-header.ts";
-import { HeaderReader } from "../../src/wire/request-header.ts";
+import { HeaderReader, type RequestHeader } from "../../src/wire/request-header.ts";
 
 const filler = `X-Filler: ${"x".repeat(15_000)}`;
 

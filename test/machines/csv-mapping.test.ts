@@ -1,14 +1,14 @@
 // Mappings that are rejected, and their messages.
 
 import { expect, test } from "bun:test";
-import { planMapping, readMapping } from "../../src/formats/csv-mapping.ts";
+import { parseMapping, planMapping } from "../../src/formats/csv-mapping.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { brand } from "../../src/resources/brand.ts";
 
 /** Returns the errors of a mapping, one line each. */
 function faultsOf(text: string): string[] {
   try {
-    readMapping(brand, text);
+    parseMapping(brand, text);
     return [];
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
@@ -127,12 +127,12 @@ test("names of any length are shortened in messages", () => {
   const lookup = { fields: { Name: { column: "A", lookup: { [name]: 1 } } } };
   for (const text of [...texts, lookup])
     expect(Math.max(...faultsOf(JSON.stringify(text)).map((fault) => fault.length))).toBeLessThan(300);
-  const { fieldErrors } = planMapping(readMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
+  const { fieldErrors } = planMapping(parseMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
   expect(fieldErrors[0]?.detail.length).toBeLessThan(300);
 });
 
 test("columns that a file does not have, or has twice, are reported with the nearest one", () => {
-  const mapping = readMapping(
+  const mapping = parseMapping(
     brand,
     '{"fields": {"Name": "Vendor", "AccountNumber": "SKU", "ID": "Nr"}, "skip": {"X": [""]}}',
   );

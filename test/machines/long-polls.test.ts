@@ -1,8 +1,8 @@
 // Long polls without a server: changes and ends at the moments at which an error would lose them.
 
 import { expect, test } from "bun:test";
-import type { RequestContext } from "../../src/http/handler.ts";
 import { LongPolls } from "../../src/http/long-poll.ts";
+import type { RequestContext } from "../../src/http/request-context.ts";
 import { nextImmediate } from "../../src/lib/event-loop.ts";
 import type { Head } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { networkOf } from "../../src/http/authenticate.ts";
-import { rateLimitHeaders, tooManyRequests } from "../../src/http/authorizer.ts";
+import { rateLimitHeaders, tooManyRequestsError } from "../../src/http/authorizer.ts";
 import { maxBuckets, TokenBuckets } from "../../src/lib/token-buckets.ts";
 
 const limit = { tokensPerSecond: 2, maxTokens: 4 };
@@ -146,7 +146,7 @@ test.each([
   [{ tokensPerSecond: 0.25, maxTokens: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
 ])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
   expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
-  expect(tooManyRequests(of, "x")).toMatchObject({
+  expect(tooManyRequestsError(of, "x")).toMatchObject({
     code: "too-many-requests",
     message: "x",
     retryAfterSeconds: retryAfter,

@@ -1,6 +1,6 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
-import { readNumber } from "../../http/common/parameters.ts";
+import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
@@ -10,7 +10,7 @@ import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
-import { readBoolean } from "../json-body.ts";
+import { parseBoolean } from "../json-body.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
@@ -29,11 +29,11 @@ export function historyActions(imports: Imports): readonly Action[] {
 async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   const { query, engine } = call;
   const site = await call.site();
-  const numberIn = (name: string) => readNumber(query, name, { min: 1, byDefault: undefined });
+  const numberIn = (name: string) => parseNumber(query, name, { min: 1, byDefault: undefined });
   const path = query.get("resource");
   const page = await readHistory(engine, site.ID, {
     before: numberIn("before"),
-    limit: readNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
+    limit: parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
     resource: path === null ? undefined : resourceNamed(path).name,
     id: numberIn("id"),
     actor: query.get("actor") ?? undefined,
@@ -55,7 +55,7 @@ async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoR
     throw new ProblemError("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
   }
   // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
-  const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
+  const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
   const engine = withImportAuthorization(call, "undo", { site: site.ID, outlivesSession: false });
   const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));

@@ -2,9 +2,9 @@
 // import.
 
 import { isDelimiter } from "../../formats/csv.ts";
-import { readMapping } from "../../formats/csv-mapping.ts";
+import { parseMapping } from "../../formats/csv-mapping.ts";
 import { isEncoding } from "../../formats/text-encoding.ts";
-import { readNumber } from "../../http/common/parameters.ts";
+import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { exportRecords } from "../../operator/import/export-records.ts";
@@ -16,7 +16,7 @@ import { previewUpload } from "../../operator/import/upload.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports, OpenImport } from "../imports.ts";
-import { type ReceivedBody, readText } from "../json-body.ts";
+import { parseText, type ReceivedBody } from "../json-body.ts";
 import { resourceNamed, resourceOf } from "./records.ts";
 import type {
   CheckBody,
@@ -65,8 +65,8 @@ const maxName = 200;
 async function begin(call: ActionContext, imports: Imports): Promise<ImportInfo> {
   const site = await call.site();
   const input = await call.input<NewImportBody>();
-  const resource = resourceNamed(readText(input, "resource"));
-  const name = readText(input, "name").slice(0, maxName);
+  const resource = resourceNamed(parseText(input, "resource"));
+  const name = parseText(input, "name").slice(0, maxName);
   return toShown(imports.openImport(call.session.operator.ID, site.ID, resource, name));
 }
 
@@ -86,12 +86,12 @@ async function addPart(
 }
 
 async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {
-  return previewUpload(job.upload, job.resource, readDialect(await call.input<DialectBody>()));
+  return previewUpload(job.upload, job.resource, parseDialect(await call.input<DialectBody>()));
 }
 
 /** Starts a dry run. */
 async function check(call: ActionContext, found: OpenImport, imports: Imports): Promise<ImportInfo> {
-  const options = readOptions(await call.input<CheckBody>(), found);
+  const options = parseOptions(await call.input<CheckBody>(), found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
   return toShown(found);
@@ -124,8 +124,8 @@ function stop(_: ActionContext, found: OpenImport): ImportInfo {
 async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<ImportRowsResponse> {
   const kind = query.get("kind") as RowKind;
   if (!rowKinds.includes(kind)) throw new ProblemError("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
-  const offset = readNumber(query, "offset", { min: 0, byDefault: 0 });
-  return job.page(kind, offset, readNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
+  const offset = parseNumber(query, "offset", { min: 0, byDefault: 0 });
+  return job.page(kind, offset, parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
 
 /** Maximum bytes of a file in a response. */
@@ -177,7 +177,7 @@ function toFile(body: FileContent["body"], type: string, name: string): FileCont
   };
 }
 
-function readOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
+function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
   const { format, mapping, match } = input;
   const known = fileFormats.find((name) => name === format);
   if (!known) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
@@ -188,12 +188,12 @@ function readOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: Open
   return {
     format: known,
     match,
-    ...readDialect(input),
-    mapping: mapping === undefined ? undefined : readMapping(resource, JSON.stringify(mapping)),
+    ...parseDialect(input),
+    mapping: mapping === undefined ? undefined : parseMapping(resource, JSON.stringify(mapping)),
   };
 }
 
-function readDialect({ delimiter, encoding }: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
+function parseDialect({ delimiter, encoding }: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
   if (delimiter !== undefined && !(typeof delimiter === "string" && isDelimiter(delimiter)))
     throw new ProblemError("bad-request", "`delimiter` must be one character");
   if (encoding !== undefined && !(typeof encoding === "string" && isEncoding(encoding)))

@@ -12,7 +12,7 @@ import {
 } from "../../operator/operators.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
-import { type ReceivedBody, readBoolean, readText, readTexts } from "../json-body.ts";
+import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type {
   LinkResponse,
   NewOperatorBody,
@@ -43,7 +43,7 @@ async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
 
 async function add(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<NewOperatorBody>();
-  const added = await addOperator(call.engine, readText(input, "name"), sitesIn(input), call.now());
+  const added = await addOperator(call.engine, parseText(input, "name"), sitesIn(input), call.now());
   return { operator: toShown(added), run: call.run };
 }
 
@@ -51,7 +51,7 @@ async function add(call: ActionContext): Promise<OperatorResponse> {
 async function change(call: ActionContext): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
   const input = await call.input<OperatorSitesBody>();
-  const isLast = readBoolean(input, "isLast") ?? false;
+  const isLast = parseBoolean(input, "isLast") ?? false;
   const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
   return { operator: toShown(changed), run: call.run };
 }
@@ -59,7 +59,7 @@ async function change(call: ActionContext): Promise<OperatorResponse> {
 /** Returns the names of sites; an empty list for null, which means all sites. @throws ProblemError `bad-request` */
 function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly string[] {
   if (input.sites === null) return [];
-  const sites = readTexts(input, "sites");
+  const sites = parseTexts(input, "sites");
   // Reject an empty list. Otherwise it would mean all sites.
   if (sites && sites.length > 0) return sites;
   throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
@@ -67,7 +67,7 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
 
 async function remove(call: ActionContext, imports: Imports): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
-  const isLast = readBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
+  const isLast = parseBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
   await imports.endImportsOf(removed.ID, true);
   return { operator: toShown(removed), run: call.run };

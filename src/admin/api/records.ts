@@ -1,6 +1,6 @@
 // The records of a site: lists them, reads, creates, updates and deletes single records, and finds records in all sites.
 
-import { readNumber } from "../../http/common/parameters.ts";
+import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
@@ -58,8 +58,8 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const wanted = {
     search,
     sort: { textField, descending: query.get("order") === "desc" },
-    limit: readNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
-    offset: readNumber(query, "offset", { min: 0, byDefault: 0 }),
+    limit: parseNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
+    offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
   };
   return listRecords(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
 }
@@ -161,7 +161,7 @@ async function find(call: ActionContext): Promise<FindResponse> {
   const text = (query.get("text") ?? "").trim();
   if (text === "" || text.length > maxText)
     throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxText} characters`);
-  const after = readNumber(query, "after", { min: 0, byDefault: 0 });
+  const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
   const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
   const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
   const search = () =>

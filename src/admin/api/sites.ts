@@ -9,7 +9,7 @@ import { setSite, summarizeSite } from "../../operator/sites.ts";
 import { listWebhooks } from "../../operator/webhook-list.ts";
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
-import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
+import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import type {
   NewSiteBody,
@@ -42,11 +42,11 @@ async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
 async function add(call: ActionContext): Promise<NewSiteResponse> {
   const input = await call.input<NewSiteBody>();
   const settings = {
-    name: readText(input, "name"),
-    hostnames: readTexts(input, "hostnames") ?? [],
-    isDefault: readBoolean(input, "isDefault") ?? false,
+    name: parseText(input, "name"),
+    hostnames: parseTexts(input, "hostnames") ?? [],
+    isDefault: parseBoolean(input, "isDefault") ?? false,
   };
-  const [added] = await addSites(call.engine, [settings], readBoolean(input, "withKey") ?? false, call.now());
+  const [added] = await addSites(call.engine, [settings], parseBoolean(input, "withKey") ?? false, call.now());
   if (!added) throw new Error("the site was not added");
   return { site: toShown(added.site), key: added.key ?? null, run: call.run };
 }
@@ -62,10 +62,10 @@ async function change(call: ActionContext): Promise<SiteResponse> {
   const { Name } = await call.site();
   const input = await call.input<SiteBody>();
   const settings = {
-    name: readOptionalText(input, "name"),
-    hostnames: readTexts(input, "hostnames"),
-    isDefault: readBoolean(input, "isDefault"),
-    isSuspended: readBoolean(input, "isSuspended"),
+    name: parseOptionalText(input, "name"),
+    hostnames: parseTexts(input, "hostnames"),
+    isDefault: parseBoolean(input, "isDefault"),
+    isSuspended: parseBoolean(input, "isSuspended"),
   };
   // Only an operator of all sites may change this, because it also changes another site: the present default site.
   if (settings.isDefault !== undefined) requireAllSites(call.session);
@@ -81,7 +81,7 @@ async function change(call: ActionContext): Promise<SiteResponse> {
 /** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
 async function remove(call: ActionContext): Promise<SiteResponse> {
   const { Name } = await call.site();
-  if (readText(await call.input<Pick<SiteInfo, "name">>(), "name") !== Name) {
+  if (parseText(await call.input<Pick<SiteInfo, "name">>(), "name") !== Name) {
     throw new ProblemError("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
   }
   return { site: toShown(await removeSite(call.engine, Name, call.now())), run: call.run };

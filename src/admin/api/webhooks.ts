@@ -20,7 +20,7 @@ import { splitWords } from "../../system/system-records.ts";
 import type { AddressPolicy } from "../../webhooks/address-policy.ts";
 import { lookupAddresses } from "../../webhooks/name-resolver.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { type ReceivedBody, readText } from "../json-body.ts";
+import { parseText, type ReceivedBody } from "../json-body.ts";
 import type {
   DeliveriesResponse,
   DeliveryInfo,
@@ -54,7 +54,7 @@ async function listAll(call: ActionContext): Promise<WebhooksResponse> {
 async function add(call: ActionContext): Promise<NewWebhookResponse> {
   const site = await call.site();
   const input = await call.input<NewWebhookBody>();
-  const settings = { url: readText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
+  const settings = { url: parseText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
   const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policyOf(call), call.now());
   return { ...toShown(webhook), secret, isResolved };
 }

@@ -3,7 +3,7 @@
 import { BoundedCache } from "../../lib/bounded-cache.ts";
 
 /** Parsed header fields: at most 256, each of at most 256 characters. Browsers send up to about 150 characters. */
-const parsed = new BoundedCache(256, 256, readWeights);
+const parsed = new BoundedCache(256, 256, parseWeights);
 
 /** Whether an `Accept` names `text/html`. A wildcard is not enough, because programs send it too. */
 export function acceptsHtml(header: string | null): boolean {
@@ -35,11 +35,11 @@ export function preferredCoding<Name extends string>(
  * Parses the weights (0 to 1) by media type or coding. The names are in lower case and without parameters. An invalid weight counts as 0 (section
  * 12.4.2).
  */
-function readWeights(header: string): ReadonlyMap<string, number> {
-  return new Map(header.split(",").map(readEntry));
+function parseWeights(header: string): ReadonlyMap<string, number> {
+  return new Map(header.split(",").map(parseEntry));
 }
 
-function readEntry(entry: string): [name: string, weight: number] {
+function parseEntry(entry: string): [name: string, weight: number] {
   const [name = "", ...parameters] = entry
     .toLowerCase()
     .split(";")

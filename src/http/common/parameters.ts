@@ -3,14 +3,14 @@
 import { ProblemError } from "../../model/errors.ts";
 
 /** Returns the value of a parameter; undefined if it is absent. @throws ProblemError `bad-request` if it appears more than once */
-export function single(parameters: URLSearchParams, name: string): string | undefined {
+export function parseSingle(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length > 1) throw new ProblemError("bad-request", `\`${name}\` appears more than once`);
   return values[0];
 }
 
 /** Returns the values of a parameter that may be repeated, or have several values with commas between them; undefined if it is absent. */
-export function joinValues(parameters: URLSearchParams, name: string): string[] | undefined {
+export function splitValues(parameters: URLSearchParams, name: string): string[] | undefined {
   const values = parameters.getAll(name);
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
@@ -19,12 +19,12 @@ export function joinValues(parameters: URLSearchParams, name: string): string[] 
  * Returns the number in a parameter; `byDefault` if it is absent.
  * @throws ProblemError `bad-request` if it appears more than once, or is not a whole number from `min` to `max`, in digits alone
  */
-export function readNumber<Default extends number | undefined>(
+export function parseNumber<Default extends number | undefined>(
   parameters: URLSearchParams,
   name: string,
   { min, max, byDefault }: { readonly min: number; readonly max?: number; readonly byDefault: Default },
 ): number | Default {
-  const value = single(parameters, name);
+  const value = parseSingle(parameters, name);
   if (value === undefined) return byDefault;
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= min && number <= (max ?? Number.MAX_SAFE_INTEGER)) return number;

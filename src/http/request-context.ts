@@ -1,0 +1,65 @@
+// The context of a request: what is known about a request on its way to its response. And the authorized view: what the request works with after it
+// was authorized.
+
+import type { Head } from "../model/engine.ts";
+import type { HeadQueryResult } from "../store/reads/head-queries.ts";
+import type { SiteView } from "../store/reads/site-views.ts";
+import type { ApiKey, Site } from "../system/system-records.ts";
+import type { WireRequest } from "../wire/request.ts";
+import type { RequestId } from "./request-ids.ts";
+import type { RequestTarget } from "./request-target.ts";
+
+/** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
+export type KeyRejection =
+  | "missing"
+  | "malformed"
+  | "unknown"
+  | "expired or revoked"
+  | "of another site"
+  | "read-only"
+  | "over its rate";
+
+/** An endpoint, as the metrics and the log describe it. */
+export interface Endpoint {
+  /** The name of the endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client has chosen. */
+  readonly label: string;
+  /** All methods, in the order of `Allow`. */
+  readonly methods: readonly string[];
+  /** The label of GET and HEAD in the histogram of durations; undefined for an endpoint that needs no key. */
+  readonly readOperation?: string;
+}
+
+/** The context of one request on its way to its response. */
+export interface RequestContext {
+  readonly request: WireRequest;
+  readonly target: RequestTarget;
+  /** The request ID, in `X-Request-Id` and in the log. */
+  readonly id: RequestId;
+  /** The endpoint of the path; undefined if the path does not exist, or the request could not be read. */
+  readonly endpoint: Endpoint | undefined;
+  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
+  readonly recordIdInPath: number | undefined;
+  /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
+  readonly method: string;
+  /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
+  rateLimit: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
+  longPollMs: number;
+  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next two members. */
+  site: Site | undefined;
+  /** The key of the request, also if it was rejected; undefined if it is unknown. */
+  key: ApiKey | undefined;
+  /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
+  keyRejection: KeyRejection | undefined;
+  /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
+  heads: HeadQueryResult | undefined;
+}
+
+/** What an authorized request works with. */
+export interface AuthorizedView<View extends SiteView = SiteView> {
+  readonly key: ApiKey;
+  /** The view of the site that host and key select. */
+  readonly siteView: View;
+  /** The head of the system site as of which key and site are valid. */
+  readonly systemHead: Head;
+}

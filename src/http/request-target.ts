@@ -1,0 +1,49 @@
+// Parses request targets (RFC 9112 section 3.2).
+
+/** A parsed request target. */
+export interface RequestTarget {
+  readonly path: string;
+  /** The query after the `?`; empty if the target has none. */
+  readonly query: string;
+  /** The authority of an absolute URL, as sent; undefined if the target is a path. */
+  readonly host?: string;
+}
+
+/** A path with or without a query, in characters that the URL standard does not change. */
+const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
+
+/** The beginning of a segment that may be `.` or `..`. */
+const dot = /\/(?:\.|%2e)/i;
+
+/**
+ * A path with a segment `.` or `..`. The URL standard resolves such a segment, a proxy may not. A path that a proxy and this server read differently
+ * could bypass the rules of the proxy.
+ */
+const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
+
+/** The authority of an absolute URL. Like `Host`, it is not decoded, so that a proxy and the server see the same host. */
+const authority = /^https?:\/\/([^/?]+)/i;
+
+/** A path or an absolute URL without characters that the URL standard reinterprets: `\` as `/`, and `#` as the end. */
+const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
+
+/**
+ * Parses a request target (RFC 9112 section 3.2). A target that is neither a path nor an absolute URL, or that has a dot segment, becomes a path that
+ * does not exist.
+ * @param sent the target as sent, one character per byte
+ */
+export function toTarget(sent: string): RequestTarget {
+  if (plain.test(sent) && !dot.test(sent)) return split(sent);
+  if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
+  const text = Buffer.from(sent, "latin1").toString();
+  const url = readable.test(text) ? URL.parse(text.startsWith("/") ? `http://unknown${text}` : text) : null;
+  if (!url) return { path: text, query: "" };
+  const target = split(url.pathname + url.search);
+  const [, host] = authority.exec(sent) ?? [];
+  return host === undefined ? target : { ...target, host };
+}
+
+function split(text: string): RequestTarget {
+  const mark = text.indexOf("?");
+  return mark === -1 ? { path: text, query: "" } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
+}
