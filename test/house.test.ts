@@ -249,7 +249,7 @@ describe("the source layout", () => {
     expect(cyclesIn(graph)).toEqual([]);
   });
 
-  test("inside the public listener, type imports form no cycle either, so that each file can be read after those that it imports", () => {
+  test("inside the public listener, type imports form no cycle either, so that each file can be read after its imports", () => {
     const graph = new Map(
       sources.filter(({ file }) => partOf(file) === "http").map(({ file, imports }) => [file, imports]),
     );

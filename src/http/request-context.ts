@@ -1,5 +1,4 @@
-// The context of a request: what is known about a request on its way to its response. And the authorized view: what the request works with after it
-// was authorized.
+// The context of a request on its way to its response, and the authorized view, with which an authorized request works.
 
 import type { Head } from "../model/engine.ts";
 import type { HeadQueryResult } from "../store/reads/head-queries.ts";
@@ -55,7 +54,7 @@ export interface RequestContext {
   heads: HeadQueryResult | undefined;
 }
 
-/** What an authorized request works with. */
+/** The key of an authorized request, and the view of its site. */
 export interface AuthorizedView<View extends SiteView = SiteView> {
   readonly key: ApiKey;
   /** The view of the site that host and key select. */
