@@ -2,7 +2,8 @@
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { addOperator, createSignInLink, signIn } from "../../src/operator/operators.ts";
+import { addOperator } from "../../src/operator/operators.ts";
+import { createSignInLink, signIn } from "../../src/operator/sessions.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres.ts";

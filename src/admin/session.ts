@@ -5,15 +5,15 @@ import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
+import type { ListedOperator } from "../operator/operators.ts";
 import {
   findSession,
-  type ListedOperator,
   operatorOfLink,
   sessionLifetimeMs,
   signIn,
   signOutEverywhere,
   signOutSession,
-} from "../operator/operators.ts";
+} from "../operator/sessions.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { systemOf } from "../system/system-changes.ts";

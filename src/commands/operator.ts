@@ -4,13 +4,12 @@ import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import {
   addOperator,
-  createSignInLink,
   type ListedOperator,
   listOperators,
   removeOperator,
   setOperatorSites,
-  signOutEverywhere,
 } from "../operator/operators.ts";
+import { createSignInLink, signOutEverywhere } from "../operator/sessions.ts";
 import {
   type CommonOptions,
   collectValue,

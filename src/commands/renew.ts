@@ -1,7 +1,7 @@
 // The command `renew`.
 
 import { Command } from "commander";
-import { startNewHistories } from "../operator/history.ts";
+import { renewSites } from "../operator/renew.ts";
 import { type CommonOptions, formatCount, printMessage, printResult, withCommonOptions, withEngine } from "./common.ts";
 
 export function renewCommand(): Command {
@@ -12,7 +12,7 @@ export function renewCommand(): Command {
       "\nNo earlier ETag is accepted any more, for any site: a client that sends one has to read the record again.",
     )
     .action(async (options: CommonOptions) => {
-      const sites = await withEngine(options, startNewHistories);
+      const sites = await withEngine(options, renewSites);
       printResult(options, { sites }, []);
       printMessage(`gave ${formatCount(sites, "site")} a new epoch`);
     });

@@ -3,7 +3,7 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
-import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
+import { type CreatedSite, createSites, type ListedSite, readSiteList } from "../operator/site-creation.ts";
 import { removeSite } from "../operator/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
@@ -62,15 +62,15 @@ function addCommand(): Command {
     .option("--with-key", "create a key for each site, and print it; it cannot be shown again")
     .action(async (name: string | undefined, options: AddOptions) => {
       const listed = await toListed(name, options);
-      const print = (added: readonly AddedSite[]) =>
-        options.from === undefined ? printAdded(added[0] as AddedSite, options) : printList(added, options);
-      const printKeys = (added: readonly AddedSite[]) => {
+      const print = (added: readonly CreatedSite[]) =>
+        options.from === undefined ? printAdded(added[0] as CreatedSite, options) : printList(added, options);
+      const printKeys = (added: readonly CreatedSite[]) => {
         if (!print(added))
           throw new ProblemError("unavailable", "standard output was closed before all keys were written");
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
-        addSites(engine, listed, withKeys, Date.now(), withKeys ? printKeys : undefined),
+        createSites(engine, listed, withKeys, Date.now(), withKeys ? printKeys : undefined),
       );
       if (!withKeys) print(added);
     });
@@ -89,7 +89,7 @@ async function toListed(name: string | undefined, options: AddOptions): Promise<
 }
 
 /** Prints the ID of the site, or with `--with-key` only the key. Returns false if the reader of stdout has closed it. */
-function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
+function printAdded({ site, key }: CreatedSite, options: AddOptions): boolean {
   const hint = key
     ? "save its key now: it cannot be shown again"
     : `to create a key: ${commandLine(["key", "create", "--site", site.Name], options.database)}`;
@@ -98,7 +98,7 @@ function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
 }
 
 /** As `printAdded`, for the sites of a file: prints `name,key` for each site with `--with-key`, otherwise nothing. */
-function printList(added: readonly AddedSite[], options: AddOptions): boolean {
+function printList(added: readonly CreatedSite[], options: AddOptions): boolean {
   const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
   printMessage(`created ${formatCount(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];

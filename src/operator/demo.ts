@@ -10,7 +10,8 @@ import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { createKey } from "./keys.ts";
-import { addOperator, createSignInLink, listOperators } from "./operators.ts";
+import { addOperator, listOperators } from "./operators.ts";
+import { createSignInLink } from "./sessions.ts";
 import { addSite, listSites } from "./sites.ts";
 
 const demoOperator = "demo";

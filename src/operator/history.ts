@@ -1,7 +1,6 @@
 // Reads the journal of a site: its entries in order, its history for operators, and the earlier states of a record.
 
 import { createYielder } from "../lib/event-loop.ts";
-import { randomText } from "../lib/text.ts";
 import { type JournalEntry, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -249,16 +248,4 @@ export function revisionsOf(outcomes: readonly Outcome[], before?: RevisionRange
     range = { first: range?.first ?? revision, last: revision };
   }
   return range;
-}
-
-/** Gives every site a new epoch, after the database was restored by other means (`renew`). Returns the number of sites. */
-export async function startNewHistories(engine: Engine): Promise<number> {
-  const sites = await engine.renewEpochs();
-  // A state with an empty epoch is valid in any epoch. An older program version added such a webhook to a site without changes.
-  const unknown = (await engine.webhookStates()).filter(({ epoch }) => epoch === "");
-  for (const state of unknown) {
-    const { cursor, rewinds, resumes } = state;
-    await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, { epoch: randomText(8) });
-  }
-  return sites;
 }

@@ -1,8 +1,9 @@
 // The history of a site in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
+import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
+import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { withActor } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";

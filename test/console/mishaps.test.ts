@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { signOutEverywhere } from "../../src/operator/operators.ts";
+import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";

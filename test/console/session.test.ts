@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { removeOperator, setOperatorSites, signIn, signOutEverywhere } from "../../src/operator/operators.ts";
+import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
+import { signIn, signOutEverywhere } from "../../src/operator/sessions.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { signOutEverywhere } from "../../src/operator/operators.ts";
+import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, listSites } from "../../src/operator/sites.ts";
 import { openBrowser, openPage } from "../support/browser.ts";

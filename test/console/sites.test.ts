@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/limits.ts";
-import { addSites } from "../../src/operator/site-list.ts";
+import { createSites } from "../../src/operator/site-creation.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -20,7 +20,7 @@ describe.each(engines)("the console on $name", (kind) => {
 
   test("compresses a long list of sites", async () => {
     for (let from = 0; from < 300; from += 100)
-      await addSites(
+      await createSites(
         server.engine,
         Array.from({ length: 100 }, (_, n) => ({ name: `site-${from + n}`, hostnames: [], isDefault: false })),
         false,

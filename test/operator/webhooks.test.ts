@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
-import { startNewHistories } from "../../src/operator/history.ts";
+import { renewSites } from "../../src/operator/renew.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
@@ -70,7 +70,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
     const key = webhookKeyOf(webhook);
     await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
-    await startNewHistories(engine);
+    await renewSites(engine);
     const [renewed] = await engine.readHeads([site.ID]);
     expect(renewed?.epoch).not.toBe(head?.epoch);
     expect([head?.epoch, renewed?.epoch, ""]).not.toContain((await stateOf(1))?.epoch);

@@ -3,13 +3,12 @@
 import { ProblemError } from "../../model/errors.ts";
 import {
   addOperator,
-  createSignInLink,
   type ListedOperator,
   listOperators,
   removeOperator,
   setOperatorSites,
-  signOutEverywhere,
 } from "../../operator/operators.ts";
+import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
 import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";

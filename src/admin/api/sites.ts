@@ -3,7 +3,7 @@
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { listKeys } from "../../operator/keys.ts";
-import { addSites } from "../../operator/site-list.ts";
+import { createSites } from "../../operator/site-creation.ts";
 import { removeSite } from "../../operator/site-removal.ts";
 import { setSite, summarizeSite } from "../../operator/sites.ts";
 import { listWebhooks } from "../../operator/webhook-list.ts";
@@ -46,7 +46,7 @@ async function add(call: ActionContext): Promise<NewSiteResponse> {
     hostnames: parseTexts(input, "hostnames") ?? [],
     isDefault: parseBoolean(input, "isDefault") ?? false,
   };
-  const [added] = await addSites(call.engine, [settings], parseBoolean(input, "withKey") ?? false, call.now());
+  const [added] = await createSites(call.engine, [settings], parseBoolean(input, "withKey") ?? false, call.now());
   if (!added) throw new Error("the site was not added");
   return { site: toShown(added.site), key: added.key ?? null, run: call.run };
 }

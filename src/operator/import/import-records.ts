@@ -21,13 +21,12 @@ import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../history.ts";
+import { type CommitEngine, DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import {
   type AcceptedOutcome,
-  type CommitEngine,
   countOutcome,
   countRejected,
-  DryRunEngine,
   emptySummary,
   type ImportSummary,
   rejectionFieldError,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { listKeys } from "../../src/operator/keys.ts";
-import { addSites, readSiteList } from "../../src/operator/site-list.ts";
+import { createSites, readSiteList } from "../../src/operator/site-creation.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, listSites } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -57,7 +57,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     await kind.close();
   });
 
-  const add = async (text: string, withKeys = false) => addSites(engine, await read(text), withKeys, 1);
+  const add = async (text: string, withKeys = false) => createSites(engine, await read(text), withKeys, 1);
   const names = async () => (await listSites(engine)).map(({ Name, Default }) => Name + Default);
 
   test("are created together, each with its own key, and one of them as the default site", async () => {

@@ -22,7 +22,7 @@ export interface ListedSite {
   readonly isDefault: boolean;
 }
 
-export interface AddedSite {
+export interface CreatedSite {
   readonly site: SiteRecord;
   /** Its key, which is not stored; undefined without `withKeys`. */
   readonly key: string | undefined;
@@ -63,13 +63,13 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
  * @param handOver gets the sites and keys after they are stored. If it throws, the sites are removed again, because nobody has their keys.
  * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `addSite`
  */
-export async function addSites(
+export async function createSites(
   engine: Engine,
   listed: readonly ListedSite[],
   withKeys: boolean,
   now: number,
-  handOver: (added: readonly AddedSite[]) => void = () => {},
-): Promise<readonly AddedSite[]> {
+  handOver: (added: readonly CreatedSite[]) => void = () => {},
+): Promise<readonly CreatedSite[]> {
   let keys: string[] = [];
   let replacedDefault: SiteRecord | undefined;
   const bodies = await commitSystemChanges(engine, (system) => {
@@ -95,7 +95,7 @@ export async function addSites(
 /** Removes the sites, and makes the previous default site the default again. @throws ProblemError `unavailable` with the message of `cause` */
 async function undoUnset(
   engine: Engine,
-  added: readonly AddedSite[],
+  added: readonly CreatedSite[],
   replacedDefault: SiteRecord | undefined,
   cause: unknown,
 ): Promise<never> {

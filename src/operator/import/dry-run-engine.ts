@@ -1,0 +1,128 @@
+// The engine of a dry run: it decides intents on a copy of the site, as the database would.
+
+import { createYielder } from "../../lib/event-loop.ts";
+import { openScratch } from "../../lib/scratch-database.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
+import type { Engine, Head, RecordRow } from "../../model/engine.ts";
+import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
+import { type BatchInput, decideBatch, emptyBatchInput } from "../../store/writes/batch.ts";
+import { withFileErrors } from "../output.ts";
+
+export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
+
+/** The engine of a dry run. It decides intents as a database would, on a copy of the site in a temporary file, and stores nothing. */
+export class DryRunEngine implements CommitEngine {
+  readonly #site: number;
+  readonly #systemEpoch: string;
+  readonly #copy = withScratchErrors(() => new SiteCopy());
+  #state = newSiteState();
+
+  private constructor(site: number, systemEpoch: string) {
+    this.#site = site;
+    this.#systemEpoch = systemEpoch;
+  }
+
+  /** Copies the site. @throws ProblemError `unavailable`, as all methods do, if the copy cannot be stored */
+  static async open(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<DryRunEngine> {
+    const simulated = new DryRunEngine(site, systemEpoch);
+    try {
+      await simulated.#copySite(engine);
+    } catch (error) {
+      simulated.close();
+      throw error;
+    }
+    return simulated;
+  }
+
+  async commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> {
+    return this.#decide(intents, atomic);
+  }
+
+  async commitAtomically(...[batches, onOutcomes]: Parameters<Engine["commitAtomically"]>): Promise<void> {
+    for (const intents of batches) {
+      const outcomes = this.#decide(intents, true);
+      await onOutcomes(outcomes);
+      if (outcomes.at(-1)?.kind === "rejected") return;
+    }
+  }
+
+  close(): void {
+    this.#copy.close();
+  }
+
+  #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
+    return withScratchErrors(() => {
+      const stored = this.#fetch(intents);
+      const { outcomes, rows } = decideBatch(intents, stored, atomic);
+      for (const row of rows) this.#copy.put(row);
+      return outcomes;
+    });
+  }
+
+  #fetch(intents: readonly Intent[]): BatchInput {
+    const stored = emptyBatchInput(this.#systemEpoch);
+    stored.sites.set(this.#site, this.#state);
+    for (const { resource, id } of intents) {
+      const isKnown = id === undefined || stored.rows.get(this.#site, resource, id);
+      const row = isKnown ? undefined : this.#copy.find(resource, id);
+      if (row) stored.rows.add({ site_id: this.#site, ...row });
+    }
+    return stored;
+  }
+
+  #copySite(engine: Pick<Engine, "readSite">): Promise<void> | void {
+    return engine.readSite(this.#site, async ({ head, rowChunks }) => {
+      const counters: Record<string, number> = {};
+      const yieldIfDue = createYielder();
+      withScratchErrors(() => this.#copy.clear());
+      for await (const rows of rowChunks) {
+        await yieldIfDue();
+        withScratchErrors(() => {
+          for (const row of rows) this.#copy.put(row);
+        });
+        for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
+      }
+      this.#state = toState(head, counters);
+    });
+  }
+}
+
+function toState(head: Head, lastIds: SiteState["lastIds"]): SiteState {
+  return head.revision === 0 ? newSiteState() : { ...newSiteState(), ...head, lastIds };
+}
+
+/** The copy of a site's records. The outcomes of the dry run are applied to it. */
+class SiteCopy {
+  readonly #database = openScratch(
+    "create table scratch.rows (resource text, id integer, revision integer, body text, primary key (resource, id)) strict, without rowid",
+  );
+  readonly #put = this.#database.query<never, [string, number, number, string | null]>(
+    "insert or replace into scratch.rows (resource, id, revision, body) values (?, ?, ?, ?)",
+  );
+  readonly #find = this.#database.query<RecordRow, [string, number]>(
+    "select resource, id, revision, body from scratch.rows where resource = ? and id = ?",
+  );
+
+  put({ resource, id, revision, body }: RecordRow): void {
+    this.#put.run(resource, id, revision, body);
+  }
+
+  find(resource: string, id: number): RecordRow | undefined {
+    return this.#find.get(resource, id) ?? undefined;
+  }
+
+  clear(): void {
+    this.#database.run("delete from scratch.rows");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function withScratchErrors<T>(access: () => T): T {
+  return withFileErrors(
+    "the records cannot be copied to a temporary file for the dry run (set TMPDIR for another folder)",
+    access,
+  );
+}
