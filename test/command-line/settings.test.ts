@@ -46,41 +46,39 @@ describe("an unknown setting in the environment", () => {
   });
 });
 
-for (const kind of engines) {
-  describe(`serve on ${kind.name}`, () => {
-    let shop: Workshop;
-    useWorkshop({ ...kind, newDatabase: kind.newEmptyDatabase }, (workshop) => {
-      shop = workshop;
-    });
-
-    /** Starts a server, stops it, and returns its output about the database. */
-    async function started(args: readonly string[]): Promise<string> {
-      const server = shop.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
-      await server.until(/serves .*\n/);
-      server.kill();
-      expect(await server.exited).toBe(0);
-      return server.stdout().replace(/^Storefront listens on \S+\n/, "");
-    }
-
-    test.each(
-      kind === engines[0] ? [1, 2] : [1],
-    )("with %i workers prints that it creates the database, and at each start how many sites it serves", async (workers) => {
-      const args = ["--workers", `${workers}`];
-      const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
-      const first = await started(args);
-      expect(first).toStartWith(`It has created the database ${shop.database.replace(/:[^:@/]+@/, ":...@")}\n`);
-      expect(first.split("\n").slice(1).join("\n")).toMatch(noSites);
-      expect(await started(args)).toMatch(noSites);
-      await shop.data.addSite("garden", { isSuspended: true });
-      await shop.data.addSite("toys");
-      expect(await started(args)).toBe("It serves 1 site\n");
-    });
-
-    test("prints the same with --demo in JSON", async () => {
-      const server = shop.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
-      await server.until(/\n}\n/);
-      const { created, sites } = JSON.parse(server.stdout());
-      expect({ created, sites }).toEqual({ created: shop.database.replace(/:[^:@/]+@/, ":...@"), sites: 1 });
-    });
+describe.each(engines)("serve on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop({ ...kind, newDatabase: kind.newEmptyDatabase }, (workshop) => {
+    shop = workshop;
   });
-}
+
+  /** Starts a server, stops it, and returns its output about the database. */
+  async function started(args: readonly string[]): Promise<string> {
+    const server = shop.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
+    await server.until(/serves .*\n/);
+    server.kill();
+    expect(await server.exited).toBe(0);
+    return server.stdout().replace(/^Storefront listens on \S+\n/, "");
+  }
+
+  test.each(
+    kind === engines[0] ? [1, 2] : [1],
+  )("with %i workers prints that it creates the database, and at each start how many sites it serves", async (workers) => {
+    const args = ["--workers", `${workers}`];
+    const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
+    const first = await started(args);
+    expect(first).toStartWith(`It has created the database ${shop.database.replace(/:[^:@/]+@/, ":...@")}\n`);
+    expect(first.split("\n").slice(1).join("\n")).toMatch(noSites);
+    expect(await started(args)).toMatch(noSites);
+    await shop.data.addSite("garden", { isSuspended: true });
+    await shop.data.addSite("toys");
+    expect(await started(args)).toBe("It serves 1 site\n");
+  });
+
+  test("prints the same with --demo in JSON", async () => {
+    const server = shop.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
+    await server.until(/\n}\n/);
+    const { created, sites } = JSON.parse(server.stdout());
+    expect({ created, sites }).toEqual({ created: shop.database.replace(/:[^:@/]+@/, ":...@"), sites: 1 });
+  });
+});

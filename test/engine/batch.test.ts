@@ -7,272 +7,270 @@ import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "../support/intents.ts";
 
-for (const kind of engines) {
-  describe(kind.name, () => {
-    let engine: Engine;
-    let site = 0;
-    useEngine(kind, (opened) => {
-      engine = opened;
-    });
+describe.each(engines)("on $name", (kind) => {
+  let engine: Engine;
+  let site = 0;
+  useEngine(kind, (opened) => {
+    engine = opened;
+  });
 
-    const newSite = () => ++site;
-    const keyed = (name: string, intent: TestIntent = {}, keyId = 3): Intent =>
-      createIntent({ site, ...intent, idempotency: { keyId, name, digest: "d" } });
-    /** Returns the only outcome of `intent`. */
-    async function commit(intent: Intent) {
-      const [outcome] = await engine.commit([intent]);
-      if (!outcome || outcome.kind === "rejected") throw new Error(`refused: ${outcome?.rejectionReason}`);
-      return outcome;
-    }
+  const newSite = () => ++site;
+  const keyed = (name: string, intent: TestIntent = {}, keyId = 3): Intent =>
+    createIntent({ site, ...intent, idempotency: { keyId, name, digest: "d" } });
+  /** Returns the only outcome of `intent`. */
+  async function commit(intent: Intent) {
+    const [outcome] = await engine.commit([intent]);
+    if (!outcome || outcome.kind === "rejected") throw new Error(`refused: ${outcome?.rejectionReason}`);
+    return outcome;
+  }
 
-    test("no write makes the next record's ID go back", async () => {
+  test("no write makes the next record's ID go back", async () => {
+    newSite();
+    const make = async (intent: TestIntent = {}) => (await commit(createIntent({ site, ...intent }))).id;
+    expect([await make(), await make({ id: 7 }), await make({ id: 3 })]).toEqual([1, 7, 3]);
+    await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
+    await commit(createIntent({ site, operation: "delete", id: 7, values: {} }));
+    await commit(createIntent({ site, operation: "restore", id: 3, values: { ID: 3, Name: "again" } }));
+    expect(await make()).toBe(8);
+    const inOneBatch = await engine.commit([
+      createIntent({ site, id: 20 }),
+      createIntent({ site, id: 15 }),
+      createIntent({ site }),
+    ]);
+    expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
+  });
+
+  test("a record that a batch changes several times is stored as after the last change, and every change is in the journal", async () => {
+    newSite();
+    const other = { site, resource: "order-status", id: 1 } as const;
+    await commit(createIntent({ site, values: { Name: "before" } }));
+    await engine.commit([
+      createIntent({ site, operation: "update", id: 1, values: { Name: "a" } }),
+      createIntent({ ...other, values: { Name: "status" } }),
+      createIntent({ site, operation: "delete", id: 1, values: {} }),
+      createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "b" } }),
+      createIntent({ site, values: { Name: "second" } }),
+      createIntent({ site, operation: "update", id: 1, values: { Name: "c" } }),
+      createIntent({ site, operation: "delete", id: 2, values: {} }),
+    ]);
+    expect((await readAllRows(engine, site)).rows.map(({ resource, body }) => [resource, body])).toEqual([
+      ["brand", '{"ID":1,"Name":"c"}'],
+      ["brand", null],
+      ["order-status", '{"ID":1,"Name":"status"}'],
+    ]);
+    const changes = (await engine.readChangesSince(site, 1, {})) ?? [];
+    expect(changes.map(({ revision, id, operation }) => [revision, id, operation])).toEqual([
+      [2, 1, "update"],
+      [3, 1, "create"],
+      [4, 1, "delete"],
+      [5, 1, "create"],
+      [6, 2, "create"],
+      [7, 1, "update"],
+      [8, 2, "delete"],
+    ]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
+    const one = newSite();
+    const first = await commit(keyed("a", { site: one }));
+    const second = await commit(keyed("a", { site: one }, 4));
+    const elsewhere = await commit(keyed("a", { site: newSite() }));
+    expect([first, second, elsewhere].map(({ kind, id }) => [kind, id])).toEqual([
+      ["done", 1],
+      ["done", 2],
+      ["done", 1],
+    ]);
+    const batch = await engine.commit([
+      keyed("b", { site: one }),
+      keyed("b", { site: one }, 4),
+      keyed("b", { site: newSite() }),
+    ]);
+    expect(batch.map((outcome) => outcome.kind)).toEqual(["done", "done", "done"]);
+    expect(await commit(keyed("a", { site: one }, 4))).toMatchObject({ kind: "replayed", id: 2 });
+    expect(await commit(keyed("a", { site: one }))).toMatchObject({ kind: "replayed", id: 1 });
+  });
+
+  test("a write that changed nothing is replayed too, also when the record has changed since", async () => {
+    newSite();
+    await commit(createIntent({ site, values: { Name: "Acme" } }));
+    const update = (name: string, Name: string) => keyed(name, { operation: "update", id: 1, values: { Name } });
+    const unchanged = await commit(update("a", "Acme"));
+    expect(unchanged.kind).toBe("unchanged");
+    await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
+    const { kind: _, ...told } = unchanged;
+    expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
+    expect((await readAllRows(engine, site)).rows[0]?.body).toContain("Bolt");
+  });
+
+  describe("a write that found its record by a value", () => {
+    const keys = ["Address", "Town"];
+    const found = (value: string, revision: number) => ({ ifFound: { keys, value, revision } });
+    const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
+    const outcomesOf = (outcomes: readonly Outcome[]) =>
+      outcomes.map((one) => (one.kind === "rejected" ? one.rejectionReason : `${one.kind} ${one.id}`));
+    const town = (Town: string, revision: number, intent: TestIntent = {}) =>
+      createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
+
+    test("is rejected when another record of its batch has it, and accepted when that record has lost it", async () => {
       newSite();
-      const make = async (intent: TestIntent = {}) => (await commit(createIntent({ site, ...intent }))).id;
-      expect([await make(), await make({ id: 7 }), await make({ id: 3 })]).toEqual([1, 7, 3]);
-      await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
-      await commit(createIntent({ site, operation: "delete", id: 7, values: {} }));
-      await commit(createIntent({ site, operation: "restore", id: 3, values: { ID: 3, Name: "again" } }));
-      expect(await make()).toBe(8);
-      const inOneBatch = await engine.commit([
-        createIntent({ site, id: 20 }),
-        createIntent({ site, id: 15 }),
-        createIntent({ site }),
-      ]);
-      expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
-    });
-
-    test("a record that a batch changes several times is stored as after the last change, and every change is in the journal", async () => {
-      newSite();
-      const other = { site, resource: "order-status", id: 1 } as const;
-      await commit(createIntent({ site, values: { Name: "before" } }));
-      await engine.commit([
-        createIntent({ site, operation: "update", id: 1, values: { Name: "a" } }),
-        createIntent({ ...other, values: { Name: "status" } }),
-        createIntent({ site, operation: "delete", id: 1, values: {} }),
-        createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "b" } }),
-        createIntent({ site, values: { Name: "second" } }),
-        createIntent({ site, operation: "update", id: 1, values: { Name: "c" } }),
+      const outcomes = await engine.commit([
+        town("Oslo", 0),
+        town("Oslo", 0),
+        town("Bergen", 0),
+        createIntent({ site, operation: "update", id: 1, ...values("Bodø") }),
+        town("Oslo", 0),
+        town("Bodø", 0, { operation: "update", id: 1 }),
+        town("Bodø", 0, { operation: "update", id: 2 }),
         createIntent({ site, operation: "delete", id: 2, values: {} }),
+        town("Bergen", 0, { operation: "update", id: 2 }),
+        town("Bergen", 0),
       ]);
-      expect((await readAllRows(engine, site)).rows.map(({ resource, body }) => [resource, body])).toEqual([
-        ["brand", '{"ID":1,"Name":"c"}'],
-        ["brand", null],
-        ["order-status", '{"ID":1,"Name":"status"}'],
+      expect(outcomesOf(outcomes)).toEqual([
+        "done 1",
+        "found-otherwise",
+        "done 2",
+        "done 1",
+        "done 3",
+        "unchanged 1",
+        "found-otherwise",
+        "done 2",
+        "found-otherwise",
+        "done 4",
       ]);
-      const changes = (await engine.readChangesSince(site, 1, {})) ?? [];
-      expect(changes.map(({ revision, id, operation }) => [revision, id, operation])).toEqual([
-        [2, 1, "update"],
-        [3, 1, "create"],
-        [4, 1, "delete"],
-        [5, 1, "create"],
-        [6, 2, "create"],
-        [7, 1, "update"],
-        [8, 2, "delete"],
-      ]);
-      expect(await engine.findInconsistencies()).toEqual([]);
     });
 
-    test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
-      const one = newSite();
-      const first = await commit(keyed("a", { site: one }));
-      const second = await commit(keyed("a", { site: one }, 4));
-      const elsewhere = await commit(keyed("a", { site: newSite() }));
-      expect([first, second, elsewhere].map(({ kind, id }) => [kind, id])).toEqual([
-        ["done", 1],
-        ["done", 2],
-        ["done", 1],
-      ]);
-      const batch = await engine.commit([
-        keyed("b", { site: one }),
-        keyed("b", { site: one }, 4),
-        keyed("b", { site: newSite() }),
-      ]);
-      expect(batch.map((outcome) => outcome.kind)).toEqual(["done", "done", "done"]);
-      expect(await commit(keyed("a", { site: one }, 4))).toMatchObject({ kind: "replayed", id: 2 });
-      expect(await commit(keyed("a", { site: one }))).toMatchObject({ kind: "replayed", id: 1 });
-    });
-
-    test("a write that changed nothing is replayed too, also when the record has changed since", async () => {
+    test("is decided by the commits of others since, to its site and resource", async () => {
+      const other = newSite();
+      await engine.commit([createIntent({ site: other, ...values("Oslo") })]);
       newSite();
-      await commit(createIntent({ site, values: { Name: "Acme" } }));
-      const update = (name: string, Name: string) => keyed(name, { operation: "update", id: 1, values: { Name } });
-      const unchanged = await commit(update("a", "Acme"));
-      expect(unchanged.kind).toBe("unchanged");
-      await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
-      const { kind: _, ...told } = unchanged;
-      expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
-      expect((await readAllRows(engine, site)).rows[0]?.body).toContain("Bolt");
+      await engine.commit([createIntent({ site, ...values("Oslo") }), createIntent({ site, ...values("Bergen") })]);
+      await engine.commit([
+        createIntent({ site, operation: "update", id: 2, ...values("Bodø") }),
+        createIntent({ site, resource: "location", ...values("Narvik") }),
+      ]);
+      const outcomes = await engine.commit([
+        town("Oslo", 2, { operation: "update", id: 1 }),
+        town("Bergen", 2, { operation: "update", id: 2 }),
+        town("Bodø", 2),
+        town("Bodø", 3, { operation: "update", id: 2 }),
+        town("Narvik", 2),
+        town("Oslo", 1, { operation: "update", id: 1, site: other }),
+        town("Bergen", 2),
+      ]);
+      expect(outcomesOf(outcomes)).toEqual([
+        "unchanged 1",
+        "found-otherwise",
+        "found-otherwise",
+        "unchanged 2",
+        "done 3",
+        "unchanged 1",
+        "done 4",
+      ]);
     });
 
-    describe("a write that found its record by a value", () => {
-      const keys = ["Address", "Town"];
-      const found = (value: string, revision: number) => ({ ifFound: { keys, value, revision } });
-      const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
-      const outcomesOf = (outcomes: readonly Outcome[]) =>
-        outcomes.map((one) => (one.kind === "rejected" ? one.rejectionReason : `${one.kind} ${one.id}`));
-      const town = (Town: string, revision: number, intent: TestIntent = {}) =>
-        createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
-
-      test("is rejected when another record of its batch has it, and accepted when that record has lost it", async () => {
-        newSite();
-        const outcomes = await engine.commit([
-          town("Oslo", 0),
-          town("Oslo", 0),
-          town("Bergen", 0),
-          createIntent({ site, operation: "update", id: 1, ...values("Bodø") }),
-          town("Oslo", 0),
-          town("Bodø", 0, { operation: "update", id: 1 }),
-          town("Bodø", 0, { operation: "update", id: 2 }),
-          createIntent({ site, operation: "delete", id: 2, values: {} }),
-          town("Bergen", 0, { operation: "update", id: 2 }),
-          town("Bergen", 0),
-        ]);
-        expect(outcomesOf(outcomes)).toEqual([
-          "done 1",
-          "found-otherwise",
-          "done 2",
-          "done 1",
-          "done 3",
-          "unchanged 1",
-          "found-otherwise",
-          "done 2",
-          "found-otherwise",
-          "done 4",
-        ]);
-      });
-
-      test("is decided by the commits of others since, to its site and resource", async () => {
-        const other = newSite();
-        await engine.commit([createIntent({ site: other, ...values("Oslo") })]);
-        newSite();
-        await engine.commit([createIntent({ site, ...values("Oslo") }), createIntent({ site, ...values("Bergen") })]);
-        await engine.commit([
-          createIntent({ site, operation: "update", id: 2, ...values("Bodø") }),
-          createIntent({ site, resource: "location", ...values("Narvik") }),
-        ]);
-        const outcomes = await engine.commit([
-          town("Oslo", 2, { operation: "update", id: 1 }),
-          town("Bergen", 2, { operation: "update", id: 2 }),
-          town("Bodø", 2),
-          town("Bodø", 3, { operation: "update", id: 2 }),
-          town("Narvik", 2),
-          town("Oslo", 1, { operation: "update", id: 1, site: other }),
-          town("Bergen", 2),
-        ]);
-        expect(outcomesOf(outcomes)).toEqual([
-          "unchanged 1",
-          "found-otherwise",
-          "found-otherwise",
-          "unchanged 2",
-          "done 3",
-          "unchanged 1",
-          "done 4",
-        ]);
-      });
-
-      test("is rejected when changes since were pruned, and replayed as any other", async () => {
-        newSite();
-        const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
-        expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
-        await engine.commit([createIntent({ site, ...values("Oslo") })]);
-        expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
-        await engine.pruneJournal(site, 1, 10);
-        expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
-          "found-otherwise",
-          "done 3",
-        ]);
-      });
-
-      test("sees the batches before its own that are committed together with it", async () => {
-        newSite();
-        await engine.commit([createIntent({ site, ...values("Oslo") })]);
-        const kinds: string[] = [];
-        const optional = (intent: Intent): Intent => ({ ...intent, isOptional: true });
-        const batches = [
-          [town("Bergen", 1)],
-          [optional(town("Bergen", 1)), createIntent({ site, operation: "update", id: 1, ...values("Bodø") })],
-          [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
-        ];
-        await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
-        expect(kinds).toEqual(["done 2", "found-otherwise", "done 1", "found-otherwise", "done 3"]);
-      });
+    test("is rejected when changes since were pruned, and replayed as any other", async () => {
+      newSite();
+      const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
+      expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
+      await engine.commit([createIntent({ site, ...values("Oslo") })]);
+      expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
+      await engine.pruneJournal(site, 1, 10);
+      expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
+        "found-otherwise",
+        "done 3",
+      ]);
     });
 
-    describe("batches that are committed together", () => {
-      const batchesOf = (count: number) =>
-        Array.from({ length: count }, (_, at) => [
-          createIntent({ site, values: { Name: `${at}` } }),
-          createIntent({ site, operation: "update", id: 1, values: { Name: `changed ${at}` } }),
-        ]);
-      const stored = async () => (await readAllRows(engine, site)).rows.length;
+    test("sees the batches before its own that are committed together with it", async () => {
+      newSite();
+      await engine.commit([createIntent({ site, ...values("Oslo") })]);
+      const kinds: string[] = [];
+      const optional = (intent: Intent): Intent => ({ ...intent, isOptional: true });
+      const batches = [
+        [town("Bergen", 1)],
+        [optional(town("Bergen", 1)), createIntent({ site, operation: "update", id: 1, ...values("Bodø") })],
+        [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
+      ];
+      await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
+      expect(kinds).toEqual(["done 2", "found-otherwise", "done 1", "found-otherwise", "done 3"]);
+    });
+  });
 
-      test("are all stored, each sees the earlier ones, and no other write comes in between", async () => {
-        newSite();
-        const kinds: string[] = [];
-        let other: Promise<unknown> | undefined;
-        await engine.commitAtomically(batchesOf(3), async (outcomes) => {
-          other ??= engine.commit([createIntent({ site, values: { Name: "other" } })]);
-          await Bun.sleep(20);
-          for (const { kind: what } of outcomes) kinds.push(what);
-        });
-        await other;
-        expect(kinds).toEqual(new Array(6).fill("done"));
-        const { rows, head } = await readAllRows(engine, site);
-        expect(rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "").Name}`)).toEqual([
-          "1 changed 2",
-          "2 1",
-          "3 2",
-          "4 other",
-        ]);
-        expect(head.revision).toBe(7);
-      });
+  describe("batches that are committed together", () => {
+    const batchesOf = (count: number) =>
+      Array.from({ length: count }, (_, at) => [
+        createIntent({ site, values: { Name: `${at}` } }),
+        createIntent({ site, operation: "update", id: 1, values: { Name: `changed ${at}` } }),
+      ]);
+    const stored = async () => (await readAllRows(engine, site)).rows.length;
 
-      test("are not stored at all when one intent is rejected", async () => {
-        newSite();
-        const seen: string[] = [];
-        const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
-        const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, refused] : batch));
-        await engine.commitAtomically(batches, (outcomes) => {
-          for (const { kind: what } of outcomes) seen.push(what);
-        });
-        expect([seen.length, seen.at(-1)]).toEqual([7, "rejected"]);
-        expect(await stored()).toBe(0);
-        await commit(createIntent({ site }));
-        expect(await stored()).toBe(1);
+    test("are all stored, each sees the earlier ones, and no other write comes in between", async () => {
+      newSite();
+      const kinds: string[] = [];
+      let other: Promise<unknown> | undefined;
+      await engine.commitAtomically(batchesOf(3), async (outcomes) => {
+        other ??= engine.commit([createIntent({ site, values: { Name: "other" } })]);
+        await Bun.sleep(20);
+        for (const { kind: what } of outcomes) kinds.push(what);
       });
-
-      test("are not stored at all when a batch cannot be made, and others write again", async () => {
-        newSite();
-        function* batches() {
-          yield batchesOf(1)[0] as Intent[];
-          throw new Error("no more");
-        }
-        await expect(engine.commitAtomically(batches(), () => {})).rejects.toThrow("no more");
-        expect(await stored()).toBe(0);
-        await commit(createIntent({ site }));
-        expect(await engine.findInconsistencies()).toEqual([]);
-      });
+      await other;
+      expect(kinds).toEqual(new Array(6).fill("done"));
+      const { rows, head } = await readAllRows(engine, site);
+      expect(rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "").Name}`)).toEqual([
+        "1 changed 2",
+        "2 1",
+        "3 2",
+        "4 other",
+      ]);
+      expect(head.revision).toBe(7);
     });
 
-    test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
-      const [gone, kept] = [newSite(), newSite()];
-      for (const number of [gone, kept]) {
-        await commit(keyed("a", { site: number }));
-        await commit(createIntent({ site: number, operation: "delete", id: 1, values: {} }));
-        await commit(createIntent({ site: number, resource: "order-status" }));
+    test("are not stored at all when one intent is rejected", async () => {
+      newSite();
+      const seen: string[] = [];
+      const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
+      const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, refused] : batch));
+      await engine.commitAtomically(batches, (outcomes) => {
+        for (const { kind: what } of outcomes) seen.push(what);
+      });
+      expect([seen.length, seen.at(-1)]).toEqual([7, "rejected"]);
+      expect(await stored()).toBe(0);
+      await commit(createIntent({ site }));
+      expect(await stored()).toBe(1);
+    });
+
+    test("are not stored at all when a batch cannot be made, and others write again", async () => {
+      newSite();
+      function* batches() {
+        yield batchesOf(1)[0] as Intent[];
+        throw new Error("no more");
       }
-      const tablesOf = async (number: number) => {
-        const rows = await Array.fromAsync(engine.dump());
-        const ours = rows.filter(({ table, row }) => (table === "sites" ? row.id : row.site_id) === number);
-        return ours.map(({ table }) => table);
-      };
-      const before = await tablesOf(gone);
-      expect(before).toEqual(["sites", "records", "records", "journal", "journal", "journal", "idempotency"]);
-      await deleteSiteRecord(engine, gone);
-      await engine.dropSite(gone);
-      expect(await tablesOf(gone)).toEqual(["sites"]);
-      expect(await tablesOf(kept)).toEqual(before);
+      await expect(engine.commitAtomically(batches(), () => {})).rejects.toThrow("no more");
+      expect(await stored()).toBe(0);
+      await commit(createIntent({ site }));
       expect(await engine.findInconsistencies()).toEqual([]);
     });
   });
-}
+
+  test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
+    const [gone, kept] = [newSite(), newSite()];
+    for (const number of [gone, kept]) {
+      await commit(keyed("a", { site: number }));
+      await commit(createIntent({ site: number, operation: "delete", id: 1, values: {} }));
+      await commit(createIntent({ site: number, resource: "order-status" }));
+    }
+    const tablesOf = async (number: number) => {
+      const rows = await Array.fromAsync(engine.dump());
+      const ours = rows.filter(({ table, row }) => (table === "sites" ? row.id : row.site_id) === number);
+      return ours.map(({ table }) => table);
+    };
+    const before = await tablesOf(gone);
+    expect(before).toEqual(["sites", "records", "records", "journal", "journal", "journal", "idempotency"]);
+    await deleteSiteRecord(engine, gone);
+    await engine.dropSite(gone);
+    expect(await tablesOf(gone)).toEqual(["sites"]);
+    expect(await tablesOf(kept)).toEqual(before);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+});

@@ -16,74 +16,72 @@ setDefaultTimeout(60_000);
 const now = 10 * idempotencyLifetimeMs;
 const log = pino({ level: "silent" });
 
-for (const kind of engines) {
-  describe(kind.name, () => {
-    let url: string;
-    let engine: Engine;
-    beforeAll(async () => {
-      await kind.open();
-      url = await kind.newDatabase();
-      engine = await openEngine(url, allResources);
-    });
-    afterAll(async () => {
-      await engine.close();
-      await kind.close();
-    });
-
-    const named = (site: number, name: string, at: number) =>
-      createIntent({ site, at, idempotency: { keyId: site, name, digest: "d" } });
-    const kept = async () => {
-      const rows = (await kind.select(url, "select name from idempotency order by name")) as { name: string }[];
-      return rows.map(({ name }) => name);
-    };
-    /** Stores expired responses of three sites, and one response per site that has not expired. */
-    const fill = () =>
-      engine.commit(
-        [1, 2, 3].flatMap((site) => [
-          ...Array.from({ length: 10 }, (_, i) => named(site, `old ${site}.${i}`, now - idempotencyLifetimeMs - i)),
-          named(site, `young ${site}`, now - idempotencyLifetimeMs + 1),
-        ]),
-      );
-
-    test("a write with a key deletes nothing, and an expired response is ignored", async () => {
-      await fill();
-      const [again] = await engine.commit([named(1, "old 1.0", now)]);
-      expect(again).toMatchObject({ kind: "done", id: 12 });
-      expect(await kept()).toHaveLength(33);
-    });
-
-    test("expired responses are deleted in chunks across all sites, and the others remain", async () => {
-      let chunks = 0;
-      let most = 0;
-      for (let isMore = true; isMore; chunks++) {
-        const before = (await kept()).length;
-        isMore = await engine.deleteExpiredResponses(now - idempotencyLifetimeMs, 7);
-        most = Math.max(most, before - (await kept()).length);
-      }
-      expect(await kept()).toEqual(["old 1.0", "young 1", "young 2", "young 3"]);
-      expect(most).toBeGreaterThan(0);
-      expect(most).toBeLessThanOrEqual(7);
-      expect(chunks).toBeGreaterThanOrEqual(5);
-      expect(await engine.findInconsistencies()).toEqual([]);
-    });
-
-    test("two processes delete at once while a client writes with the same keys", async () => {
-      await fill();
-      const other = await openEngine(url, allResources);
-      const forgetting = [engine, other].map((one) =>
-        startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPause: 0 }),
-      );
-      for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
-      for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {
-        if (tries === 400) throw new Error("they were not forgotten");
-        await Bun.sleep(50);
-      }
-      await Promise.all(forgetting.map(({ stop }) => stop()));
-      expect((await kept()).filter((name) => name.startsWith("old 2"))).toHaveLength(10);
-      await other.close();
-    });
+describe.each(engines)("on $name", (kind) => {
+  let url: string;
+  let engine: Engine;
+  beforeAll(async () => {
+    await kind.open();
+    url = await kind.newDatabase();
+    engine = await openEngine(url, allResources);
   });
-}
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  const named = (site: number, name: string, at: number) =>
+    createIntent({ site, at, idempotency: { keyId: site, name, digest: "d" } });
+  const kept = async () => {
+    const rows = (await kind.select(url, "select name from idempotency order by name")) as { name: string }[];
+    return rows.map(({ name }) => name);
+  };
+  /** Stores expired responses of three sites, and one response per site that has not expired. */
+  const fill = () =>
+    engine.commit(
+      [1, 2, 3].flatMap((site) => [
+        ...Array.from({ length: 10 }, (_, i) => named(site, `old ${site}.${i}`, now - idempotencyLifetimeMs - i)),
+        named(site, `young ${site}`, now - idempotencyLifetimeMs + 1),
+      ]),
+    );
+
+  test("a write with a key deletes nothing, and an expired response is ignored", async () => {
+    await fill();
+    const [again] = await engine.commit([named(1, "old 1.0", now)]);
+    expect(again).toMatchObject({ kind: "done", id: 12 });
+    expect(await kept()).toHaveLength(33);
+  });
+
+  test("expired responses are deleted in chunks across all sites, and the others remain", async () => {
+    let chunks = 0;
+    let most = 0;
+    for (let isMore = true; isMore; chunks++) {
+      const before = (await kept()).length;
+      isMore = await engine.deleteExpiredResponses(now - idempotencyLifetimeMs, 7);
+      most = Math.max(most, before - (await kept()).length);
+    }
+    expect(await kept()).toEqual(["old 1.0", "young 1", "young 2", "young 3"]);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(7);
+    expect(chunks).toBeGreaterThanOrEqual(5);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("two processes delete at once while a client writes with the same keys", async () => {
+    await fill();
+    const other = await openEngine(url, allResources);
+    const forgetting = [engine, other].map((one) =>
+      startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPause: 0 }),
+    );
+    for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
+    for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {
+      if (tries === 400) throw new Error("they were not forgotten");
+      await Bun.sleep(50);
+    }
+    await Promise.all(forgetting.map(({ stop }) => stop()));
+    expect((await kept()).filter((name) => name.startsWith("old 2"))).toHaveLength(10);
+    await other.close();
+  });
+});
 
 test("with SQLite, a failed deletion does not delay writes", async () => {
   const [kind] = engines;

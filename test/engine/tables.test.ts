@@ -22,24 +22,22 @@ where table_schema = 'public' and table_name = '${table}' order by ordinal_posit
   }),
 };
 
-for (const engine of engines) {
-  describe(engine.name, () => {
-    let url: string;
-    beforeAll(async () => {
-      await engine.open();
-      url = await engine.newEmptyDatabase();
-      await (await openEngine(url, allResources)).close();
-    });
-    afterAll(() => engine.close());
-
-    test.each(tableNames)("the table %s has the columns, types and key that are declared", async (table) => {
-      const catalog = catalogs[engine.name]?.(table) ?? { columns: "", key: "" };
-      const columns = (await engine.select(url, catalog.columns)) as { name: string; type: string }[];
-      const declared = columnsOf(table).map((name) => ({ name, type: isText(table, name) ? "text" : "integer" }));
-      const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
-      expect([...columns].sort(byName)).toEqual(declared.sort(byName));
-      const key = (await engine.select(url, catalog.key)) as { name: string }[];
-      expect(key.map(({ name }) => name)).toEqual([...primaryKeyOf(table)]);
-    });
+describe.each(engines)("on $name", (engine) => {
+  let url: string;
+  beforeAll(async () => {
+    await engine.open();
+    url = await engine.newEmptyDatabase();
+    await (await openEngine(url, allResources)).close();
   });
-}
+  afterAll(() => engine.close());
+
+  test.each(tableNames)("the table %s has the columns, types and key that are declared", async (table) => {
+    const catalog = catalogs[engine.name]?.(table) ?? { columns: "", key: "" };
+    const columns = (await engine.select(url, catalog.columns)) as { name: string; type: string }[];
+    const declared = columnsOf(table).map((name) => ({ name, type: isText(table, name) ? "text" : "integer" }));
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
+    expect([...columns].sort(byName)).toEqual(declared.sort(byName));
+    const key = (await engine.select(url, catalog.key)) as { name: string }[];
+    expect(key.map(({ name }) => name)).toEqual([...primaryKeyOf(table)]);
+  });
+});

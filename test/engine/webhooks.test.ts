@@ -13,257 +13,255 @@ import { webhookSecret, webhookState } from "../support/webhooks.ts";
 
 const child = fileURLToPath(new URL("../support/move-webhook.ts", import.meta.url));
 
-for (const kind of engineKinds) {
-  describe(kind.name, () => {
-    let engine: Engine;
-    let other: Engine;
-    let url: string;
-    const opened: Engine[] = [];
-    const open = async (address: string, clock?: () => number) => {
-      const another = await openEngine(address, allResources, clock ? { clock } : {});
-      opened.push(another);
-      return another;
-    };
-    beforeAll(async () => {
-      await kind.open();
-      url = await kind.newDatabase();
-      [engine, other] = [await open(url), await open(url)];
-    });
-    afterAll(async () => {
-      for (const one of opened) await one.close();
-      await kind.close();
-    });
-
-    /** Stores a webhook that no other test has. */
-    let webhooks = 0;
-    const put = async (values: Parameters<typeof webhookState>[0] = {}) => {
-      const state = webhookState({ site: 7, webhook: ++webhooks, ...values });
-      await engine.saveWebhook(state, [webhookSecret()]);
-      return state;
-    };
-
-    test("a state is returned as it was stored, alone and among all", async () => {
-      const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
-      const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
-      const second = await put({ site: 3, cursor: "b" });
-      expect(await other.webhookStates([state])).toEqual([state]);
-      expect(await other.webhookStates([state, second, { site: 1, webhook: state.webhook }])).toEqual([second, state]);
-      expect(await other.webhookStates([])).toEqual([]);
-      expect(await other.webhookStates()).toContainEqual(second);
-    });
-
-    test("the lease is acquired by one process, renewed by it, and free again when it has ended", async () => {
-      const state = await put();
-      const lease = 60_000;
-      const first = await engine.acquireWebhookLease(state, "one", lease);
-      expect(first).toEqual({ ...state, holder: "one", leaseUntil: first?.leaseUntil as number });
-      expect(await other.acquireWebhookLease(state, "two", lease)).toBeUndefined();
-      const renewed = await engine.acquireWebhookLease(state, "one", 2 * lease);
-      expect(renewed?.leaseUntil).toBeGreaterThan(first?.leaseUntil as number);
-      expect(
-        await engine.compareAndSetWebhook(state, { ...state, holder: "one" }, { holder: null, leaseUntil: 0 }),
-      ).toBe(true);
-      expect(await other.acquireWebhookLease(state, "two", 1)).toMatchObject({ holder: "two" });
-      await Bun.sleep(20);
-      expect(await engine.acquireWebhookLease(state, "one", lease)).toMatchObject({ holder: "one" });
-      expect(await engine.acquireWebhookLease({ ...state, webhook: 999 }, "one", lease)).toBeUndefined();
-      expect(await engine.acquireWebhookLease({ ...state, site: 999 }, "one", lease)).toBeUndefined();
-    });
-
-    test("a lease that a wrong clock has stored, which lasts for longer than any, is free", async () => {
-      const year = 365 * 24 * 60 * 60_000;
-      const state = await put({ holder: "one", leaseUntil: Date.now() + year });
-      expect(await other.acquireWebhookLease(state, "two", 60_000)).toMatchObject({ holder: "two" });
-      expect(await engine.acquireWebhookLease(state, "one", 60_000)).toBeUndefined();
-    });
-
-    test("of many processes that acquire the lease at the same time, one gets it", async () => {
-      const state = await put();
-      const claims = Array.from({ length: 20 }, (_, i) =>
-        (i % 2 ? engine : other).acquireWebhookLease(state, `${i}`, 60_000),
-      );
-      const won = (await Promise.all(claims)).filter((claim) => claim !== undefined);
-      expect(won).toHaveLength(1);
-    });
-
-    test("a change needs the cursor, the rewinds, the resumes and the lease that are expected", async () => {
-      const state = await put({ cursor: "a", rewinds: 2, resumes: 3 });
-      const expected = { cursor: "a", rewinds: 2, resumes: 3 };
-      const moves: [string, Parameters<Engine["compareAndSetWebhook"]>[1], boolean][] = [
-        ["another cursor", { ...expected, cursor: "b" }, false],
-        ["another rewind", { ...expected, rewinds: 1 }, false],
-        ["another resume", { ...expected, resumes: 2 }, false],
-        ["a lease that it does not have", { ...expected, holder: "one" }, false],
-        ["no lease asked for", expected, true],
-      ];
-      for (const [what, given, isDone] of moves) {
-        const values = { nextAt: 5, failingSince: 4, isGone: 1 } as const;
-        expect([what, await engine.compareAndSetWebhook(state, given, values)]).toEqual([what, isDone]);
-      }
-      expect(await engine.webhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, isGone: 1 }]);
-      await engine.acquireWebhookLease(state, "one", 1);
-      await Bun.sleep(20);
-      expect(await engine.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "late" })).toBe(false);
-      await engine.acquireWebhookLease(state, "one", 60_000);
-      expect(await other.compareAndSetWebhook(state, { ...expected, holder: "two" }, { cursor: "stolen" })).toBe(false);
-      expect(await other.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "c" })).toBe(true);
-      expect(await engine.compareAndSetWebhook({ site: 7, webhook: 999 }, expected, { cursor: "c" })).toBe(false);
-    });
-
-    test("two processes that move one cursor make every move once", async () => {
-      const address = await kind.newDatabase();
-      const one = await open(address);
-      await one.saveWebhook(webhookState({ cursor: "0" }), []);
-      const run = () => new Response(Bun.spawn([process.execPath, child, address, "60"], { stderr: "inherit" }).stdout);
-      const made = await Promise.all([run(), run()].map(async (output) => (await output.json()) as number[]));
-      expect(made.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
-      expect((await one.webhookStates())[0]?.cursor).toBe("60");
-    });
-
-    test("the last hundred attempts are kept, the latest first", async () => {
-      const state = await put();
-      const attempt = (at: number) => ({
-        at,
-        status: at % 2 ? 500 : null,
-        milliseconds: 3,
-        fault: at % 2 ? null : "no",
-      });
-      for (let at = 1; at <= maxWebhookAttempts + 3; at++) await engine.addWebhookAttempt(state, attempt(at));
-      await Promise.all([0, 1, 2].map((i) => (i % 2 ? engine : other).addWebhookAttempt(state, attempt(200))));
-      const kept = await other.webhookAttempts(state);
-      expect(kept).toHaveLength(maxWebhookAttempts);
-      expect(kept[3]).toEqual(attempt(maxWebhookAttempts + 3));
-      expect(kept.at(-1)).toEqual(attempt(7));
-      await engine.addWebhookAttempt({ site: 7, webhook: 999 }, attempt(1));
-      expect(await engine.webhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
-    });
-
-    test("the present secret and the one before are stored, also when several are added at the same moment", async () => {
-      const state = await put();
-      expect(await engine.rotateWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
-      expect(await other.webhookSecrets(state)).toEqual([
-        { secret: "whsec_two", createdAt: 9, until: null },
-        webhookSecret({ until: 99 }),
-      ]);
-      await Promise.all(
-        [0, 1, 2, 3].map((i) => (i % 2 ? engine : other).rotateWebhookSecret(state, `whsec_${i}`, 9, 100)),
-      );
-      const kept = await other.webhookSecrets(state);
-      expect(kept.map(({ createdAt, until }) => [createdAt, until])).toEqual([
-        [13, null],
-        [12, 100],
-      ]);
-      expect(await engine.rotateWebhookSecret({ site: 7, webhook: 999 }, "whsec_", 1, 2)).toBe(false);
-      expect(await engine.webhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
-    });
-
-    test("a webhook that is saved or removed leaves no row of the webhook before", async () => {
-      const state = await put();
-      await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      await engine.saveWebhook({ ...state, cursor: "new" }, [webhookSecret({ secret: "whsec_new", createdAt: 2 })]);
-      expect(await other.webhookAttempts(state)).toEqual([]);
-      expect((await other.webhookSecrets(state)).map(({ secret }) => secret)).toEqual(["whsec_new"]);
-      await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      await engine.deleteWebhook(state);
-      const left = [await other.webhookStates([state]), await other.webhookSecrets(state)];
-      expect([...left, await other.webhookAttempts(state)]).toEqual([[], [], []]);
-    });
-
-    test("no write about a webhook moves the revision of a site", async () => {
-      await engine.commit([createIntent({ site: 7 })]);
-      const before = await engine.readHeads([0, 7]);
-      const state = await put();
-      await engine.acquireWebhookLease(state, "one", 1000);
-      await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      expect(await engine.readHeads([0, 7])).toEqual(before);
-    });
-
-    test("the removal of a site removes the states of its webhooks", async () => {
-      const one = await open(await kind.newDatabase());
-      await deleteSiteRecord(one, 1);
-      for (const state of [webhookState(), webhookState({ site: 2, webhook: 2 })]) {
-        await one.saveWebhook(state, [webhookSecret()]);
-        await one.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      }
-      expect(await one.readSitesToDrop()).toEqual([1]);
-      await one.dropSite(1);
-      expect(await one.readSitesToDrop()).toEqual([]);
-      expect((await one.webhookStates()).map(({ site }) => site)).toEqual([2]);
-      expect([await one.webhookSecrets(webhookState()), await one.webhookAttempts(webhookState())]).toEqual([[], []]);
-      expect(await one.webhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
-    });
-
-    test("a dump has states and secrets, of all sites or of one, and no attempts; a restore stores them unchanged", async () => {
-      const one = await open(await kind.newDatabase());
-      await one.commit([createIntent()]);
-      const state = webhookState({ epoch: "kept", failingSince: 4 });
-      await one.saveWebhook(state, [webhookSecret()]);
-      await one.saveWebhook(webhookState({ site: 2, webhook: 2 }), [webhookSecret()]);
-      await one.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-      const rows = await Array.fromAsync(one.dump());
-      const tables = (dumped: DumpedRow[]) =>
-        dumped.map(({ table }) => table).filter((table) => table.startsWith("webhook"));
-      expect(tables(rows).sort()).toEqual(["webhook_secrets", "webhook_secrets", "webhook_state", "webhook_state"]);
-      expect(tables(await Array.fromAsync(one.dump(1))).sort()).toEqual(["webhook_secrets", "webhook_state"]);
-      const two = await open(await kind.newDatabase());
-      for (const target of [two, one]) {
-        await target.replaceAllData(toAsync(rows));
-        expect(await target.webhookStates([state])).toEqual([state]);
-        expect(await target.webhookSecrets(state)).toEqual([webhookSecret()]);
-        expect(await target.webhookAttempts(state)).toEqual([]);
-      }
-    });
-
-    test("tables that a restore by an earlier version has replaced are saved, although they lack later columns and tables", async () => {
-      const address = await kind.newDatabase();
-      const one = await open(address);
-      await one.commit([createIntent()]);
-      await one.saveWebhook(webhookState(), [webhookSecret()]);
-      const left = (table: TableName) => `storefront_replaced_a1_${table}`;
-      for (const table of ["sites", "records", "journal", "webhook_state"] as const)
-        await kind.run(address, createLike(table, left(table)));
-      for (const column of ["resumes", "since", "gone_at"])
-        await kind.run(address, `alter table ${left("webhook_state")} drop column ${column}`);
-      const saved: string[][] = [];
-      await one.replaceAllData(toAsync([]), async (rows) => {
-        saved.push((await Array.fromAsync(rows)).map(({ table }) => table));
-      });
-      expect(saved).toEqual([
-        ["sites", "records", "journal", "webhook_state"],
-        ["sites", "records", "journal", "webhook_state", "webhook_secrets"],
-      ]);
-      expect(await kind.extraTables(address)).toEqual([]);
-    });
-
-    test("the identity of a database stays in it, and another one has another", async () => {
-      const another = await open(await kind.newDatabase());
-      const identity = await engine.readDatabaseId();
-      expect(identity).toMatch(/^[0-9a-f]{32}$/);
-      expect(await other.readDatabaseId()).toBe(identity);
-      const before = await another.readDatabaseId();
-      expect(before).not.toBe(identity);
-      await another.replaceAllData(toAsync(await Array.fromAsync(engine.dump())));
-      await another.renewEpochs();
-      expect(await another.readDatabaseId()).toBe(before);
-    });
-
-    test("leases are judged by the clock of the database", async () => {
-      let now = 1_000_000;
-      const wrong = await open(url, () => now);
-      const state = await put();
-      await wrong.acquireWebhookLease(state, "one", 1000);
-      const isOwnClock = kind.name === "SQLite";
-      const until = (await wrong.webhookStates([state]))[0]?.leaseUntil as number;
-      if (isOwnClock) expect(until).toBe(now + 1000);
-      else expect(Math.abs(until - Date.now())).toBeLessThan(60_000);
-      now += 999;
-      if (isOwnClock) expect(await wrong.acquireWebhookLease(state, "two", 1000)).toBeUndefined();
-      now += 1;
-      if (isOwnClock)
-        expect(await wrong.acquireWebhookLease(state, "two", 1000)).toMatchObject({ leaseUntil: now + 1000 });
-    });
+describe.each(engineKinds)("on $name", (kind) => {
+  let engine: Engine;
+  let other: Engine;
+  let url: string;
+  const opened: Engine[] = [];
+  const open = async (address: string, clock?: () => number) => {
+    const another = await openEngine(address, allResources, clock ? { clock } : {});
+    opened.push(another);
+    return another;
+  };
+  beforeAll(async () => {
+    await kind.open();
+    url = await kind.newDatabase();
+    [engine, other] = [await open(url), await open(url)];
   });
-}
+  afterAll(async () => {
+    for (const one of opened) await one.close();
+    await kind.close();
+  });
+
+  /** Stores a webhook that no other test has. */
+  let webhooks = 0;
+  const put = async (values: Parameters<typeof webhookState>[0] = {}) => {
+    const state = webhookState({ site: 7, webhook: ++webhooks, ...values });
+    await engine.saveWebhook(state, [webhookSecret()]);
+    return state;
+  };
+
+  test("a state is returned as it was stored, alone and among all", async () => {
+    const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
+    const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
+    const second = await put({ site: 3, cursor: "b" });
+    expect(await other.webhookStates([state])).toEqual([state]);
+    expect(await other.webhookStates([state, second, { site: 1, webhook: state.webhook }])).toEqual([second, state]);
+    expect(await other.webhookStates([])).toEqual([]);
+    expect(await other.webhookStates()).toContainEqual(second);
+  });
+
+  test("the lease is acquired by one process, renewed by it, and free again when it has ended", async () => {
+    const state = await put();
+    const lease = 60_000;
+    const first = await engine.acquireWebhookLease(state, "one", lease);
+    expect(first).toEqual({ ...state, holder: "one", leaseUntil: first?.leaseUntil as number });
+    expect(await other.acquireWebhookLease(state, "two", lease)).toBeUndefined();
+    const renewed = await engine.acquireWebhookLease(state, "one", 2 * lease);
+    expect(renewed?.leaseUntil).toBeGreaterThan(first?.leaseUntil as number);
+    expect(await engine.compareAndSetWebhook(state, { ...state, holder: "one" }, { holder: null, leaseUntil: 0 })).toBe(
+      true,
+    );
+    expect(await other.acquireWebhookLease(state, "two", 1)).toMatchObject({ holder: "two" });
+    await Bun.sleep(20);
+    expect(await engine.acquireWebhookLease(state, "one", lease)).toMatchObject({ holder: "one" });
+    expect(await engine.acquireWebhookLease({ ...state, webhook: 999 }, "one", lease)).toBeUndefined();
+    expect(await engine.acquireWebhookLease({ ...state, site: 999 }, "one", lease)).toBeUndefined();
+  });
+
+  test("a lease that a wrong clock has stored, which lasts for longer than any, is free", async () => {
+    const year = 365 * 24 * 60 * 60_000;
+    const state = await put({ holder: "one", leaseUntil: Date.now() + year });
+    expect(await other.acquireWebhookLease(state, "two", 60_000)).toMatchObject({ holder: "two" });
+    expect(await engine.acquireWebhookLease(state, "one", 60_000)).toBeUndefined();
+  });
+
+  test("of many processes that acquire the lease at the same time, one gets it", async () => {
+    const state = await put();
+    const claims = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? engine : other).acquireWebhookLease(state, `${i}`, 60_000),
+    );
+    const won = (await Promise.all(claims)).filter((claim) => claim !== undefined);
+    expect(won).toHaveLength(1);
+  });
+
+  test("a change needs the cursor, the rewinds, the resumes and the lease that are expected", async () => {
+    const state = await put({ cursor: "a", rewinds: 2, resumes: 3 });
+    const expected = { cursor: "a", rewinds: 2, resumes: 3 };
+    const moves: [string, Parameters<Engine["compareAndSetWebhook"]>[1], boolean][] = [
+      ["another cursor", { ...expected, cursor: "b" }, false],
+      ["another rewind", { ...expected, rewinds: 1 }, false],
+      ["another resume", { ...expected, resumes: 2 }, false],
+      ["a lease that it does not have", { ...expected, holder: "one" }, false],
+      ["no lease asked for", expected, true],
+    ];
+    for (const [what, given, isDone] of moves) {
+      const values = { nextAt: 5, failingSince: 4, isGone: 1 } as const;
+      expect([what, await engine.compareAndSetWebhook(state, given, values)]).toEqual([what, isDone]);
+    }
+    expect(await engine.webhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, isGone: 1 }]);
+    await engine.acquireWebhookLease(state, "one", 1);
+    await Bun.sleep(20);
+    expect(await engine.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "late" })).toBe(false);
+    await engine.acquireWebhookLease(state, "one", 60_000);
+    expect(await other.compareAndSetWebhook(state, { ...expected, holder: "two" }, { cursor: "stolen" })).toBe(false);
+    expect(await other.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "c" })).toBe(true);
+    expect(await engine.compareAndSetWebhook({ site: 7, webhook: 999 }, expected, { cursor: "c" })).toBe(false);
+  });
+
+  test("two processes that move one cursor make every move once", async () => {
+    const address = await kind.newDatabase();
+    const one = await open(address);
+    await one.saveWebhook(webhookState({ cursor: "0" }), []);
+    const run = () => new Response(Bun.spawn([process.execPath, child, address, "60"], { stderr: "inherit" }).stdout);
+    const made = await Promise.all([run(), run()].map(async (output) => (await output.json()) as number[]));
+    expect(made.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+    expect((await one.webhookStates())[0]?.cursor).toBe("60");
+  });
+
+  test("the last hundred attempts are kept, the latest first", async () => {
+    const state = await put();
+    const attempt = (at: number) => ({
+      at,
+      status: at % 2 ? 500 : null,
+      milliseconds: 3,
+      fault: at % 2 ? null : "no",
+    });
+    for (let at = 1; at <= maxWebhookAttempts + 3; at++) await engine.addWebhookAttempt(state, attempt(at));
+    await Promise.all([0, 1, 2].map((i) => (i % 2 ? engine : other).addWebhookAttempt(state, attempt(200))));
+    const kept = await other.webhookAttempts(state);
+    expect(kept).toHaveLength(maxWebhookAttempts);
+    expect(kept[3]).toEqual(attempt(maxWebhookAttempts + 3));
+    expect(kept.at(-1)).toEqual(attempt(7));
+    await engine.addWebhookAttempt({ site: 7, webhook: 999 }, attempt(1));
+    expect(await engine.webhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
+  });
+
+  test("the present secret and the one before are stored, also when several are added at the same moment", async () => {
+    const state = await put();
+    expect(await engine.rotateWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
+    expect(await other.webhookSecrets(state)).toEqual([
+      { secret: "whsec_two", createdAt: 9, until: null },
+      webhookSecret({ until: 99 }),
+    ]);
+    await Promise.all(
+      [0, 1, 2, 3].map((i) => (i % 2 ? engine : other).rotateWebhookSecret(state, `whsec_${i}`, 9, 100)),
+    );
+    const kept = await other.webhookSecrets(state);
+    expect(kept.map(({ createdAt, until }) => [createdAt, until])).toEqual([
+      [13, null],
+      [12, 100],
+    ]);
+    expect(await engine.rotateWebhookSecret({ site: 7, webhook: 999 }, "whsec_", 1, 2)).toBe(false);
+    expect(await engine.webhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
+  });
+
+  test("a webhook that is saved or removed leaves no row of the webhook before", async () => {
+    const state = await put();
+    await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+    await engine.saveWebhook({ ...state, cursor: "new" }, [webhookSecret({ secret: "whsec_new", createdAt: 2 })]);
+    expect(await other.webhookAttempts(state)).toEqual([]);
+    expect((await other.webhookSecrets(state)).map(({ secret }) => secret)).toEqual(["whsec_new"]);
+    await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+    await engine.deleteWebhook(state);
+    const left = [await other.webhookStates([state]), await other.webhookSecrets(state)];
+    expect([...left, await other.webhookAttempts(state)]).toEqual([[], [], []]);
+  });
+
+  test("no write about a webhook moves the revision of a site", async () => {
+    await engine.commit([createIntent({ site: 7 })]);
+    const before = await engine.readHeads([0, 7]);
+    const state = await put();
+    await engine.acquireWebhookLease(state, "one", 1000);
+    await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+    expect(await engine.readHeads([0, 7])).toEqual(before);
+  });
+
+  test("the removal of a site removes the states of its webhooks", async () => {
+    const one = await open(await kind.newDatabase());
+    await deleteSiteRecord(one, 1);
+    for (const state of [webhookState(), webhookState({ site: 2, webhook: 2 })]) {
+      await one.saveWebhook(state, [webhookSecret()]);
+      await one.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+    }
+    expect(await one.readSitesToDrop()).toEqual([1]);
+    await one.dropSite(1);
+    expect(await one.readSitesToDrop()).toEqual([]);
+    expect((await one.webhookStates()).map(({ site }) => site)).toEqual([2]);
+    expect([await one.webhookSecrets(webhookState()), await one.webhookAttempts(webhookState())]).toEqual([[], []]);
+    expect(await one.webhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
+  });
+
+  test("a dump has states and secrets, of all sites or of one, and no attempts; a restore stores them unchanged", async () => {
+    const one = await open(await kind.newDatabase());
+    await one.commit([createIntent()]);
+    const state = webhookState({ epoch: "kept", failingSince: 4 });
+    await one.saveWebhook(state, [webhookSecret()]);
+    await one.saveWebhook(webhookState({ site: 2, webhook: 2 }), [webhookSecret()]);
+    await one.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+    const rows = await Array.fromAsync(one.dump());
+    const tables = (dumped: DumpedRow[]) =>
+      dumped.map(({ table }) => table).filter((table) => table.startsWith("webhook"));
+    expect(tables(rows).sort()).toEqual(["webhook_secrets", "webhook_secrets", "webhook_state", "webhook_state"]);
+    expect(tables(await Array.fromAsync(one.dump(1))).sort()).toEqual(["webhook_secrets", "webhook_state"]);
+    const two = await open(await kind.newDatabase());
+    for (const target of [two, one]) {
+      await target.replaceAllData(toAsync(rows));
+      expect(await target.webhookStates([state])).toEqual([state]);
+      expect(await target.webhookSecrets(state)).toEqual([webhookSecret()]);
+      expect(await target.webhookAttempts(state)).toEqual([]);
+    }
+  });
+
+  test("tables that a restore by an earlier version has replaced are saved, although they lack later columns and tables", async () => {
+    const address = await kind.newDatabase();
+    const one = await open(address);
+    await one.commit([createIntent()]);
+    await one.saveWebhook(webhookState(), [webhookSecret()]);
+    const left = (table: TableName) => `storefront_replaced_a1_${table}`;
+    for (const table of ["sites", "records", "journal", "webhook_state"] as const)
+      await kind.run(address, createLike(table, left(table)));
+    for (const column of ["resumes", "since", "gone_at"])
+      await kind.run(address, `alter table ${left("webhook_state")} drop column ${column}`);
+    const saved: string[][] = [];
+    await one.replaceAllData(toAsync([]), async (rows) => {
+      saved.push((await Array.fromAsync(rows)).map(({ table }) => table));
+    });
+    expect(saved).toEqual([
+      ["sites", "records", "journal", "webhook_state"],
+      ["sites", "records", "journal", "webhook_state", "webhook_secrets"],
+    ]);
+    expect(await kind.extraTables(address)).toEqual([]);
+  });
+
+  test("the identity of a database stays in it, and another one has another", async () => {
+    const another = await open(await kind.newDatabase());
+    const identity = await engine.readDatabaseId();
+    expect(identity).toMatch(/^[0-9a-f]{32}$/);
+    expect(await other.readDatabaseId()).toBe(identity);
+    const before = await another.readDatabaseId();
+    expect(before).not.toBe(identity);
+    await another.replaceAllData(toAsync(await Array.fromAsync(engine.dump())));
+    await another.renewEpochs();
+    expect(await another.readDatabaseId()).toBe(before);
+  });
+
+  test("leases are judged by the clock of the database", async () => {
+    let now = 1_000_000;
+    const wrong = await open(url, () => now);
+    const state = await put();
+    await wrong.acquireWebhookLease(state, "one", 1000);
+    const isOwnClock = kind.name === "SQLite";
+    const until = (await wrong.webhookStates([state]))[0]?.leaseUntil as number;
+    if (isOwnClock) expect(until).toBe(now + 1000);
+    else expect(Math.abs(until - Date.now())).toBeLessThan(60_000);
+    now += 999;
+    if (isOwnClock) expect(await wrong.acquireWebhookLease(state, "two", 1000)).toBeUndefined();
+    now += 1;
+    if (isOwnClock)
+      expect(await wrong.acquireWebhookLease(state, "two", 1000)).toMatchObject({ leaseUntil: now + 1000 });
+  });
+});
 
 /** Copies a table with its rows. */
 function createLike(table: TableName, name: string): string {

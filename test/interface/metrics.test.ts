@@ -56,193 +56,190 @@ describe("a histogram", () => {
   });
 });
 
-for (const kind of engines) {
-  describe(kind.name, () => {
-    let server: TestServer;
-    beforeAll(async () => {
-      await kind.open();
-      server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
-    });
-    afterAll(async () => {
-      await server.stop();
-      await kind.close();
-    });
-
-    /** Returns the increase of each value during `work`. */
-    async function growth(work: () => Promise<unknown>): Promise<(name: string) => number> {
-      const before = await metricsOf(server);
-      await work();
-      const after = await metricsOf(server);
-      return (name) => (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0);
-    }
-
-    test("requests are counted by route, effective method and status", async () => {
-      const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
-      await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
-      await server.call("GET", `/restapi/brands/${ID}.xml`);
-      await server.call("GET", `/restapi/brands/${ID}.xml`);
-      // These paths do not become labels, because clients choose them.
-      for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"])
-        await server.call("GET", path);
-      const values = await metricsOf(server);
-      const counted = (route: string, method: string, status: number) =>
-        values.get(`storefront_http_requests_total{route="${route}",method="${method}",status="${status}"}`);
-      expect(counted("/restapi/brands.json", "POST", 201)).toBe(1);
-      expect(counted("/restapi/brands/{id}.xml", "DELETE", 200)).toBe(1);
-      expect(counted("/restapi/brands/{id}.xml", "GET", 404)).toBe(2);
-      expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
-      expect(counted("documentation", "GET", 200)).toBe(2);
-      expect(counted("", "GET", 404)).toBe(2);
-    });
-
-    test("durations are in a histogram for each kind of operation, in seconds", async () => {
-      const began = performance.now();
-      const name = (part: string, operation: string) =>
-        `storefront_http_request_duration_seconds_${part}{operation="${operation}"}`;
-      const grown = await growth(async () => {
-        for (let i = 0; i < 3; i++) await server.call("GET", "/restapi/brands.json");
-        for (const method of ["GET", "HEAD"]) await server.call(method, "/restapi/brands/1.xml");
-        await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
-        await server.call("OPTIONS", "/restapi/brands.json");
-        await server.call("GET", "/restapi/nothing.json");
-      });
-      const seconds = (performance.now() - began) / 1000;
-      for (const [operation, count] of Object.entries({ list: 3, "look-up": 2, write: 1, other: 2 })) {
-        expect([operation, grown(name("count", operation))]).toEqual([operation, count]);
-        expect(grown(name("sum", operation))).toBeGreaterThan(0);
-        expect(grown(name("sum", operation))).toBeLessThan(seconds);
-      }
-      const buckets = [...(await metricsOf(server)).keys()].flatMap(
-        (key) => /^storefront_http_request_duration_seconds_bucket\{operation="list",le="(.*)"\}$/.exec(key)?.[1] ?? [],
-      );
-      expect(buckets).toEqual(bounds);
-    });
-
-    test("no metric makes the runtime stop for the time that a walk over its heap takes", async () => {
-      const names = [...(await metricsOf(server)).keys()];
-      expect(names.filter((name) => name.startsWith("nodejs_heap_"))).toEqual([
-        "nodejs_heap_size_total_bytes",
-        "nodejs_heap_size_used_bytes",
-      ]);
-    });
-
-    test("rejected keys are counted by reason", async () => {
-      const reader = await server.issueKey({ scope: "read" });
-      const grown = await growth(async () => {
-        for (const key of [null, null, "x", reader]) {
-          await server.call("POST", "/restapi/brands.json", { key, body: { Name: "x" } });
-        }
-      });
-      const reasons = ["missing", "malformed", "read-only"];
-      expect(reasons.map((reason) => grown(`storefront_key_refusals_total{reason="${reason}"}`))).toEqual([2, 1, 1]);
-    });
-
-    test("transactions are counted by their number of writes, and calls to the database by their time", async () => {
-      const grown = await growth(async () => {
-        const write = () => server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
-        await Promise.all(Array.from({ length: 20 }, write));
-      });
-      expect(grown("storefront_write_batch_size_sum")).toBe(20);
-      const batches = grown("storefront_write_batch_size_count");
-      expect(batches).toBeGreaterThan(0);
-      expect(grown('storefront_database_call_duration_seconds_count{call="commit"}')).toBe(batches);
-      expect(grown('storefront_database_call_duration_seconds_sum{call="commit"}')).toBeGreaterThan(0);
-      const values = await metricsOf(server);
-      expect(values.get("storefront_write_queue_length")).toBe(0);
-      expect(values.get('storefront_database_errors_total{call="commit"}')).toBe(0);
-    });
-
-    test("connections, memory and the program version are shown", async () => {
-      const values = await metricsOf(server);
-      expect(values.get("storefront_http_connections")).toBeGreaterThan(0);
-      expect(values.get("storefront_sites_in_memory")).toBeGreaterThan(0);
-      expect(values.get("storefront_site_loads_total")).toBeGreaterThan(0);
-      expect(values.get("storefront_site_evictions_total")).toBe(0);
-      expect(values.get("storefront_log_lines_lost_total")).toBe(0);
-      const build = [...values.keys()].find((name) => name.startsWith("storefront_build_info"));
-      expect(build).toMatch(
-        new RegExp(`^storefront_build_info\\{version="${version}",commit="([0-9a-f]{12}|unknown)"\\}$`),
-      );
-      const own = ["storefront_sqlite_wal_bytes", "storefront_postgres_connections_max"];
-      expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
-    });
-
-    test("the time of the last backup of the database is shown, 0 without a backup, and a clock that was ahead does not hide it", async () => {
-      const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
-      const shown = async () => (await metricsOf(server)).get(name);
-      expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
-      expect(await shown()).toBe(0);
-      const now = Date.now();
-      for (const [made, latest] of [
-        [1_700_000_000_500, 1_700_000_000_500],
-        [now + 1e10, now + 1e10],
-        [now - 5, now - 5],
-        [now - 10, now - 5],
-      ] as const) {
-        await server.engine.saveBackupTime(made);
-        // Another server reads the time at once; this server reads it some seconds later.
-        const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
-        const seen = await waitFor(
-          async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
-          "the time",
-        );
-        await other.stop();
-        expect(seen).toBe(latest / 1000);
-      }
-    });
-
-    test("a server is ready while its database can be written, and says so without a check until the next scrape", async () => {
-      expect((await metricsOf(server)).get("storefront_ready")).toBe(1);
-      const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
-      const unchecked = valuesIn(await toMetricsText([await other.sample(false)]));
-      expect(unchecked.has("storefront_ready")).toBe(false);
-      expect(valuesIn(await toMetricsText([await other.sample()])).get("storefront_ready")).toBe(1);
-      expect(valuesIn(await toMetricsText([await other.sample(false)])).get("storefront_ready")).toBe(1);
-      await other.stop();
-    });
-
-    test("every metric is in the manual, and the alert rules name no others", async () => {
-      const docs = (file: string) => Bun.file(new URL(`../../docs/${file}`, import.meta.url)).text();
-      const namesIn = (text: string) =>
-        new Set(text.match(/\bstorefront_[a-z_]+/g)?.map((name) => name.replace(/_bucket$/, "")));
-      const shown = namesIn(
-        (await docs("operating/monitoring.md"))
-          .split("\n")
-          .filter((line) => /^\| `storefront_/.test(line))
-          .join(),
-      );
-      const own = processFamilies({ responding: 1, expected: 1, restarts: 0 });
-      const expiry = "# TYPE storefront_certificate_expiry_timestamp_seconds gauge";
-      const text = [await server.metrics(), await toMetricsText([own]), expiry].join("\n");
-      const made = [...text.matchAll(/^# TYPE (storefront_[a-z_]+)/gm)].map(([, name]) => name as string);
-      const ofOtherEngine = kind.name === "SQLite" ? /^storefront_postgres_/ : /^storefront_sqlite_/;
-      expect([...shown].filter((name) => !ofOtherEngine.test(name)).sort()).toEqual(made.sort());
-      expect([...namesIn(await docs("alerts.yml"))].filter((name) => !shown.has(name))).toEqual([]);
-    });
-
-    test("clients cannot add labels", async () => {
-      const sendRaw = async (text: string) => {
-        const client = await openClient(server.port);
-        client.send(text);
-        await client.responses(1);
-        client.socket.destroy();
-      };
-      const send = async (n: number) => {
-        const headers = { "X-Request-Id": `id-${n}`, "X-HTTP-Method-Override": `A${n}` };
-        await sendRaw(`X${n} /restapi/brands.json?n=${n} HTTP/1.1\r\nHost: x\r\n\r\n`);
-        await sendRaw(`nonsense ${n}\r\n\r\n`);
-        await server.call("GET", `/restapi/a${n}.json`);
-        await server.call("GET", `/restapi/brands/${n}00.json`, { headers });
-        await server.call("POST", "/restapi/brands.json", { key: `sfk_${n}`, headers });
-      };
-      await send(1);
-      const before = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
-      for (let n = 2; n < 20; n++) await send(n);
-      const after = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
-      expect(after).toEqual(before);
-    });
+describe.each(engines)("on $name", (kind) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
   });
-}
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  /** Returns the increase of each value during `work`. */
+  async function growth(work: () => Promise<unknown>): Promise<(name: string) => number> {
+    const before = await metricsOf(server);
+    await work();
+    const after = await metricsOf(server);
+    return (name) => (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0);
+  }
+
+  test("requests are counted by route, effective method and status", async () => {
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
+    await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
+    await server.call("GET", `/restapi/brands/${ID}.xml`);
+    await server.call("GET", `/restapi/brands/${ID}.xml`);
+    // These paths do not become labels, because clients choose them.
+    for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"]) await server.call("GET", path);
+    const values = await metricsOf(server);
+    const counted = (route: string, method: string, status: number) =>
+      values.get(`storefront_http_requests_total{route="${route}",method="${method}",status="${status}"}`);
+    expect(counted("/restapi/brands.json", "POST", 201)).toBe(1);
+    expect(counted("/restapi/brands/{id}.xml", "DELETE", 200)).toBe(1);
+    expect(counted("/restapi/brands/{id}.xml", "GET", 404)).toBe(2);
+    expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
+    expect(counted("documentation", "GET", 200)).toBe(2);
+    expect(counted("", "GET", 404)).toBe(2);
+  });
+
+  test("durations are in a histogram for each kind of operation, in seconds", async () => {
+    const began = performance.now();
+    const name = (part: string, operation: string) =>
+      `storefront_http_request_duration_seconds_${part}{operation="${operation}"}`;
+    const grown = await growth(async () => {
+      for (let i = 0; i < 3; i++) await server.call("GET", "/restapi/brands.json");
+      for (const method of ["GET", "HEAD"]) await server.call(method, "/restapi/brands/1.xml");
+      await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
+      await server.call("OPTIONS", "/restapi/brands.json");
+      await server.call("GET", "/restapi/nothing.json");
+    });
+    const seconds = (performance.now() - began) / 1000;
+    for (const [operation, count] of Object.entries({ list: 3, "look-up": 2, write: 1, other: 2 })) {
+      expect([operation, grown(name("count", operation))]).toEqual([operation, count]);
+      expect(grown(name("sum", operation))).toBeGreaterThan(0);
+      expect(grown(name("sum", operation))).toBeLessThan(seconds);
+    }
+    const buckets = [...(await metricsOf(server)).keys()].flatMap(
+      (key) => /^storefront_http_request_duration_seconds_bucket\{operation="list",le="(.*)"\}$/.exec(key)?.[1] ?? [],
+    );
+    expect(buckets).toEqual(bounds);
+  });
+
+  test("no metric makes the runtime stop for the time that a walk over its heap takes", async () => {
+    const names = [...(await metricsOf(server)).keys()];
+    expect(names.filter((name) => name.startsWith("nodejs_heap_"))).toEqual([
+      "nodejs_heap_size_total_bytes",
+      "nodejs_heap_size_used_bytes",
+    ]);
+  });
+
+  test("rejected keys are counted by reason", async () => {
+    const reader = await server.issueKey({ scope: "read" });
+    const grown = await growth(async () => {
+      for (const key of [null, null, "x", reader]) {
+        await server.call("POST", "/restapi/brands.json", { key, body: { Name: "x" } });
+      }
+    });
+    const reasons = ["missing", "malformed", "read-only"];
+    expect(reasons.map((reason) => grown(`storefront_key_refusals_total{reason="${reason}"}`))).toEqual([2, 1, 1]);
+  });
+
+  test("transactions are counted by their number of writes, and calls to the database by their time", async () => {
+    const grown = await growth(async () => {
+      const write = () => server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
+      await Promise.all(Array.from({ length: 20 }, write));
+    });
+    expect(grown("storefront_write_batch_size_sum")).toBe(20);
+    const batches = grown("storefront_write_batch_size_count");
+    expect(batches).toBeGreaterThan(0);
+    expect(grown('storefront_database_call_duration_seconds_count{call="commit"}')).toBe(batches);
+    expect(grown('storefront_database_call_duration_seconds_sum{call="commit"}')).toBeGreaterThan(0);
+    const values = await metricsOf(server);
+    expect(values.get("storefront_write_queue_length")).toBe(0);
+    expect(values.get('storefront_database_errors_total{call="commit"}')).toBe(0);
+  });
+
+  test("connections, memory and the program version are shown", async () => {
+    const values = await metricsOf(server);
+    expect(values.get("storefront_http_connections")).toBeGreaterThan(0);
+    expect(values.get("storefront_sites_in_memory")).toBeGreaterThan(0);
+    expect(values.get("storefront_site_loads_total")).toBeGreaterThan(0);
+    expect(values.get("storefront_site_evictions_total")).toBe(0);
+    expect(values.get("storefront_log_lines_lost_total")).toBe(0);
+    const build = [...values.keys()].find((name) => name.startsWith("storefront_build_info"));
+    expect(build).toMatch(
+      new RegExp(`^storefront_build_info\\{version="${version}",commit="([0-9a-f]{12}|unknown)"\\}$`),
+    );
+    const own = ["storefront_sqlite_wal_bytes", "storefront_postgres_connections_max"];
+    expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
+  });
+
+  test("the time of the last backup of the database is shown, 0 without a backup, and a clock that was ahead does not hide it", async () => {
+    const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
+    const shown = async () => (await metricsOf(server)).get(name);
+    expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
+    expect(await shown()).toBe(0);
+    const now = Date.now();
+    for (const [made, latest] of [
+      [1_700_000_000_500, 1_700_000_000_500],
+      [now + 1e10, now + 1e10],
+      [now - 5, now - 5],
+      [now - 10, now - 5],
+    ] as const) {
+      await server.engine.saveBackupTime(made);
+      // Another server reads the time at once; this server reads it some seconds later.
+      const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
+      const seen = await waitFor(
+        async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
+        "the time",
+      );
+      await other.stop();
+      expect(seen).toBe(latest / 1000);
+    }
+  });
+
+  test("a server is ready while its database can be written, and says so without a check until the next scrape", async () => {
+    expect((await metricsOf(server)).get("storefront_ready")).toBe(1);
+    const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
+    const unchecked = valuesIn(await toMetricsText([await other.sample(false)]));
+    expect(unchecked.has("storefront_ready")).toBe(false);
+    expect(valuesIn(await toMetricsText([await other.sample()])).get("storefront_ready")).toBe(1);
+    expect(valuesIn(await toMetricsText([await other.sample(false)])).get("storefront_ready")).toBe(1);
+    await other.stop();
+  });
+
+  test("every metric is in the manual, and the alert rules name no others", async () => {
+    const docs = (file: string) => Bun.file(new URL(`../../docs/${file}`, import.meta.url)).text();
+    const namesIn = (text: string) =>
+      new Set(text.match(/\bstorefront_[a-z_]+/g)?.map((name) => name.replace(/_bucket$/, "")));
+    const shown = namesIn(
+      (await docs("operating/monitoring.md"))
+        .split("\n")
+        .filter((line) => /^\| `storefront_/.test(line))
+        .join(),
+    );
+    const own = processFamilies({ responding: 1, expected: 1, restarts: 0 });
+    const expiry = "# TYPE storefront_certificate_expiry_timestamp_seconds gauge";
+    const text = [await server.metrics(), await toMetricsText([own]), expiry].join("\n");
+    const made = [...text.matchAll(/^# TYPE (storefront_[a-z_]+)/gm)].map(([, name]) => name as string);
+    const ofOtherEngine = kind.name === "SQLite" ? /^storefront_postgres_/ : /^storefront_sqlite_/;
+    expect([...shown].filter((name) => !ofOtherEngine.test(name)).sort()).toEqual(made.sort());
+    expect([...namesIn(await docs("alerts.yml"))].filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test("clients cannot add labels", async () => {
+    const sendRaw = async (text: string) => {
+      const client = await openClient(server.port);
+      client.send(text);
+      await client.responses(1);
+      client.socket.destroy();
+    };
+    const send = async (n: number) => {
+      const headers = { "X-Request-Id": `id-${n}`, "X-HTTP-Method-Override": `A${n}` };
+      await sendRaw(`X${n} /restapi/brands.json?n=${n} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await sendRaw(`nonsense ${n}\r\n\r\n`);
+      await server.call("GET", `/restapi/a${n}.json`);
+      await server.call("GET", `/restapi/brands/${n}00.json`, { headers });
+      await server.call("POST", "/restapi/brands.json", { key: `sfk_${n}`, headers });
+    };
+    await send(1);
+    const before = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
+    for (let n = 2; n < 20; n++) await send(n);
+    const after = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
+    expect(after).toEqual(before);
+  });
+});
 
 test("sites that do not fit into the memory together are counted when they are dropped and loaded again", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });

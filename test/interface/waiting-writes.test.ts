@@ -34,40 +34,34 @@ const changes: readonly [what: string, change: (server: TestServer) => Promise<u
   ],
 ];
 
-for (const kind of engines) {
-  describe(kind.name, () => {
-    beforeAll(() => kind.open());
-    afterAll(() => kind.close());
+describe.each(engines)("on $name", (kind) => {
+  beforeAll(() => kind.open());
+  afterAll(() => kind.close());
 
-    test.each(changes)("a write waits while %s: it is checked again", async (_, change, status) => {
-      const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
-      const create = (name: string) =>
-        server.call("POST", "/restapi/brands.json", { body: { Name: name }, headers: { "Idempotency-Key": name } });
-      expect((await create("before")).status).toBe(201);
-      const release = await blockWrites(server.database, server.site.ID);
-      const shows = (metric: string) =>
-        waitFor(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
-      const first = create("first");
-      await shows("batch_size_count 2");
-      const late = [create("late"), create("before")];
-      await shows("queue_length 2");
-      const changed = change(server);
-      // On SQLite, it is sent to the thread of the writer at once, after the first write and before the writes in the queue.
-      await (kind.name === "SQLite" ? nextImmediate() : changed);
-      await release();
-      await changed;
-      expect((await Promise.all(late)).map((response) => response.status)).toEqual([status, status]);
-      const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
-      const names = stored.map(({ body }) => JSON.parse(body).Name);
-      const isFirstStored = (await first).status === 201;
-      // A write that is authorized again may come after others.
-      expect(names.sort()).toEqual([
-        "before",
-        ...(isFirstStored ? ["first"] : []),
-        ...(status === 201 ? ["late"] : []),
-      ]);
-      expect(await server.engine.findInconsistencies()).toEqual([]);
-      await server.stop();
-    });
+  test.each(changes)("a write waits while %s: it is checked again", async (_, change, status) => {
+    const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    const create = (name: string) =>
+      server.call("POST", "/restapi/brands.json", { body: { Name: name }, headers: { "Idempotency-Key": name } });
+    expect((await create("before")).status).toBe(201);
+    const release = await blockWrites(server.database, server.site.ID);
+    const shows = (metric: string) =>
+      waitFor(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
+    const first = create("first");
+    await shows("batch_size_count 2");
+    const late = [create("late"), create("before")];
+    await shows("queue_length 2");
+    const changed = change(server);
+    // On SQLite, it is sent to the thread of the writer at once, after the first write and before the writes in the queue.
+    await (kind.name === "SQLite" ? nextImmediate() : changed);
+    await release();
+    await changed;
+    expect((await Promise.all(late)).map((response) => response.status)).toEqual([status, status]);
+    const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
+    const names = stored.map(({ body }) => JSON.parse(body).Name);
+    const isFirstStored = (await first).status === 201;
+    // A write that is authorized again may come after others.
+    expect(names.sort()).toEqual(["before", ...(isFirstStored ? ["first"] : []), ...(status === 201 ? ["late"] : [])]);
+    expect(await server.engine.findInconsistencies()).toEqual([]);
+    await server.stop();
   });
-}
+});

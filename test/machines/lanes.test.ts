@@ -136,88 +136,86 @@ const create = (name: string) => ({ body: JSON.stringify({ Name: name }) });
 const headerOf = ({ headers }: WireResponse, name: string) =>
   new RegExp(`^${name}: (.*)\r$`, "m").exec(joinParts(headers))?.[1];
 
-for (const kind of engines) {
-  describe(kind.name, () => {
-    let opened: Awaited<ReturnType<typeof openHandler>>;
-    beforeAll(() => kind.open());
-    beforeEach(async () => {
-      opened = await openHandler(kind);
-    });
-    afterEach(() => opened.close());
-
-    test("a request views only the site of its key, and no site without a valid key", async () => {
-      const { respond, keys, shop, siteViews } = opened;
-      const requests: [status: number, line: string, sent: Sent][] = [
-        [501, "BREW /restapi/brands.json", {}],
-        [421, "GET /restapi/brands.json", { host: "unknown.example" }],
-        [403, "GET /restapi/nothing.json", { host: "closed.example", key: "" }],
-        [404, "GET /restapi/nothing.json", { key: "" }],
-        [405, "PUT /restapi/locations.json", { key: "" }],
-        [204, "OPTIONS /restapi/brands.json", { key: "" }],
-        [401, "GET /restapi/brands.json", { key: "" }],
-        [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}x` }],
-        [403, "GET /restapi/brands.json", { key: keys.other }],
-        [401, "POST /restapi/brands.json", { key: "", body: "{" }],
-      ];
-      // The first round begins when nothing is in memory, the second when the system site and the site are.
-      for (const round of [1, 2]) {
-        for (const [status, line, sent] of requests) {
-          expect([round, line, (await respond(line, sent)).status]).toEqual([round, line, status]);
-        }
-        expect(siteViews.viewed.filter((site) => site !== systemSite)).toEqual([]);
-        expect((await respond("GET /restapi/brands.json")).status).toBe(200);
-        expect([...new Set(siteViews.viewed)]).toEqual([shop.ID]);
-        siteViews.viewed.length = 0;
-      }
-    });
-
-    test("a key that is revoked while its site catches up is not shown what came after", async () => {
-      const { respond, keys, shop, engine, whileChangesAreRead } = opened;
-      const update = (Name: string) =>
-        engine.commit([createIntent({ site: shop.ID, operation: "update", id: 1, values: { Name } })]);
-      await respond("POST /restapi/brands.json", create("a"));
-      expect((await respond("GET /restapi/brands.json")).status).toBe(200);
-      await update("b");
-      let other = 0;
-      whileChangesAreRead(async () => {
-        await revokeKey(engine, keys.valid.slice(0, 12), now);
-        await update("secret");
-        other = (await respond("GET /restapi/brands/1.json", { key: keys.limited })).status;
-      });
-      const { status, body } = await respond("GET /restapi/brands/1.json");
-      expect([other, status, String(body).includes("secret")]).toEqual([200, 401, false]);
-    });
-
-    test("a request counts once for the rate of its key, in memory or not", async () => {
-      const { respond, keys } = opened;
-      const left: (string | undefined)[] = [];
-      const read = async (path: string) => {
-        left.push(headerOf(await respond(`GET /restapi/${path}`, { key: keys.limited }), "RateLimit"));
-      };
-      // A look-up does not load the site, a list does.
-      for (const path of ["brands/1.json", "brands/1.json", "brands.json", "brands.json"]) await read(path);
-      await respond("POST /restapi/brands.json", create("a"));
-      await read("brands.json");
-      expect(left.map((line) => /r=(\d+)/.exec(line ?? "")?.[1])).toEqual(["4", "3", "2", "1", "0"]);
-    });
-
-    test("a look-up after a commit reads heads once, the next one only of a remote database", async () => {
-      const { respond, shop, engine, calls } = opened;
-      const isRemote = kind.name === "PostgreSQL";
-      // So many that the look-ups do not load the site.
-      await engine.commit(Array.from({ length: 300 }, () => createIntent({ site: shop.ID })));
-      for (const isLoaded of [false, true]) {
-        if (isLoaded) await respond("GET /restapi/brands.json");
-        await respond("PUT /restapi/brands/1.json", create(`loaded: ${isLoaded}`));
-        for (const queries of [1, isRemote ? 1 : 0]) {
-          calls.readHeads = 0;
-          expect((await respond("GET /restapi/brands/1.json")).status).toBe(200);
-          expect([isLoaded, calls.readHeads]).toEqual([isLoaded, queries]);
-        }
-      }
-    });
+describe.each(engines)("on $name", (kind) => {
+  let opened: Awaited<ReturnType<typeof openHandler>>;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    opened = await openHandler(kind);
   });
-}
+  afterEach(() => opened.close());
+
+  test("a request views only the site of its key, and no site without a valid key", async () => {
+    const { respond, keys, shop, siteViews } = opened;
+    const requests: [status: number, line: string, sent: Sent][] = [
+      [501, "BREW /restapi/brands.json", {}],
+      [421, "GET /restapi/brands.json", { host: "unknown.example" }],
+      [403, "GET /restapi/nothing.json", { host: "closed.example", key: "" }],
+      [404, "GET /restapi/nothing.json", { key: "" }],
+      [405, "PUT /restapi/locations.json", { key: "" }],
+      [204, "OPTIONS /restapi/brands.json", { key: "" }],
+      [401, "GET /restapi/brands.json", { key: "" }],
+      [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}x` }],
+      [403, "GET /restapi/brands.json", { key: keys.other }],
+      [401, "POST /restapi/brands.json", { key: "", body: "{" }],
+    ];
+    // The first round begins when nothing is in memory, the second when the system site and the site are.
+    for (const round of [1, 2]) {
+      for (const [status, line, sent] of requests) {
+        expect([round, line, (await respond(line, sent)).status]).toEqual([round, line, status]);
+      }
+      expect(siteViews.viewed.filter((site) => site !== systemSite)).toEqual([]);
+      expect((await respond("GET /restapi/brands.json")).status).toBe(200);
+      expect([...new Set(siteViews.viewed)]).toEqual([shop.ID]);
+      siteViews.viewed.length = 0;
+    }
+  });
+
+  test("a key that is revoked while its site catches up is not shown what came after", async () => {
+    const { respond, keys, shop, engine, whileChangesAreRead } = opened;
+    const update = (Name: string) =>
+      engine.commit([createIntent({ site: shop.ID, operation: "update", id: 1, values: { Name } })]);
+    await respond("POST /restapi/brands.json", create("a"));
+    expect((await respond("GET /restapi/brands.json")).status).toBe(200);
+    await update("b");
+    let other = 0;
+    whileChangesAreRead(async () => {
+      await revokeKey(engine, keys.valid.slice(0, 12), now);
+      await update("secret");
+      other = (await respond("GET /restapi/brands/1.json", { key: keys.limited })).status;
+    });
+    const { status, body } = await respond("GET /restapi/brands/1.json");
+    expect([other, status, String(body).includes("secret")]).toEqual([200, 401, false]);
+  });
+
+  test("a request counts once for the rate of its key, in memory or not", async () => {
+    const { respond, keys } = opened;
+    const left: (string | undefined)[] = [];
+    const read = async (path: string) => {
+      left.push(headerOf(await respond(`GET /restapi/${path}`, { key: keys.limited }), "RateLimit"));
+    };
+    // A look-up does not load the site, a list does.
+    for (const path of ["brands/1.json", "brands/1.json", "brands.json", "brands.json"]) await read(path);
+    await respond("POST /restapi/brands.json", create("a"));
+    await read("brands.json");
+    expect(left.map((line) => /r=(\d+)/.exec(line ?? "")?.[1])).toEqual(["4", "3", "2", "1", "0"]);
+  });
+
+  test("a look-up after a commit reads heads once, the next one only of a remote database", async () => {
+    const { respond, shop, engine, calls } = opened;
+    const isRemote = kind.name === "PostgreSQL";
+    // So many that the look-ups do not load the site.
+    await engine.commit(Array.from({ length: 300 }, () => createIntent({ site: shop.ID })));
+    for (const isLoaded of [false, true]) {
+      if (isLoaded) await respond("GET /restapi/brands.json");
+      await respond("PUT /restapi/brands/1.json", create(`loaded: ${isLoaded}`));
+      for (const queries of [1, isRemote ? 1 : 0]) {
+        calls.readHeads = 0;
+        expect((await respond("GET /restapi/brands/1.json")).status).toBe(200);
+        expect([isLoaded, calls.readHeads]).toEqual([isLoaded, queries]);
+      }
+    }
+  });
+});
 
 describe("a request that finds its site in memory", () => {
   let opened: Awaited<ReturnType<typeof openHandler>>;

@@ -17,113 +17,111 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await Bun.sleep(2);
 }
 
-for (const kind of engineKinds) {
-  describe(kind.name, () => {
-    let opened: Engine[] = [];
-    let watches: SiteChangeNotifier[] = [];
+describe.each(engineKinds)("on $name", (kind) => {
+  let opened: Engine[] = [];
+  let watches: SiteChangeNotifier[] = [];
 
-    /** Two processes with the same database. The first process subscribes. */
-    async function start(): Promise<[watch: SiteChangeNotifier, own: Engine, other: Engine]> {
-      const url = await kind.newDatabase();
-      opened = [await openEngine(url, allResources), await openEngine(url, allResources)];
-      const [own, other] = opened as [Engine, Engine];
-      const watch = new SiteChangeNotifier(own);
-      watches.push(watch);
-      return [watch, own, other];
-    }
+  /** Two processes with the same database. The first process subscribes. */
+  async function start(): Promise<[watch: SiteChangeNotifier, own: Engine, other: Engine]> {
+    const url = await kind.newDatabase();
+    opened = [await openEngine(url, allResources), await openEngine(url, allResources)];
+    const [own, other] = opened as [Engine, Engine];
+    const watch = new SiteChangeNotifier(own);
+    watches.push(watch);
+    return [watch, own, other];
+  }
 
-    beforeAll(() => kind.open());
-    afterEach(async () => {
-      for (const watch of watches) watch.stop();
-      for (const engine of opened) await engine.close();
-      [watches, opened] = [[], []];
-    });
-    afterAll(() => kind.close());
-
-    const write = (engine: Engine, site: number) => engine.commit([createIntent({ site })]);
-
-    test("a change by any process wakes the subscribers of its site, each once, and no others", async () => {
-      const [watch, own, other] = await start();
-      const calls = [0, 0, 0];
-      for (const [index, site] of [1, 1, 2].entries()) {
-        const [head] = await own.readHeads([site]);
-        watch.subscribe(site, head as Head, () => {
-          calls[index] = (calls[index] as number) + 1;
-        });
-      }
-      await write(own, 1);
-      await until(() => calls[0] === 1 && calls[1] === 1);
-      await write(other, 1);
-      await until(() => calls[0] === 2 && calls[1] === 2);
-      await write(other, 2);
-      await until(() => calls[2] === 1);
-      await Bun.sleep(300);
-      expect(calls).toEqual([2, 2, 1]);
-    });
-
-    test("a change before the subscription wakes the subscriber", async () => {
-      const [watch, own] = await start();
-      await write(own, 1);
-      await Bun.sleep(50);
-      let calls = 0;
-      watch.subscribe(1, never, () => void calls++);
-      await until(() => calls === 1);
-    });
-
-    test("another epoch wakes, also with the same revision and with a lower one", async () => {
-      const [watch, own, other] = await start();
-      await write(own, 1);
-      await write(own, 1);
-      let calls = 0;
-      watch.subscribe(1, (await own.readHeads([1]))[0] as Head, () => void calls++);
-      await Bun.sleep(50);
-      expect(calls).toBe(0);
-      await other.renewEpochs();
-      await until(() => calls === 1);
-      await other.replaceAllData((async function* () {})());
-      await until(() => calls === 2);
-      expect((await own.readHeads([1]))[0]?.revision).toBe(0);
-    });
-
-    test("a change during a call leads to another call, and two never run at once", async () => {
-      const [watch, own] = await start();
-      let [calls, running, most] = [0, 0, 0];
-      const pending = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
-      watch.subscribe(1, never, async () => {
-        most = Math.max(most, ++running);
-        await pending[calls++]?.promise;
-        running--;
-      });
-      await write(own, 1);
-      await until(() => calls === 1);
-      await write(own, 1);
-      await write(own, 1);
-      await Bun.sleep(300);
-      expect(calls).toBe(1);
-      for (const { resolve } of pending) resolve();
-      await until(() => calls === 2);
-      await Bun.sleep(300);
-      expect([calls, most]).toEqual([2, 1]);
-    });
-
-    test("a subscriber that has unsubscribed is not called, and takes no memory", async () => {
-      const [watch, own] = await start();
-      let calls = 0;
-      const stops = Array.from({ length: 100 }, (_, index) =>
-        watch.subscribe(1 + (index % 10), never, () => void calls++),
-      );
-      expect(watch.size).toBe(10);
-      for (const stop of [...stops, ...stops]) stop();
-      expect(watch.size).toBe(0);
-      await write(own, 1);
-      await Bun.sleep(300);
-      expect(calls).toBe(0);
-      // It can be used again.
-      watch.subscribe(1, never, () => void calls++);
-      await until(() => calls === 1);
-    });
+  beforeAll(() => kind.open());
+  afterEach(async () => {
+    for (const watch of watches) watch.stop();
+    for (const engine of opened) await engine.close();
+    [watches, opened] = [[], []];
   });
-}
+  afterAll(() => kind.close());
+
+  const write = (engine: Engine, site: number) => engine.commit([createIntent({ site })]);
+
+  test("a change by any process wakes the subscribers of its site, each once, and no others", async () => {
+    const [watch, own, other] = await start();
+    const calls = [0, 0, 0];
+    for (const [index, site] of [1, 1, 2].entries()) {
+      const [head] = await own.readHeads([site]);
+      watch.subscribe(site, head as Head, () => {
+        calls[index] = (calls[index] as number) + 1;
+      });
+    }
+    await write(own, 1);
+    await until(() => calls[0] === 1 && calls[1] === 1);
+    await write(other, 1);
+    await until(() => calls[0] === 2 && calls[1] === 2);
+    await write(other, 2);
+    await until(() => calls[2] === 1);
+    await Bun.sleep(300);
+    expect(calls).toEqual([2, 2, 1]);
+  });
+
+  test("a change before the subscription wakes the subscriber", async () => {
+    const [watch, own] = await start();
+    await write(own, 1);
+    await Bun.sleep(50);
+    let calls = 0;
+    watch.subscribe(1, never, () => void calls++);
+    await until(() => calls === 1);
+  });
+
+  test("another epoch wakes, also with the same revision and with a lower one", async () => {
+    const [watch, own, other] = await start();
+    await write(own, 1);
+    await write(own, 1);
+    let calls = 0;
+    watch.subscribe(1, (await own.readHeads([1]))[0] as Head, () => void calls++);
+    await Bun.sleep(50);
+    expect(calls).toBe(0);
+    await other.renewEpochs();
+    await until(() => calls === 1);
+    await other.replaceAllData((async function* () {})());
+    await until(() => calls === 2);
+    expect((await own.readHeads([1]))[0]?.revision).toBe(0);
+  });
+
+  test("a change during a call leads to another call, and two never run at once", async () => {
+    const [watch, own] = await start();
+    let [calls, running, most] = [0, 0, 0];
+    const pending = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+    watch.subscribe(1, never, async () => {
+      most = Math.max(most, ++running);
+      await pending[calls++]?.promise;
+      running--;
+    });
+    await write(own, 1);
+    await until(() => calls === 1);
+    await write(own, 1);
+    await write(own, 1);
+    await Bun.sleep(300);
+    expect(calls).toBe(1);
+    for (const { resolve } of pending) resolve();
+    await until(() => calls === 2);
+    await Bun.sleep(300);
+    expect([calls, most]).toEqual([2, 1]);
+  });
+
+  test("a subscriber that has unsubscribed is not called, and takes no memory", async () => {
+    const [watch, own] = await start();
+    let calls = 0;
+    const stops = Array.from({ length: 100 }, (_, index) =>
+      watch.subscribe(1 + (index % 10), never, () => void calls++),
+    );
+    expect(watch.size).toBe(10);
+    for (const stop of [...stops, ...stops]) stop();
+    expect(watch.size).toBe(0);
+    await write(own, 1);
+    await Bun.sleep(300);
+    expect(calls).toBe(0);
+    // It can be used again.
+    watch.subscribe(1, never, () => void calls++);
+    await until(() => calls === 1);
+  });
+});
 
 /** An engine that reports the commits that the test chooses. */
 function createReporting(mayMiss: boolean) {

@@ -12,207 +12,205 @@ import { createIntent } from "../support/intents.ts";
 
 type Engines = readonly [Engine, Engine];
 
-for (const kind of engines) {
-  describe(`an import by a field on ${kind.name}`, () => {
-    let both: Engines;
-    let site = 100;
-    useTwoEngines(kind, (first, second) => {
-      both = [first, second];
-    });
-
-    /** Imports `lines`. Calls `between` after all rows were read, before the last batch is committed. */
-    async function load(
-      lines: readonly string[],
-      options: Partial<ImportOptions> = {},
-      between?: () => Promise<unknown>,
-      engine = both[0],
-    ) {
-      const bytes = (async function* () {
-        yield Buffer.from("Name,Address.Town\n");
-        for (const line of lines) yield Buffer.from(`${line}\n`);
-        await between?.();
-      })();
-      const rows = readRows(brand, bytes, "csv");
-      return importRecords(engine, site, brand, rows, { now: () => 1, match: "Name", ...options });
-    }
-
-    const write = (intent: Partial<Intent> & { readonly values?: object }, engine = both[1]) =>
-      engine.commit([createIntent({ site, ...intent })]);
-    const add = (Name: string, more: object = {}) => write({ values: { Name, ...more } });
-    const stored = async () =>
-      (await readAllRows(both[0], site)).rows
-        .flatMap(({ body }) => (body === null ? [] : [JSON.parse(body)]))
-        .map(({ Name, Address }) => `${Name} ${Address?.Town ?? ""}`.trim())
-        .sort();
-
-    const changes: [string, () => Promise<unknown>, string[], object][] = [
-      [
-        "a record that a client renames meanwhile is not overwritten",
-        () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
-        ["New Bergen", "Old Oslo", "Renamed"],
-        { created: 2, updated: 0, rejected: 0 },
-      ],
-      [
-        "a record that a client deletes meanwhile is created again",
-        () => write({ operation: "delete", id: 1, values: {} }),
-        ["New Bergen", "Old Oslo"],
-        { created: 2, updated: 0, rejected: 0 },
-      ],
-      [
-        "a record that a client creates meanwhile is not created twice",
-        () => add("New"),
-        ["New Bergen", "Old Oslo"],
-        { created: 0, updated: 2, rejected: 0 },
-      ],
-      [
-        "a record that a client creates and deletes meanwhile has no effect",
-        async () => {
-          await add("New");
-          await write({ operation: "delete", id: 2, values: {} });
-        },
-        ["New Bergen", "Old Oslo"],
-        { created: 1, updated: 1, rejected: 0 },
-      ],
-      [
-        "a record whose other fields a client changes meanwhile is updated",
-        () => write({ operation: "update", id: 1, values: { AccountNumber: "A" } }),
-        ["New Bergen", "Old Oslo"],
-        { created: 1, updated: 1, rejected: 0 },
-      ],
-    ];
-    const modes = [false, true].flatMap((atomic) => changes.map((change) => [atomic, ...change] as const));
-    test.each(modes)("(all or none: %p) %s", async (atomic, _, change, expected, counts) => {
-      site++;
-      await add("Old");
-      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
-      expect(await stored()).toEqual(expected);
-      expect(await both[0].findInconsistencies()).toEqual([]);
-    });
-
-    test.each([
-      false,
-      true,
-    ])("rejects a row that matches two records when it is stored (all or none: %p)", async (atomic) => {
-      site++;
-      await add("Old");
-      const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
-      expect(faults).toEqual([{ row: 2, field: "Name", detail: "2 records have this value: 1, 2" }]);
-      expect(created).toBe(atomic ? 0 : 1);
-    });
-
-    test.each([
-      false,
-      true,
-    ])("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record (all or none: %p)", async (atomic) => {
-      site++;
-      await write({ values: { Name: "Old", AccountNumber: "A1" } });
-      const bytes = (async function* () {
-        yield Buffer.from("AccountNumber,Address.Town\nA1,Oslo\n");
-        await write({ operation: "delete", id: 1, values: {} });
-      })();
-      const options = { now: () => 1, match: "AccountNumber", atomic };
-      const { faults } = await importRecords(both[0], site, brand, readRows(brand, bytes, "csv"), options);
-      expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
-    });
-
-    test.each([
-      false,
-      true,
-    ])("applies changes that were pruned from the journal meanwhile (all or none: %p)", async (atomic) => {
-      site++;
-      await add("Old");
-      const change = async () => {
-        await add("New");
-        await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
-        await both[1].pruneJournal(site, 2, 100);
-      };
-      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
-      expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
-    });
-
-    test("applies more changes than one transaction reads", async () => {
-      site++;
-      await add("Old");
-      const many = Array.from({ length: 10_100 }, (_, n) =>
-        createIntent({ site, values: { Name: n === 50 ? "New" : `Other ${n}` } }),
-      );
-      const summary = await load(["Old,Oslo", "New,Bergen"], {}, () => both[1].commit(many));
-      expect(summary).toMatchObject({ created: 0, updated: 2, rejected: 0 });
-    });
-
-    test.each([
-      false,
-      true,
-    ])("rejects a row whose match changes before each of five attempts (all or none: %p)", async (atomic) => {
-      site++;
-      let attempts = 0;
-      // Before each attempt, another record has the value.
-      const toggle = async () => {
-        attempts++;
-        if (attempts > 1) await write({ operation: "update", id: attempts - 1, values: { Name: "Former" } });
-        await add("Hot");
-      };
-      const busy: Engine = {
-        ...both[0],
-        commit: async (intents) => {
-          await toggle();
-          return both[0].commit(intents);
-        },
-        commitAtomically: async (batches, onOutcomes) => {
-          await toggle();
-          return both[0].commitAtomically(batches, onOutcomes);
-        },
-      };
-      const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
-      const detail = "others change all the time which record has this value";
-      expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
-      expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
-    });
-
-    const pairs = [
-      [false, false],
-      [false, true],
-      [true, true],
-    ] as const;
-    test.each(
-      pairs,
-    )("of one file by two processes at once creates each record once (all or none: %p, %p)", async (...atomic) => {
-      site++;
-      const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
-      const summaries = await Promise.all(
-        both.map((engine, n) => load(lines, { atomic: atomic[n] as boolean }, undefined, engine)),
-      );
-      expect(await stored()).toHaveLength(700);
-      const sum = (of: "created" | "unchanged" | "rejected") => summaries.reduce((all, one) => all + one[of], 0);
-      expect([sum("created"), sum("unchanged"), sum("rejected")]).toEqual([700, 700, 0]);
-    });
-
-    test("of several files, while clients create, rename, change and delete records, creates no name twice and reverts no change", async () => {
-      site++;
-      const names = Array.from({ length: 150 }, (_, n) => `Brand ${n}`);
-      const stop = new AbortController();
-      const clients = both.map((engine, n) => useRecords(engine, site, names, n, stop.signal));
-      const file = (n: number) => {
-        // With `atomic`, a file may have each name only once.
-        const rows = n === 3 ? names.length : 900;
-        const lines = Array.from(
-          { length: rows },
-          (_, row) => `${names[((row * 7 + n * 31) % rows) % names.length]},${n}.${row}`,
-        );
-        return load(lines, { atomic: n === 3 }, undefined, both[n % 2]);
-      };
-      do {
-        const summaries = await Promise.all([0, 1, 2, 3].map(file));
-        // The match of a few rows may have changed before all five attempts.
-        for (const { rejected } of summaries) expect(rejected).toBeLessThan(90);
-      } while (clients.some(({ changes }) => changes < 20));
-      stop.abort();
-      await Promise.all(clients.map(({ ended }) => ended));
-      await checkJournal(both[0], site);
-      expect(await both[0].findInconsistencies()).toEqual([]);
-    });
+describe.each(engines)("an import by a field on $name", (kind) => {
+  let both: Engines;
+  let site = 100;
+  useTwoEngines(kind, (first, second) => {
+    both = [first, second];
   });
-}
+
+  /** Imports `lines`. Calls `between` after all rows were read, before the last batch is committed. */
+  async function load(
+    lines: readonly string[],
+    options: Partial<ImportOptions> = {},
+    between?: () => Promise<unknown>,
+    engine = both[0],
+  ) {
+    const bytes = (async function* () {
+      yield Buffer.from("Name,Address.Town\n");
+      for (const line of lines) yield Buffer.from(`${line}\n`);
+      await between?.();
+    })();
+    const rows = readRows(brand, bytes, "csv");
+    return importRecords(engine, site, brand, rows, { now: () => 1, match: "Name", ...options });
+  }
+
+  const write = (intent: Partial<Intent> & { readonly values?: object }, engine = both[1]) =>
+    engine.commit([createIntent({ site, ...intent })]);
+  const add = (Name: string, more: object = {}) => write({ values: { Name, ...more } });
+  const stored = async () =>
+    (await readAllRows(both[0], site)).rows
+      .flatMap(({ body }) => (body === null ? [] : [JSON.parse(body)]))
+      .map(({ Name, Address }) => `${Name} ${Address?.Town ?? ""}`.trim())
+      .sort();
+
+  const changes: [string, () => Promise<unknown>, string[], object][] = [
+    [
+      "a record that a client renames meanwhile is not overwritten",
+      () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
+      ["New Bergen", "Old Oslo", "Renamed"],
+      { created: 2, updated: 0, rejected: 0 },
+    ],
+    [
+      "a record that a client deletes meanwhile is created again",
+      () => write({ operation: "delete", id: 1, values: {} }),
+      ["New Bergen", "Old Oslo"],
+      { created: 2, updated: 0, rejected: 0 },
+    ],
+    [
+      "a record that a client creates meanwhile is not created twice",
+      () => add("New"),
+      ["New Bergen", "Old Oslo"],
+      { created: 0, updated: 2, rejected: 0 },
+    ],
+    [
+      "a record that a client creates and deletes meanwhile has no effect",
+      async () => {
+        await add("New");
+        await write({ operation: "delete", id: 2, values: {} });
+      },
+      ["New Bergen", "Old Oslo"],
+      { created: 1, updated: 1, rejected: 0 },
+    ],
+    [
+      "a record whose other fields a client changes meanwhile is updated",
+      () => write({ operation: "update", id: 1, values: { AccountNumber: "A" } }),
+      ["New Bergen", "Old Oslo"],
+      { created: 1, updated: 1, rejected: 0 },
+    ],
+  ];
+  const modes = [false, true].flatMap((atomic) => changes.map((change) => [atomic, ...change] as const));
+  test.each(modes)("(all or none: %p) %s", async (atomic, _, change, expected, counts) => {
+    site++;
+    await add("Old");
+    expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
+    expect(await stored()).toEqual(expected);
+    expect(await both[0].findInconsistencies()).toEqual([]);
+  });
+
+  test.each([
+    false,
+    true,
+  ])("rejects a row that matches two records when it is stored (all or none: %p)", async (atomic) => {
+    site++;
+    await add("Old");
+    const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
+    expect(faults).toEqual([{ row: 2, field: "Name", detail: "2 records have this value: 1, 2" }]);
+    expect(created).toBe(atomic ? 0 : 1);
+  });
+
+  test.each([
+    false,
+    true,
+  ])("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record (all or none: %p)", async (atomic) => {
+    site++;
+    await write({ values: { Name: "Old", AccountNumber: "A1" } });
+    const bytes = (async function* () {
+      yield Buffer.from("AccountNumber,Address.Town\nA1,Oslo\n");
+      await write({ operation: "delete", id: 1, values: {} });
+    })();
+    const options = { now: () => 1, match: "AccountNumber", atomic };
+    const { faults } = await importRecords(both[0], site, brand, readRows(brand, bytes, "csv"), options);
+    expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
+  });
+
+  test.each([
+    false,
+    true,
+  ])("applies changes that were pruned from the journal meanwhile (all or none: %p)", async (atomic) => {
+    site++;
+    await add("Old");
+    const change = async () => {
+      await add("New");
+      await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
+      await both[1].pruneJournal(site, 2, 100);
+    };
+    expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
+    expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
+  });
+
+  test("applies more changes than one transaction reads", async () => {
+    site++;
+    await add("Old");
+    const many = Array.from({ length: 10_100 }, (_, n) =>
+      createIntent({ site, values: { Name: n === 50 ? "New" : `Other ${n}` } }),
+    );
+    const summary = await load(["Old,Oslo", "New,Bergen"], {}, () => both[1].commit(many));
+    expect(summary).toMatchObject({ created: 0, updated: 2, rejected: 0 });
+  });
+
+  test.each([
+    false,
+    true,
+  ])("rejects a row whose match changes before each of five attempts (all or none: %p)", async (atomic) => {
+    site++;
+    let attempts = 0;
+    // Before each attempt, another record has the value.
+    const toggle = async () => {
+      attempts++;
+      if (attempts > 1) await write({ operation: "update", id: attempts - 1, values: { Name: "Former" } });
+      await add("Hot");
+    };
+    const busy: Engine = {
+      ...both[0],
+      commit: async (intents) => {
+        await toggle();
+        return both[0].commit(intents);
+      },
+      commitAtomically: async (batches, onOutcomes) => {
+        await toggle();
+        return both[0].commitAtomically(batches, onOutcomes);
+      },
+    };
+    const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
+    const detail = "others change all the time which record has this value";
+    expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
+    expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
+  });
+
+  const pairs = [
+    [false, false],
+    [false, true],
+    [true, true],
+  ] as const;
+  test.each(
+    pairs,
+  )("of one file by two processes at once creates each record once (all or none: %p, %p)", async (...atomic) => {
+    site++;
+    const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
+    const summaries = await Promise.all(
+      both.map((engine, n) => load(lines, { atomic: atomic[n] as boolean }, undefined, engine)),
+    );
+    expect(await stored()).toHaveLength(700);
+    const sum = (of: "created" | "unchanged" | "rejected") => summaries.reduce((all, one) => all + one[of], 0);
+    expect([sum("created"), sum("unchanged"), sum("rejected")]).toEqual([700, 700, 0]);
+  });
+
+  test("of several files, while clients create, rename, change and delete records, creates no name twice and reverts no change", async () => {
+    site++;
+    const names = Array.from({ length: 150 }, (_, n) => `Brand ${n}`);
+    const stop = new AbortController();
+    const clients = both.map((engine, n) => useRecords(engine, site, names, n, stop.signal));
+    const file = (n: number) => {
+      // With `atomic`, a file may have each name only once.
+      const rows = n === 3 ? names.length : 900;
+      const lines = Array.from(
+        { length: rows },
+        (_, row) => `${names[((row * 7 + n * 31) % rows) % names.length]},${n}.${row}`,
+      );
+      return load(lines, { atomic: n === 3 }, undefined, both[n % 2]);
+    };
+    do {
+      const summaries = await Promise.all([0, 1, 2, 3].map(file));
+      // The match of a few rows may have changed before all five attempts.
+      for (const { rejected } of summaries) expect(rejected).toBeLessThan(90);
+    } while (clients.some(({ changes }) => changes < 20));
+    stop.abort();
+    await Promise.all(clients.map(({ ended }) => ended));
+    await checkJournal(both[0], site);
+    expect(await both[0].findInconsistencies()).toEqual([]);
+  });
+});
 
 /** Starts a client that also finds records by name, and creates, renames, changes or deletes them until `signal` aborts. */
 function useRecords(engine: Engine, site: number, names: readonly string[], seed: number, signal: AbortSignal) {

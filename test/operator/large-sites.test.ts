@@ -34,78 +34,76 @@ async function usedBytes(): Promise<number> {
 /** Maximum growth in bytes. It is less than half of the text of all records. */
 const maxGrowthBytes = 5_000_000;
 
-for (const kind of engines) {
-  describe(`a large site on ${kind.name}`, () => {
-    let engine: Engine;
-    useEngine(kind, (opened) => {
-      engine = opened;
-    });
-    beforeAll(async () => {
-      const batches = function* () {
-        for (let from = 0; from < count; from += 500)
-          yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), runId: "all" }));
-      };
-      await engine.commitAtomically(batches(), () => {});
-    });
-
-    test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
-      const before = await usedBytes();
-      let most = 0;
-      let length = 0;
-      let chunks = 0;
-      for await (const text of exportRecords(engine, site, brand, format)) {
-        length += text.length;
-        if (++chunks % 15 === 2) most = Math.max(most, await usedBytes());
-      }
-      expect(length).toBeGreaterThan(count * 700);
-      expect(most - before).toBeLessThan(maxGrowthBytes);
-    });
-
-    test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
-      const before = await usedBytes();
-      let after = 0;
-      const rows = async function* () {
-        const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
-        yield* readRows(brand, new Blob([text]).stream(), "csv");
-        after = await usedBytes();
-      };
-      const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
-      expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
-      expect(after - before).toBeLessThan(maxGrowthBytes);
-    });
-
-    test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
-      const before = await usedBytes();
-      let after = 0;
-      const text = async function* () {
-        yield Buffer.from("Name,Address.AddressLine1\n");
-        for (let n = 0; n < 18_000; n += 500)
-          yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
-        after = await usedBytes();
-      };
-      const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
-      const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
-      expect(summary).toMatchObject({ created: 18_000, rejected: 0 });
-      expect(after - before).toBeLessThan(maxGrowthBytes);
-    });
-
-    test("takes little memory for the dry run of an undo", async () => {
-      const before = await usedBytes();
-      let most = 0;
-      const watched: Engine = {
-        ...engine,
-        readJournalPage: async (...args) => {
-          if (args[1] % 5000 === 0) most = Math.max(most, await usedBytes());
-          return engine.readJournalPage(...args);
-        },
-      };
-      const summary = await undo(watched, site, { since: 0, run: "all" }, { at: 1, dryRun: true });
-      expect(summary).toMatchObject({ deleted: count });
-      expect(most).toBeGreaterThan(0);
-      expect(most - before).toBeLessThan(maxGrowthBytes);
-    });
+describe.each(engines)("a large site on $name", (kind) => {
+  let engine: Engine;
+  useEngine(kind, (opened) => {
+    engine = opened;
   });
-}
+  beforeAll(async () => {
+    const batches = function* () {
+      for (let from = 0; from < count; from += 500)
+        yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), runId: "all" }));
+    };
+    await engine.commitAtomically(batches(), () => {});
+  });
+
+  test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
+    const before = await usedBytes();
+    let most = 0;
+    let length = 0;
+    let chunks = 0;
+    for await (const text of exportRecords(engine, site, brand, format)) {
+      length += text.length;
+      if (++chunks % 15 === 2) most = Math.max(most, await usedBytes());
+    }
+    expect(length).toBeGreaterThan(count * 700);
+    expect(most - before).toBeLessThan(maxGrowthBytes);
+  });
+
+  test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
+    const before = await usedBytes();
+    let after = 0;
+    const rows = async function* () {
+      const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
+      yield* readRows(brand, new Blob([text]).stream(), "csv");
+      after = await usedBytes();
+    };
+    const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
+    expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
+    expect(after - before).toBeLessThan(maxGrowthBytes);
+  });
+
+  test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
+    const before = await usedBytes();
+    let after = 0;
+    const text = async function* () {
+      yield Buffer.from("Name,Address.AddressLine1\n");
+      for (let n = 0; n < 18_000; n += 500)
+        yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
+      after = await usedBytes();
+    };
+    const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
+    const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
+    expect(summary).toMatchObject({ created: 18_000, rejected: 0 });
+    expect(after - before).toBeLessThan(maxGrowthBytes);
+  });
+
+  test("takes little memory for the dry run of an undo", async () => {
+    const before = await usedBytes();
+    let most = 0;
+    const watched: Engine = {
+      ...engine,
+      readJournalPage: async (...args) => {
+        if (args[1] % 5000 === 0) most = Math.max(most, await usedBytes());
+        return engine.readJournalPage(...args);
+      },
+    };
+    const summary = await undo(watched, site, { since: 0, run: "all" }, { at: 1, dryRun: true });
+    expect(summary).toMatchObject({ deleted: count });
+    expect(most).toBeGreaterThan(0);
+    expect(most - before).toBeLessThan(maxGrowthBytes);
+  });
+});
 
 test("a transaction does not keep the values by which records are found, whatever its number of changes", async () => {
   const before = await usedBytes();

@@ -59,6 +59,32 @@ export function useTwoEngines(kind: EngineKind, set: (first: Engine, second: Eng
   });
 }
 
+/**
+ * Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set` with the address of the
+ * database. Closes it after the tests, with the engines that `open` of the result opened.
+ */
+export function useEngines(
+  kind: EngineKind,
+  set: (first: Engine, url: string) => void,
+): { open(url: string): Promise<Engine> } {
+  const opened: Engine[] = [];
+  const open = async (url: string) => {
+    const engine = await openEngine(url, allResources);
+    opened.push(engine);
+    return engine;
+  };
+  beforeAll(async () => {
+    await kind.open();
+    const url = await kind.newDatabase();
+    set(await open(url), url);
+  });
+  afterAll(async () => {
+    for (const engine of opened) await engine.close();
+    await kind.close();
+  });
+  return { open };
+}
+
 function sqlite(): EngineKind {
   let folder: string;
   let files = 0;

@@ -25,3 +25,23 @@ export function versionAfter(outcome: Outcome | undefined): string {
   if (outcome === undefined || outcome.kind === "rejected") throw new Error("it was refused");
   return versionOf(outcome.epoch, outcome.revision);
 }
+
+/** An intent to create a brand. */
+export function createBrand(site: number, name: string): Intent {
+  return createIntent({ site, values: { Name: name } });
+}
+
+/** An intent to update a brand. */
+export function updateBrand(site: number, id: number, values: object): Intent {
+  return createIntent({ site, operation: "update", id, values });
+}
+
+/** An intent to delete a brand. */
+export function deleteBrand(site: number, id: number): Intent {
+  return createIntent({ site, operation: "delete", id, values: {} });
+}
+
+/** Returns the ID in an outcome. */
+export function idOf(outcome: Outcome | undefined): number | undefined {
+  return outcome && "id" in outcome ? outcome.id : undefined;
+}
