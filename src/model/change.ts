@@ -1,3 +1,12 @@
+// A write, from its request to the journal.
+//
+// - `Intent`: what a writer asks for, with the conditions under which it is done. It was validated, but not yet decided.
+// - `Outcome`: the result of an intent: done, unchanged, replayed or rejected, with the record after it (`RecordAfterWrite`).
+// - `RecordChange`: the effect of an intent that was done. A `Change` also has its time and actor, and a `JournalEntry` also its run and the record
+//   before it.
+//
+// The end of the file has the versions of records and sites, which are made of an epoch and a revision.
+
 import type { Head } from "./engine.ts";
 
 /** The effect of a change on its record. */
@@ -140,7 +149,7 @@ export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | 
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-exists`: another record has the ID. `found-otherwise`: the writer might find another record now, see
+   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `found-otherwise`: the writer might find another record now, see
    * `FoundBy`. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
    */
   readonly rejectionReason:

@@ -1,3 +1,11 @@
+// The port to a database: the interface that both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
+// reaches the database only through it.
+//
+// `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and resources of the database
+// (`EngineMonitoring`), webhooks (`WebhookStore` in webhooks.ts) and credentials (`CredentialStore`).
+//
+// An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`.
+
 import type { Amend } from "./amend.ts";
 import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
 import type { WebhookStore } from "./webhooks.ts";

@@ -1,3 +1,11 @@
+// Records: checks the fields that a client has sent (`parseNewRecord`, `parseRecordChanges`), and reads stored records.
+//
+// Validation collects all errors of a record, so that a client can correct them together: at most 100 are reported (errors.ts). Its result has the
+// fields in the order of the declaration. In a new record, a missing field is an empty text.
+//
+// Another program version may have stored a record with other members. A record that is sent has exactly the declared members (`toDeclaredJson`), but
+// a change keeps the other members in the database (`merge`).
+
 import { findNearestPath } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
 import { describeJsonType, type Field, type Fields, type TextField, validateText } from "./field.ts";

@@ -53,7 +53,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await names()).toEqual(["Acme", "Bolt"]);
     expect(await run(["check"])).toMatchObject({
       code: 1,
-      stdout: "a `restore` is under way or was interrupted: it takes space until the next `restore`\n",
+      stdout: "a `restore` is in progress or was interrupted: it takes space until the next `restore`\n",
     });
     await must(["restore", file]);
     expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);

@@ -48,7 +48,7 @@ describe.each(engines)("a site on $name", (kind) => {
     killed.endInput();
     expect((await shop.run(["import-site", file])).stderr).toMatch(/the site `garden` is imported until .*Z; if the/);
     expect((await shop.run(["export", "--site", "garden", "brands"])).code).toBe(1);
-    expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is under way or was interrupted/);
+    expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is in progress or was interrupted/);
     expect(await shop.must(["site", "list"])).toMatch(/garden +being imported/);
     await shop.must(["site", "remove", "garden", "--yes"]);
     expect(await shop.data.check()).toEqual([]);

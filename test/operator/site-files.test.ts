@@ -198,7 +198,7 @@ describe.each(engines)("a site on $name", (kind) => {
       ["shop", ""],
     ]);
     expect(await engine.findInconsistencies()).toEqual([
-      expect.stringMatching(/site 2: an `import-site` is under way or was inter/),
+      expect.stringMatching(/site 2: an `import-site` is in progress or was inter/),
     ]);
     for (const rejected of [
       () => getSite(engine, "shop"),

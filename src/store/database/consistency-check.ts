@@ -25,7 +25,7 @@ export function findRowInconsistencies(rows: Iterable<DumpedRow>, onRow: () => v
 /** Maximum inconsistencies that are listed. In a badly damaged database, each record may have some. */
 export const maxListedInconsistencies = 1000;
 
-/** Does the same for rows that are added one by one, in the order of a dump. */
+/** Checks rows as `findRowInconsistencies` does. The caller adds them one by one, in the order of a dump. */
 export class ConsistencyChecker {
   readonly #inconsistencies: string[] = [];
   #unlistedCount = 0;
@@ -70,7 +70,7 @@ export class ConsistencyChecker {
       if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isImporting)
         this.#addInconsistency(
-          `site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`,
+          `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command removes the site`,
         );
       else if (isRemoved && rowsLeft > 0)
         this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
@@ -259,7 +259,8 @@ class WebhookChecker {
 
 function describeRowError({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
   if (site === undefined) return "has no record";
-  if (stateSite === undefined) return "is incomplete: `webhook add` is under way or was interrupted; then remove it";
+  if (stateSite === undefined)
+    return "is incomplete: `webhook add` is in progress or was interrupted; if it was interrupted, remove the webhook";
   if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
   if (!hasCursor) return "has a damaged cursor";
   return present === 1 && areSecretsFit ? undefined : "has damaged secrets";

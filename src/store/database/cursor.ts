@@ -1,4 +1,4 @@
-// Cursors of the feed: `<digest>.<revision>` (contract section 10, which calls the digest a mark).
+// Cursors of the feed: `<digest>.<revision>` (contract section 10; its mark is the digest).
 //
 // The digest is of the site's epoch and the entry with that revision. A revision alone would not be enough: after a restore, or a failover that
 // lost the last commits, the journal has other entries with the same revisions. A cursor is accepted only if its entry is still the same.

@@ -188,7 +188,7 @@ export function* renewSite(site: number, epoch: string): Transaction<Pick<Head, 
 
 function* saveKeyUses(uses: ReadonlyMap<number, number>): Transaction<void> {
   const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
-  // The order prevents that two processes wait for each other's rows.
+  // The order prevents two processes from waiting for each other's rows.
   rows.sort((a, b) => a.key_id - b.key_id);
   yield* upsert("key_uses", rows, "excluded.at > key_uses.at");
 }
@@ -223,9 +223,9 @@ function* readSitesToDrop(): Transaction<readonly number[]> {
 /** Maximum rows of a removed site that one transaction deletes. On SQLite, this takes 10 to 25 ms, during which other writers wait. */
 const maxDeleted = 2000;
 
-/** Makes a site reject writes, and deletes some of its rows in `table`, if its record is deleted. Returns whether it has deleted rows. */
+/** If the record of a site is deleted: makes the site reject writes, and deletes some of its rows in `table`. Returns whether it has deleted rows. */
 function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
-  // A lock on a row of `sites` prevents that a restore replaces the tables before the commit.
+  // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
   yield* lockSite(site);
   const deleted = yield* query(selectDeleted(":site"), { site });
   if (deleted.length === 0) return false;
@@ -235,8 +235,8 @@ function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> 
 
 /**
  * Returns a statement that deletes the rows of a site that `which` selects, and returns a row for each. The rows are compared by their whole key,
- * without a separate condition for the site. With this condition, if the site has more rows than the statistics say, PostgreSQL would compare all of
- * them with each row to delete. For `idempotency`, the list also has the time, because PostgreSQL may look the rows up in the index of times.
+ * without a separate condition for the site. With such a condition, PostgreSQL would compare all rows of the site with each row to delete, if the
+ * site has more rows than the statistics say. For `idempotency`, the key includes the time, because PostgreSQL may use the index of times.
  */
 export function deleteSome(table: TableName, site: string, which: string): string {
   const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");

@@ -78,8 +78,8 @@ export interface CompletedSites {
 }
 
 /**
- * Returns the statements that complete such rows, in a transaction that has locked them. The journals of these sites then call the update or create
- * that restored a record `update`, as all others do.
+ * Returns the statements that complete such rows, in a transaction that has locked them. In the journals of these sites, the operation `restore`
+ * becomes `update`, as other programs write it.
  * @param live the expression of the engine for the counts as JSON text, of rows with the columns `resource`, `count` and `revision`
  */
 export function completeSites(live: string, { site, nameOf = (table) => table }: CompletedSites = {}): string[] {

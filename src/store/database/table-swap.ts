@@ -51,7 +51,7 @@ function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
 export function describeLeftoverTables(names: readonly string[]): string[] {
   const isUnused = tableSetsIn(names, "unused").length > 0;
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
-  const cause = "a `restore` is under way or was interrupted:";
+  const cause = "a `restore` is in progress or was interrupted:";
   return [
     ...(isUnused ? [`${cause} it takes space until the next \`restore\``] : []),
     ...(isReplaced

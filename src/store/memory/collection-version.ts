@@ -1,3 +1,11 @@
+// A version of a collection: its records as of one moment, with caches of the lists and pages that were made from them.
+//
+// The whole list is an `EncodedList`: the bytes of its blocks, one part for each. After a write, the list of the next version shares all parts but
+// those of changed blocks. A page is short, so its items are copied into one buffer. Both are made in slices, on the first request; concurrent
+// requests share the work for a list.
+//
+// Invariant: the records never change. Only the caches grow. They are discarded together with the version.
+
 import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
 import { type Steps, slices } from "../../lib/event-loop.ts";

@@ -1,3 +1,14 @@
+// The records of one resource of a site: the current version (collection-version.ts), and the changes that it does not have yet.
+//
+// A write only adds a pending change, so it does not wait for new blocks. When a list, a page or a selection needs the records, all pending changes
+// are put into blocks, in slices, and the result is the next version. If many changes are pending, this starts without a request. A look-up by ID
+// sees every change at once, because it searches the pending changes, then the changes that are being put into blocks, then the version.
+//
+// Invariants:
+// - At most one version is being made at a time. A request that needs later changes waits for it, and then for the next version.
+// - If making a version fails, for example without memory, its changes are pending again, and the version before stays.
+// - A version never changes, so a long computation can read it while further changes arrive.
+
 import { type Steps, slices } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
@@ -26,7 +37,8 @@ export class Collection {
   #applying: Changed = new Map();
   /** The changes after those in `#applying`, by ID; undefined for a deleted record. */
   #pendingChanges = new Map<number, MemoryRecord | undefined>();
-  #waitingBytes = 0;
+  /** Estimated memory of the changes in `#applying` and `#pendingChanges`, in bytes. */
+  #pendingBytes = 0;
   /** The next version, while it is being made in slices. */
   #next: Promise<CollectionVersion> | undefined;
   #revision: number;
@@ -71,20 +83,20 @@ export class Collection {
   copy(): Collection {
     const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
     copy.#pendingChanges = new Map([...this.#applying, ...this.#pendingChanges]);
-    copy.#waitingBytes = this.#waitingBytes;
+    copy.#pendingBytes = this.#pendingBytes;
     copy.#revision = this.#revision;
     return copy;
   }
 
   /** Estimates its memory, in bytes. */
   memoryUse(): number {
-    return 1500 + this.#version.memoryUse() + this.#waitingBytes + this.selections.memoryUse();
+    return 1500 + this.#version.memoryUse() + this.#pendingBytes + this.selections.memoryUse();
   }
 
   #put(id: number, revision: number, stored: string | null): void {
     const json = stored === null ? null : toDeclaredJson(this.resource, stored);
     this.#pendingChanges.set(id, json === null ? undefined : { id, revision, json });
-    this.#waitingBytes += 150 + (json?.length ?? 0);
+    this.#pendingBytes += 150 + (json?.length ?? 0);
     this.#revision = Math.max(this.#revision, revision);
   }
 
@@ -105,7 +117,7 @@ export class Collection {
 
   *#apply(): Steps<CollectionVersion> {
     const changed = this.#pendingChanges;
-    const [revision, bytes] = [this.#revision, this.#waitingBytes];
+    const [revision, bytes] = [this.#revision, this.#pendingBytes];
     this.#applying = changed;
     this.#pendingChanges = new Map();
     let blocks: readonly Block[];
@@ -121,7 +133,7 @@ export class Collection {
     this.selections.markChanged(number, new Set(changed.keys()));
     this.#version = new CollectionVersion(blocks, revision, number + 1);
     this.#applying = new Map();
-    this.#waitingBytes -= bytes;
+    this.#pendingBytes -= bytes;
     return this.#version;
   }
 }

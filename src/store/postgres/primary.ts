@@ -92,7 +92,7 @@ async function searchAll(hosts: readonly Host[], tryHost: TryHost): Promise<Post
   return choose(searches);
 }
 
-/** Tries a host, and repeats that while another host has not responded: the other host may be a dead primary, which this standby will replace. */
+/** Tries a host. Repeats this while another host has not responded: that host may be a dead primary, and the host tried here its next primary. */
 async function search(
   attempt: () => Promise<PostgresConnection>,
   isAnyPending: () => boolean,

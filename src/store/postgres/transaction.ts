@@ -1,5 +1,5 @@
 // Executes the transactions of operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
-// commits; only statements that drop or analyze unused tables run without it.
+// commits. Only the statements that drop tables or analyze them are executed outside a transaction.
 
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
@@ -126,8 +126,8 @@ export async function runStatements<R>(connection: PostgresConnection, transacti
 type Prepared = Parameters<PostgresConnection["query"]>;
 
 /**
- * Sends the statements of one transaction, which the database executes in order. A change whose rows nobody needs is not waited for: if it has no
- * parameters, it is sent with the next statement; otherwise its result is awaited with that of the next statement.
+ * Sends the statements of one transaction, which the database executes in order. If nobody needs the rows of a change, the sender does not wait for
+ * them. A change without parameters is sent with the next statement. Any other change is sent at once, and its result is awaited later.
  */
 class StatementSender {
   readonly #connection: PostgresConnection;
@@ -173,7 +173,7 @@ class StatementSender {
     return [];
   }
 
-  /** Returns the statements that were not sent, and the results that were not awaited, for whoever ends the transaction. */
+  /** Returns the statements that were not sent, and the results that were not awaited. The caller sends and awaits them. */
   takePending(): [last: string, sent: readonly Promise<unknown>[]] {
     const taken: [string, readonly Promise<unknown>[]] = [this.#pending.join("; "), this.#sent];
     this.#pending = [];
@@ -241,8 +241,8 @@ function toStore({ kind, table, where }: Extract<Statement, { kind: "insert" | "
 }
 
 /**
- * Writes values into a statement. If all of them are numbers, they become part of the text, so that the plan is made for them. Otherwise they become
- * parameters, because every text must be one, and because a connection keeps the prepared statements of all texts.
+ * Writes values into a statement. If all of them are numbers, they become part of the statement, so that the plan is made for them. Otherwise they
+ * become parameters: texts must be parameters, and a connection keeps every prepared statement, so its text must be the same for all values.
  */
 function toPostgres(text: string, values: StatementValues): { statement: string; parameters: (string | number)[] } {
   const hasTexts = Object.values(values).some((value) => typeof value === "string");

@@ -16,7 +16,7 @@
 //   the key in the step in which it uses the view.
 // - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `OutdatedError`, and the request repeats it.
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
-//   `filter`, or a page with a large offset. A page also waits for the load if the number of records is unknown.
+//   `filter`, or a page with a large offset.
 
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
@@ -112,8 +112,8 @@ export class SiteViews {
   }
 
   /**
-   * Returns a view of `site` that is up to date as of this call; with `known`, as of that result of `catchUpSystemSite`. If `known` has no head
-   * of `site`, reads it. The snapshot of the system site is then cached and up to date, too.
+   * Returns a view of `site` that is up to date. The snapshot of the system site is then cached and up to date, too.
+   * @param known a result of `catchUpSystemSite`: if it has the head of `site`, the view is up to date as of that result, otherwise as of this call
    * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
    */
   async getUpToDate(site: number, known?: HeadQueryResult): Promise<SiteView> {

@@ -1,3 +1,12 @@
+// Reads single records and pages of a site that is not in memory from the database, and decides when the site is worth loading.
+//
+// `UncachedSite` is the view of such a site at a required head. Every read passes this head to the engine, which throws `unavailable` if the database
+// is behind it. `SiteLoadPolicy` adds up the cost of the reads of each site: when they have cost as much as a load, the site is loaded.
+//
+// Invariants:
+// - A read returns data of the epoch of the view only. If the site has another epoch by now, it throws `OutdatedError`, and the request repeats it.
+// - Before a look-up returns a record, the system site in memory catches up to the moment of the read. So its caller can check the key as of then.
+
 import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";
@@ -21,13 +30,13 @@ export interface UncachedRead {
   readonly cost: number;
   /** Number of records of the site. */
   readonly size: number;
-  /** Characters of the JSON of one record; undefined if no record was read. */
+  /** Characters of the JSON of one of its records; undefined if no record was read. */
   readonly recordChars: number | undefined;
 }
 
 export interface UncachedSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
-  /** Catches the system site in memory up to `head` or later. @throws OutdatedError if it has another epoch */
+  /** Lets the snapshot of the system site catch up to `head` or later. @throws OutdatedError if it has another epoch */
   readonly catchUpSystemSite: (head: Head) => Promise<void>;
   /** Loads the site at `head` or later. */
   readonly loadSnapshot: (site: number, head: Head) => Promise<Snapshot>;

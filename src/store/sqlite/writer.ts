@@ -110,7 +110,7 @@ export class Writer {
     );
   }
 
-  /** Runs `work` in a transaction. The second check decides: a write is acknowledged only if the files were still in place after its commit. */
+  /** Runs `work` in a transaction. Checks the files before it, and after its commit: a write is acknowledged only if they were still in place. */
   #transact<T>(work: () => T): T {
     requireUnreplacedFiles(this.#files);
     const result = withSqliteErrors(() => runInTransaction(this.#database, work));
@@ -132,7 +132,7 @@ export function decideAndWrite(
   return written.outcomes;
 }
 
-/** Reads the rows that `intents` may change, and the entries that decide whether found records are still found. */
+/** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifFound`). */
 function readBatchInput(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
   const stored = emptyBatchInput(sql.epoch.get(systemSite)?.epoch ?? "", found);
   const readRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {

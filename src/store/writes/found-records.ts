@@ -1,4 +1,4 @@
-// Checks the condition `ifFound` of intents: a writer has found a record by a value of a field, and no other record has this value by now.
+// Checks the condition `ifFound` of intents: a writer has found a record by a value of a field, and still no other record has this value.
 //
 // A writer knows the records as of some revision. The transaction that stores the write reads the later changes from the journal, and passes them
 // to `FoundRecords`. The check is the same for every engine: it reads nothing from the database.
@@ -57,7 +57,7 @@ export class FoundRecords {
 
   /**
    * Adds the entries that were read of a site for `intents`. If there are more than `limit`, or some were pruned, the changes before `entries` stay
-   * unknown. Then the condition of a writer that does not know them either is not met.
+   * unknown. The condition of a writer that has read the site before these changes is then not met.
    * @param entries the latest first
    * @param last the last revision of the site
    */
