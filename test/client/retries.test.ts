@@ -386,6 +386,14 @@ describe("a mistake in the program is thrown unchanged, and not retried", () => 
   test.each(options)("of its options: %s", (_, change) => {
     expect(() => createClient({ url: "http://shop.example", key: "k", ...change })).toThrow(TypeError);
   });
+
+  test("but takes the least and the greatest value of each option", () => {
+    for (const change of [
+      { timeout: 1, retries: 0, maxRetryAfter: 0 },
+      { timeout: 2 ** 31 - 1, retries: 20, maxRetryAfter: 2 ** 31 - 1 },
+    ])
+      expect(() => createClient({ url: "http://shop.example", key: "k", ...change })).not.toThrow();
+  });
 });
 
 describe("hooks", () => {

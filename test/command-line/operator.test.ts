@@ -107,6 +107,19 @@ describe("storefront operator", () => {
     expect(stopped.stderr).toContain(`nothing listens at http://${host}: start the server`);
   });
 
+  test("prints a link with https only if the admin listener uses the certificate, which it does not on a loopback address", async () => {
+    await shop.must(["operator", "add", "anna"]);
+    const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem" };
+    const link = async (admin: string) => {
+      const { stdout } = await shop.run(["operator", "link", "anna"], { env: { ...tls, STOREFRONT_ADMIN: admin } });
+      return stdout.split("#", 1)[0];
+    };
+    expect([await link("0.0.0.0:1"), await link("127.0.0.1:1")]).toEqual([
+      "https://127.0.0.1:1/",
+      "http://127.0.0.1:1/",
+    ]);
+  });
+
   const bad: [string, string[], number, RegExp][] = [
     [
       "a link for an unknown operator",

@@ -255,6 +255,28 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(warnings).toHaveLength(4);
   });
 
+  test("of many sites is looked through with turns for others in between", async () => {
+    const sites = await Promise.all(Array.from({ length: 30 }, (_, n) => addSite(engine, `many-${n}`, {}, 1)));
+    let turns = 0;
+    const count = () => {
+      turns++;
+      turning = setImmediate(count);
+    };
+    let turning = setImmediate(count);
+    let seen = 0;
+    const turnsAt: number[] = [];
+    const readJournalPage: Engine["readJournalPage"] = (site, revision, limit) => {
+      if (revision === 0 && sites.some(({ ID }) => ID === site) && ++seen) turnsAt.push(turns);
+      return engine.readJournalPage(site, revision, limit);
+    };
+    const log = { info() {}, warn() {} } as unknown as Parameters<typeof startRetention>[1]["log"];
+    const retention = startRetention({ ...engine, readJournalPage }, { days: 365, log, now: Date.now, firstPause: 0 });
+    await waitFor(() => seen >= sites.length, "a look at each site");
+    await retention.stop();
+    clearImmediate(turning);
+    expect(new Set(turnsAt).size).toBeGreaterThanOrEqual(sites.length);
+  });
+
   test("is pruned by a server once entries are old enough, but not that of sites and keys", async () => {
     const { ID } = await addSite(engine, "kept", {}, 1);
     const day = 24 * 60 * 60_000;
