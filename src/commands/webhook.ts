@@ -14,8 +14,7 @@ import {
   rotateWebhook,
   testWebhook,
 } from "../operator/webhooks.ts";
-import type { AddressPolicy } from "../webhooks/address-policy.ts";
-import { lookupAddresses } from "../webhooks/name-resolver.ts";
+import { type AddressPolicy, toDeliveryPolicy } from "../webhooks/address-policy.ts";
 import {
   type CommonOptions,
   getResource,
@@ -173,7 +172,7 @@ function withAllowOption(command: Command): Command {
 
 function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
   const given = webhookAllow === undefined ? {} : { WEBHOOK_ALLOW: webhookAllow };
-  return { allow: toConfig(given).webhookAllow, isLoopbackAllowed: true, lookup: lookupAddresses };
+  return toDeliveryPolicy(toConfig(given).webhookAllow);
 }
 
 function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {

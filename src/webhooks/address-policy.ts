@@ -9,17 +9,27 @@ import { errorMessage } from "../lib/errors-for-log.ts";
 import { type IpAddress, type IpNetwork, isLoopback, isWithin, toAddress, toNetwork } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseHostname } from "../model/hostname.ts";
-import type { LookupAddresses } from "./name-resolver.ts";
+import { type LookupAddresses, lookupAddresses } from "./name-resolver.ts";
 
 export interface AddressPolicy {
   /** Networks that are allowed although they are not public: the value of `--webhook-allow`. */
   readonly allow: readonly IpNetwork[];
-  /**
-   * Whether the URL may name this machine. True for the command line, which may save such URLs, and for deliveries, because only the command line can
-   * have saved them.
-   */
+  /** Whether the URL may name this machine. */
   readonly isLoopbackAllowed: boolean;
   readonly lookup: LookupAddresses;
+}
+
+/**
+ * Returns the policy of deliveries and of the command line, which may also save URLs of this machine.
+ * @param allow networks that are allowed although they are not public
+ */
+export function toDeliveryPolicy(allow: readonly IpNetwork[]): AddressPolicy {
+  return { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
+}
+
+/** Returns the policy for URLs that the console saves. They may not name this machine. @param allow as of `toDeliveryPolicy` */
+export function toConsolePolicy(allow: readonly IpNetwork[]): AddressPolicy {
+  return { allow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
 
 /** The URL of a webhook, and the addresses that its host has at the moment. */

@@ -10,6 +10,7 @@ import { systemSite } from "../model/limits.ts";
 import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
+import { toDeliveryPolicy } from "./address-policy.ts";
 import type { NextEvent } from "./deliver-next.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
@@ -20,8 +21,7 @@ import {
   releaseLease,
   type WebhookLease,
 } from "./lease.ts";
-import { lookupAddresses } from "./name-resolver.ts";
-import { decideAfterFailure, stateAfterSuccess } from "./retry-policy.ts";
+import { changesAfterSuccess, decideAfterFailure } from "./retry-policy.ts";
 import { type Delivery, type DeliveryResponse, send } from "./send.ts";
 import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.ts";
 
@@ -128,7 +128,7 @@ async function saveResponse(
 ): Promise<NextDelivery> {
   const lease = leaseRef.lease as WebhookLease;
   if (received.fault === null) {
-    const changes = stateAfterSuccess(event.next);
+    const changes = changesAfterSuccess(event.next);
     if (!hasMore) return releaseLease(leaseRef, "done", changes);
     return (await lease.update(changes)) ? "more" : abandonLease(leaseRef);
   }
@@ -198,11 +198,10 @@ export async function deliverTest(
   const at = Date.now();
   const secrets = validSecrets(await store.webhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);
-  const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
   const begun = performance.now();
   const { status, fault } = await send(
     toDelivery(webhook.url, event, at, secrets),
-    policy,
+    toDeliveryPolicy(allow),
     new AbortController().signal,
   );
   const attempt = { at, status, milliseconds: Math.round(performance.now() - begun), fault };

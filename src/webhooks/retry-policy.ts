@@ -50,7 +50,7 @@ export function isBackingOff({ nextAt }: WebhookState, now: number): boolean {
 }
 
 /** Returns the changes of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
-export function stateAfterSuccess(next: string): WebhookChanges {
+export function changesAfterSuccess(next: string): WebhookChanges {
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   return { cursor: next, since: next, ...none };
 }
@@ -63,7 +63,7 @@ export function decideAfterFailure(
 ): FailureDecision {
   const failures = state.failures + 1;
   const failingSince = state.failingSince ?? moment.now;
-  const nextAt = Math.round(moment.now + pauseAfter(failures, received.retryAfter, moment));
+  const nextAt = Math.round(moment.now + backOffAfter(failures, received.retryAfter, moment));
   return {
     changes: { failures, failingSince, nextAt },
     pauseReason: reasonToPause(failures, failingSince, received, moment),
@@ -84,13 +84,13 @@ function reasonToPause(
   return `${failed}; last: ${fault}`.slice(0, maxReason);
 }
 
-/** Whether this program wrote the reason of a pause, because the receiver failed. Other reasons are of operators and imports. */
-export function isReasonToPause(reason: string): boolean {
+/** Whether a webhook was paused because its receiver failed: this program wrote the reason. Other reasons are of operators and imports. */
+export function isOwnPauseReason(reason: string): boolean {
   return reason === gone || reason.startsWith(failed);
 }
 
 /** Returns the milliseconds until the next attempt: as the receiver asks, otherwise by the schedule, a quarter more or less. */
-function pauseAfter(failures: number, retryAfter: string | undefined, { now, random }: RetryInputs): number {
+function backOffAfter(failures: number, retryAfter: string | undefined, { now, random }: RetryInputs): number {
   const wanted = toMilliseconds(retryAfter, now);
   if (wanted === undefined) return (backoffMs[failures - 1] ?? maxBackoffMs) * (0.75 + random / 2);
   // A little later than the receiver asks, but never earlier.

@@ -21,7 +21,7 @@ import type { RunnerEngine } from "./delivery-attempt.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
-import { isBackingOff, isReasonToPause } from "./retry-policy.ts";
+import { isBackingOff, isOwnPauseReason } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
 /** Minimum and maximum milliseconds between two scans of all states. With the maximum, another process takes over a webhook within 30 s. */
@@ -123,7 +123,7 @@ export class WebhookRunner {
     await catchUpIndex();
     const active = index.listActive();
     this.#seen = await readKnownWebhooks(active, engine);
-    const givenUp = index.listPaused().filter(({ pauseReason = "" }) => isReasonToPause(pauseReason));
+    const givenUp = index.listPaused().filter(({ pauseReason = "" }) => isOwnPauseReason(pauseReason));
     this.#givenUp = await readKnownWebhooks(givenUp, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#subscribeTo(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
@@ -271,7 +271,7 @@ function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: La
 
 async function readInChunks<T, R>(
   values: readonly T[],
-  read: (some: readonly T[]) => readonly R[] | Promise<readonly R[]>,
+  read: (some: readonly T[]) => Promise<readonly R[]>,
 ): Promise<R[]> {
   const found: R[] = [];
   for (let i = 0; i < values.length; i += rowsPerRead) {

@@ -9,9 +9,9 @@ import type { Resource } from "../model/resource.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
+import { toDeliveryPolicy } from "./address-policy.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
 import { systemClock } from "./lease.ts";
-import { lookupAddresses } from "./name-resolver.ts";
 import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { cursorRevision } from "./webhook-event.ts";
@@ -37,8 +37,7 @@ interface WebhookOptions {
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
   const { engine, siteViews, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
-  // A URL of this machine is allowed here: only the command line can have saved it.
-  const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
+  const policy = toDeliveryPolicy(allow);
   const runner = new WebhookRunner({
     engine,
     log,

@@ -1,7 +1,7 @@
 // When a webhook is tried again, and when it is paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
-import { decideAfterFailure, isBackingOff, stateAfterSuccess } from "../../src/webhooks/retry-policy.ts";
+import { changesAfterSuccess, decideAfterFailure, isBackingOff } from "../../src/webhooks/retry-policy.ts";
 import type { DeliveryResponse } from "../../src/webhooks/send.ts";
 import { webhookState } from "../support/webhooks.ts";
 
@@ -13,7 +13,7 @@ const fault = "the receiver responded with 500";
 const refused = (retryAfter?: string, status: number | null = 500): DeliveryResponse => ({ status, retryAfter, fault });
 
 /** The pause after the failure with this number, in milliseconds. */
-function pauseAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
+function backOffAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
   const { changes } = decideAfterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
   return (changes.nextAt as number) - now;
 }
@@ -29,7 +29,7 @@ describe("after a failed attempt", () => {
     [7, 5 * hour],
     [1000, 5 * hour],
   ])("number %i the next one is %i ms later, a quarter more or less", (failure, pause) => {
-    const pauses = [0, 0.5, 0.999].map((random) => pauseAfter(failure, refused(), random));
+    const pauses = [0, 0.5, 0.999].map((random) => backOffAfter(failure, refused(), random));
     expect(pauses).toEqual([pause * 0.75, pause, Math.round(pause * 1.2495)]);
   });
 
@@ -42,8 +42,8 @@ describe("after a failed attempt", () => {
     [new Date(now - 90_000).toUTCString(), 5000],
     [new Date(now + day).toUTCString(), 5 * hour],
   ])("Retry-After: %s is honoured, for 5 s to 5 h", (retryAfter, pause) => {
-    expect(pauseAfter(4, refused(retryAfter), 0)).toBe(pause);
-    expect(pauseAfter(4, refused(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
+    expect(backOffAfter(4, refused(retryAfter), 0)).toBe(pause);
+    expect(backOffAfter(4, refused(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe("after a failed attempt", () => {
     "2030-01-01T00:01:00Z",
     "Tue, 01 Jan 2030",
     "9".repeat(400),
-  ])("Retry-After: %s is ignored", (retryAfter) => expect(pauseAfter(2, refused(retryAfter))).toBe(minute));
+  ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, refused(retryAfter))).toBe(minute));
 
   test("failures are counted, and since when", () => {
     const first = decideAfterFailure(webhookState(), refused(), { now, random: 0 }).changes;
@@ -129,7 +129,7 @@ describe("a webhook is paused", () => {
 });
 
 test("a success moves the cursor and ends the failures", () => {
-  expect(stateAfterSuccess("abc.9")).toEqual({
+  expect(changesAfterSuccess("abc.9")).toEqual({
     cursor: "abc.9",
     since: "abc.9",
     first: 0,

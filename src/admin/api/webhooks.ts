@@ -17,8 +17,7 @@ import {
 } from "../../operator/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
 import { splitWords } from "../../system/system-records.ts";
-import type { AddressPolicy } from "../../webhooks/address-policy.ts";
-import { lookupAddresses } from "../../webhooks/name-resolver.ts";
+import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseText, type ReceivedBody } from "../json-body.ts";
 import type {
@@ -55,7 +54,9 @@ async function add(call: ActionContext): Promise<NewWebhookResponse> {
   const site = await call.site();
   const input = await call.input<NewWebhookBody>();
   const settings = { url: parseText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
-  const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policyOf(call), call.now());
+  // Only the command line may add URLs of this machine (contract section 12).
+  const policy = toConsolePolicy(call.webhookAllow);
+  const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policy, call.now());
   return { ...toShown(webhook), secret, isResolved };
 }
 
@@ -76,8 +77,8 @@ async function sendTest(call: ActionContext): Promise<DeliveryInfo> {
 }
 
 async function resume(call: ActionContext): Promise<WebhookInfo> {
-  // Allow URLs of this machine here, because the command line may have added the webhook with such a URL.
-  const policy = { ...policyOf(call), isLoopbackAllowed: true };
+  // The policy of deliveries, because the command line may have added the webhook with a URL of this machine.
+  const policy = toDeliveryPolicy(call.webhookAllow);
   return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
 
@@ -102,11 +103,6 @@ async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
 
 async function idIn(call: ActionContext): Promise<number> {
   return (await webhookIn(call)).ID;
-}
-
-/** Returns the address policy of the console. Only the command line may add URLs of this machine (contract section 12). */
-function policyOf({ webhookAllow }: ActionContext): AddressPolicy {
-  return { allow: webhookAllow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
 
 function resourcesIn({ resources = [] }: ReceivedBody<NewWebhookBody>) {

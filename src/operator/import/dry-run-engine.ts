@@ -70,7 +70,7 @@ export class DryRunEngine implements CommitEngine {
     return stored;
   }
 
-  #copySite(engine: Pick<Engine, "readSite">): Promise<void> | void {
+  #copySite(engine: Pick<Engine, "readSite">): Promise<void> {
     return engine.readSite(this.#site, async ({ head, rowChunks }) => {
       const counters: Record<string, number> = {};
       const yieldIfDue = createYielder();
