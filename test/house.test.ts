@@ -6,6 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publicResources } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
+import { isParameter, namedFiles, namedParameters } from "./support/comments.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -349,6 +350,29 @@ describe("the source layout", () => {
     const cited = cites("{src,test,scripts,bench}/**/*.{ts,mjs,sql}");
     expect(cited.length).toBeGreaterThan(10);
     expect(cited.filter(({ page, section }) => !headings(page).has(section))).toEqual([]);
+  });
+
+  test("every `@param` of a comment names a parameter of the function below it, and a member that the parameter has", () => {
+    const texts = sources.map(({ text }) => text);
+    const named = sources.flatMap(({ file, text }) => namedParameters(text).map((one) => ({ file, ...one })));
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((one) => !isParameter(one, texts)).map(({ file, path }) => `${file} @param ${path}`)).toEqual(
+      [],
+    );
+  });
+
+  test("every file that a comment names exists", () => {
+    const files = [...new Bun.Glob("{src,test,bench,scripts,deploy,bin}/**/*.{ts,tsx,mjs,js,sql}").scanSync(root)]
+      .filter((file) => !file.includes("node_modules/"))
+      .map((file) => `/${file}`);
+    const named = files.flatMap((file) =>
+      namedFiles(readFileSync(join(root, file), "utf8")).map((name) => ({
+        file,
+        name: name.replace(/^(?:\.\.?\/)+/, ""),
+      })),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ name }) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
   });
 
   test("only resources/all.ts lists the resources", () => {

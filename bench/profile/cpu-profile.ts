@@ -73,7 +73,7 @@ function placeOf(url: string, sources: string): string {
   return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? relative(sources, path);
 }
 
-/** Returns the area of a file: `http/` for `http/response.ts`. */
+/** Returns the area of a file: `http/` for `http/handler.ts`. */
 function areaOf(place: string): string {
   return /^.*\//.exec(place)?.[0] ?? place;
 }

@@ -49,7 +49,7 @@ export interface FileContent extends AdminContent {
   readonly isFile: true;
 }
 
-/** An action. @param scope `all` if only operators of all sites may use it, because it concerns the whole server */
+/** An action. If its scope is `all`, only operators of all sites may use it, because it concerns the whole server. */
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,

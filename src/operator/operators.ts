@@ -58,7 +58,7 @@ export async function addOperator(
 
 /**
  * Removes an operator and ends the operator's sessions.
- * @param options.isLast true to remove even the last operator of all sites. After that, only commands can add sites and operators.
+ * @param isLast true to remove even the last operator of all sites. After that, only commands can add sites and operators.
  * @throws ProblemError `not-found`, or `conflict` for the last operator of all sites
  */
 export async function removeOperator(
@@ -136,7 +136,7 @@ export function managedSites(
 /**
  * Changes the sites that an operator may manage. Sessions of the operator apply the change from the next request on.
  * @param sites their names; empty for all
- * @param options.isLast true to limit even the last operator of all sites. After that, only commands can add sites and operators.
+ * @param isLast true to limit even the last operator of all sites. After that, only commands can add sites and operators.
  * @throws ProblemError `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many
  * sites
  */

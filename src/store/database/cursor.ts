@@ -69,7 +69,7 @@ export function findCursorRevision(text: string): number | undefined {
 
 /**
  * Checks that the journal still has the entry of a cursor, and all entries after it.
- * @param page the journal, read from the cursor's own entry on
+ * @param entries read from the cursor's own entry on
  * @throws ProblemError `gone`
  */
 export function requireCursorInJournal(

@@ -50,7 +50,7 @@ export function parseCounts({ revision, live, live_revision }: StoredCounts): Re
 
 /**
  * Returns the counts after one more change.
- * @param change `difference` is 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
+ * @param difference 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
  */
 export function countsAfterChange(
   counts: RecordCounts,

@@ -282,7 +282,7 @@ export function schemaTooNewError(found: number, known: number): ProblemError {
   );
 }
 
-/** Returns the error for a database that is older than the base. @param name of the database, for the message @param missing a column of the base */
+/** Returns the error for a database that is older than the base, because it lacks a column of the base. @param name of the database, for the message */
 export function schemaTooOldError(name: string, { table, column }: LastAdded): ProblemError {
   return new ProblemError(
     "unavailable",

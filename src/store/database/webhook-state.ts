@@ -108,7 +108,7 @@ function withChangesIfExpected(
 /**
  * Returns the secrets after a rotation: the new secret, and the present secret, which then ends at `until`. Earlier secrets end at once. The times
  * are in milliseconds since 1970.
- * @param secrets the latest first
+ * @param present the latest secret
  */
 function withRotatedSecret(
   [present]: readonly WebhookSecret[],
