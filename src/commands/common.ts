@@ -28,7 +28,10 @@ export function withCommonOptions(command: Command): Command {
       "--database <url>",
       "sqlite:<file> or postgres://user@host/database (default: STOREFRONT_DATABASE, else sqlite:./data/storefront.db)",
     )
-    .option("--as <name>", "name for the journal, as operator:<name> (default: SUDO_USER, else USER, else the user)")
+    .option(
+      "--as <name>",
+      "name for the journal, as operator:<name> (default: SUDO_USER, else USER, else the login name)",
+    )
     .option("--json", "print the result as JSON");
 }
 

@@ -62,7 +62,7 @@ export function journalCommand(): Command {
     .addOption(
       new Option(
         "--follow",
-        "print new changes as they are made, until Ctrl-C; with --since, after the earlier ones",
+        "print new changes as they are made, until Ctrl-C; with --since, first the changes since then",
       ).conflicts("until"),
     )
     .addOption(new Option("--csv", "print CSV with a header row").conflicts("json"))
@@ -94,7 +94,10 @@ function pruneCommand(): Command {
     .description("delete the old entries of the journal; servers may keep running")
     .requiredOption("--before <point>", "delete all entries before this time, age (such as 90d) or revision")
     .option("--site <name>", "only of this site (default: all sites)")
-    .option("--system", "of the journal of sites, keys and webhooks; no other unless --site names one")
+    .option(
+      "--system",
+      "prune the journal of sites, keys and webhooks, and no other journal unless --site names its site",
+    )
     .addHelpText(
       "after",
       `

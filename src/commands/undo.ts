@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import type { JournalPoint } from "../operator/prune-journals.ts";
-import type { UndoRange } from "../operator/records-to-revert.ts";
+import type { UndoRange } from "../operator/records-to-undo.ts";
 import { getSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
 import { allResources } from "../resources/all.ts";

@@ -85,8 +85,9 @@ export async function updateSites(
 /** @throws ProblemError `conflict` while the site is imported */
 function requireComplete(site: SiteRecord): SiteRecord {
   if (!site.Importing) return site;
-  const how = "if the import was interrupted, the first command after that time removes it";
-  throw new ProblemError("conflict", `the site \`${site.Name}\` is imported until ${site.Importing}; ${how}`);
+  const { Name, Importing: end } = site;
+  const how = `if the import was interrupted, the first command after ${end} removes the site`;
+  throw new ProblemError("conflict", `the site \`${Name}\` is imported until ${end}; ${how}`);
 }
 
 /** @throws ProblemError `not-found` that suggests the nearest name */

@@ -5,7 +5,7 @@ import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf 
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
-import { RecordsToRevert, type RecordToRevert, type UndoRange } from "./records-to-revert.ts";
+import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 
 export interface UndoOptions {
   /** Undo also the changes to records that others have changed later. The later changes are then lost. */
@@ -69,10 +69,10 @@ const pageSize = 1000;
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.readHeads([site])) as [Head];
-  const records = new RecordsToRevert(range);
+  const records = new RecordsToUndo(range);
   try {
-    await findRecordsToRevert(engine, site, head, range, records, options.signal);
-    return await new Undo(engine, site, head, options).revertAll(records);
+    await readRecordsToUndo(engine, site, head, range, records, options.signal);
+    return await new Undo(engine, site, head, options).undoAll(records);
   } finally {
     records.close();
   }
@@ -82,12 +82,12 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
  * Collects the records that the changes in `range` changed.
  * @throws ProblemError `not-found` as `undo`, `conflict` if the site has another epoch
  */
-async function findRecordsToRevert(
+async function readRecordsToUndo(
   engine: Engine,
   site: number,
   { epoch }: Head,
   range: UndoRange,
-  records: RecordsToRevert,
+  records: RecordsToUndo,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for await (const entry of readEntries(engine, site, range.since, epoch)) {
@@ -123,7 +123,7 @@ class Undo {
     this.#options = options;
   }
 
-  async revertAll(records: RecordsToRevert): Promise<UndoSummary> {
+  async undoAll(records: RecordsToUndo): Promise<UndoSummary> {
     this.#summary.records = records.size;
     const transactionSize = records.size > maxRecordsInOneTransaction ? recordsPerTransaction : records.size;
     let intents: Intent[] = [];
@@ -146,7 +146,7 @@ class Undo {
   }
 
   /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
-  #toIntent({ resource, id, before, isSame, last, other }: RecordToRevert): Intent | undefined {
+  #toIntent({ resource, id, before, isSame, last, other }: RecordToUndo): Intent | undefined {
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
     else if (other && !force) this.#leave([{ resource, id, changed: other }]);

@@ -227,7 +227,7 @@ async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
   };
   let isStored = false;
   try {
-    const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFaults: 0, now };
+    const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
     const { revisions, interrupted } = await importRecords(engine, site, resource, source, how);
     isStored = true;
     onRevisions(revisions);

@@ -4,12 +4,13 @@
 // until all are known to be valid, and then committed together. A dry run does the same on a copy of the site.
 //
 // Invariants:
-// - Rows are matched as of one revision. If others have changed which record has the match value of a row (`ifFound`), the engine rejects the intent,
+// - Rows are matched as of one revision. If others have moved the match value of a row to another record (`ifFound`), the engine rejects the intent,
 //   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows.
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
-// - The memory does not grow with the size of the rows: spooled rows and match values are in temporary files. By ID, only the IDs are in memory.
+// - The memory does not grow with the size of the rows: spooled rows and match values are in temporary files. An import by ID has only the
+//   IDs in memory.
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import { createYielder } from "../../lib/event-loop.ts";
@@ -50,7 +51,7 @@ export interface ImportOptions {
   /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
   /** Maximum field errors that the summary lists; by default all. */
-  readonly maxFaults?: number | undefined;
+  readonly maxFieldErrors?: number | undefined;
   /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
   readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   readonly now: () => number;
@@ -73,19 +74,28 @@ export async function importRecords(
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const summary = emptySummary();
-  const pendingKeys = match === undefined ? undefined : new ValueIndex();
-  let simulated: DryRunEngine | undefined;
+  const pendingValues = match === undefined ? undefined : new ValueIndex();
+  let dryRunEngine: DryRunEngine | undefined;
   try {
-    if (dryRun) simulated = await DryRunEngine.open(engine, site, system.epoch);
-    const context = { site, resource, matcher, pendingKeys, engine: simulated ?? engine, spooled, options, summary };
+    if (dryRun) dryRunEngine = await DryRunEngine.open(engine, site, system.epoch);
+    const context = {
+      site,
+      resource,
+      matcher,
+      pendingValues,
+      engine: dryRunEngine ?? engine,
+      spooled,
+      options,
+      summary,
+    };
     await new RowImporter(context, system.epoch, head.revision).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
   } finally {
     matcher.close();
-    pendingKeys?.close();
-    simulated?.close();
+    pendingValues?.close();
+    dryRunEngine?.close();
     spooled.close();
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
@@ -97,21 +107,21 @@ interface ImportContext {
   readonly resource: Resource;
   readonly matcher: Matcher;
   /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
-  readonly pendingKeys: ValueIndex | undefined;
+  readonly pendingValues: ValueIndex | undefined;
   readonly engine: CommitEngine;
   readonly spooled: SpooledRows;
   readonly options: ImportOptions;
   readonly summary: ImportSummary;
 }
 
-/** Maximum times that a row is matched, if others change which record has its match value before the row is stored. */
+/** Maximum times that a row is matched, if others move its match value to another record before the row is stored. */
 const maxMatches = 5;
 
 /** Imports the rows of one file, batch by batch. */
 class RowImporter {
   readonly #context: ImportContext;
   readonly #pending = new RowBatch();
-  readonly #faultTexts = new InternedTexts();
+  readonly #errorTexts = new InternedTexts();
   /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
   readonly #systemEpoch: string;
   /** The revision of the site before the import. */
@@ -140,26 +150,26 @@ class RowImporter {
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { site, matcher, pendingKeys, options, summary } = this.#context;
+    const { site, resource, matcher, pendingValues, options, summary } = this.#context;
     const input = parseInput(row.decoded);
-    const key = matcher.matchValueOf(input);
-    if (key !== undefined && pendingKeys?.find(key, 1).length) {
+    const value = matcher.matchValueOf(input);
+    if (value !== undefined && pendingValues?.find(value, 1).length) {
       if (options.atomic) throw repeatedValueError(options.match);
       await this.#commitPending();
     }
-    const match = matcher.find(input);
-    const intent = toIntent(this.#context.resource, match, input, row.decoded.fieldErrors);
-    const signed = { ...intent, site, actor: operatorActor, at: options.now() };
-    this.#pending.add({ row: () => row, input, intent: signed }, row.source);
-    if (key !== undefined) pendingKeys?.set(summary.rows, key);
+    const match = matcher.match(input);
+    const change = toChange(resource, match, input, row.decoded.fieldErrors);
+    const intent = { ...change, site, actor: operatorActor, at: options.now() };
+    this.#pending.add({ row: () => row, input, intent }, row.source);
+    if (value !== undefined) pendingValues?.set(summary.rows, value);
     matcher.trackRow(input, match.id);
   }
 
   async #commitPending(): Promise<void> {
-    const { engine, matcher, pendingKeys, options } = this.#context;
+    const { engine, matcher, pendingValues, options } = this.#context;
     let batch = this.#pending.take();
-    pendingKeys?.clear();
-    this.#reportStart();
+    pendingValues?.clear();
+    this.#notifyBeforeCommit();
     for (let left = maxMatches - 1; batch.length > 0; left--) {
       const outcomes = await engine.commit(this.#intentsOf(batch));
       const again = left > 0 ? batch.filter((_, index) => isFoundOtherwise(outcomes[index])) : [];
@@ -182,15 +192,15 @@ class RowImporter {
   #matchAgain(pending: PendingRow): PendingRow {
     const { intent } = pending;
     if (!intent.ifFound) return pending;
-    const match = this.#context.matcher.findAgain(intent.ifFound);
+    const match = this.#context.matcher.matchAgain(intent.ifFound);
     const { kind: operation, id, ifFound } = match;
     if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
     const { decoded } = pending.row();
-    const changed = toIntent(this.#context.resource, match, parseInput(decoded), decoded.fieldErrors);
+    const changed = toChange(this.#context.resource, match, parseInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
   }
 
-  /** Spools the pending rows until all rows are known to be valid. Their match values stay in `pendingKeys`. */
+  /** Spools the pending rows until all rows are known to be valid. Their match values stay in `pendingValues`. */
   #spoolPending(): void {
     this.#context.spooled.add(this.#pending.take());
   }
@@ -226,23 +236,23 @@ class RowImporter {
         yield this.#intentsOf(matched);
       }
     };
-    let isOutdated = false;
+    let hasMovedMatch = false;
     const storing = engine.commitAtomically(batches.call(this), async (outcomes) => {
-      isOutdated = mayRepeat && outcomes.some(isFoundOtherwise);
+      hasMovedMatch = mayRepeat && outcomes.some(isFoundOtherwise);
       await this.#countOutcomes(sent.shift() ?? [], outcomes, mayRepeat);
       const { rows, created, updated, unchanged } = summary;
       // All rows are valid now. Before this point, an error leaves nothing stored.
-      if (created + updated + unchanged === rows) this.#reportStart();
+      if (created + updated + unchanged === rows) this.#notifyBeforeCommit();
     });
     await storing.catch(async (error) => {
       if (!unmatched) throw error;
       const { row, error: reason } = unmatched;
       await this.#unlessRejected(row, () => Promise.reject(reason));
     });
-    return !isOutdated;
+    return !hasMovedMatch;
   }
 
-  #reportStart(): void {
+  #notifyBeforeCommit(): void {
     const { dryRun, onBeforeCommit } = this.#context.options;
     if (!dryRun) onBeforeCommit?.(this.#start);
   }
@@ -281,7 +291,7 @@ class RowImporter {
 
   async #rejectRow(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
     const { options, summary } = this.#context;
-    countRejected(summary, row.number, fieldErrors, this.#faultTexts, options.maxFaults);
+    countRejected(summary, row.number, fieldErrors, this.#errorTexts, options.maxFieldErrors);
     await options.onRejected?.(row, fieldErrors);
   }
 }
@@ -328,7 +338,7 @@ function lengthOf(source: RowSource): number {
   return cells.reduce((sum, cell) => sum + cell.length + 1, 0);
 }
 
-// Turns a row into an intent.
+// Converts a row to the change of a record.
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
 function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
@@ -341,8 +351,8 @@ function isObject(input: unknown): input is RowInput {
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
-/** Returns the intent for the record that the row matches. @throws ProblemError `invalid-record` */
-function toIntent(
+/** Returns the change of the record that the row matches, as a part of an intent. @throws ProblemError `invalid-record` */
+function toChange(
   resource: Resource,
   match: Match,
   { ID: _, ...fields }: RowInput,

@@ -76,17 +76,17 @@ export function repeatedValueError(field = ""): ProblemError {
   return invalidRecordError([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
-/** Counts a rejected row, and lists its field errors: at most `maxFaults` of all rows. @param texts copies the texts that are listed */
+/** Counts a rejected row, and lists its field errors: at most `maxFieldErrors` of all rows. @param texts copies the texts that are listed */
 export function countRejected(
   summary: ImportSummary,
   row: number,
   faults: readonly FieldError[],
   texts: InternedTexts,
-  maxFaults = Number.POSITIVE_INFINITY,
+  maxFieldErrors = Number.POSITIVE_INFINITY,
 ): void {
   summary.rejected++;
   for (const { field, detail } of faults) {
-    if (summary.faults.length >= maxFaults) return;
+    if (summary.faults.length >= maxFieldErrors) return;
     // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
     summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
   }

@@ -25,11 +25,11 @@ export interface Matcher {
   /** Returns the value by which the row is matched; undefined if rows are matched by ID. */
   matchValueOf(input: RowInput): string | undefined;
   /** @throws ProblemError `invalid-record` if the row cannot be matched, or several records match */
-  find(input: RowInput): Match;
+  match(input: RowInput): Match;
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   trackRow(input: RowInput, id: number | undefined): void;
-  /** Does the same as `find`, for a row that was matched before. */
-  findAgain(found: FoundBy): Match;
+  /** Does the same as `match`, for a row that was matched before. */
+  matchAgain(found: FoundBy): Match;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   passOver(range: RevisionRange | undefined): Promise<void>;
   /** Applies all changes of others until now. */
@@ -75,7 +75,7 @@ function matchById(present: Set<number>): Matcher {
   const assigned: { from: number; to: number }[] = [];
   return {
     matchValueOf: () => undefined,
-    find({ ID }) {
+    match({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw invalidIdError(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
       // The row does not mean the record of an earlier row, which was given this ID. Updating that record would lose the earlier row.
@@ -92,7 +92,7 @@ function matchById(present: Set<number>): Matcher {
       else assigned.push({ from: id, to: id });
     },
     // A row with an ID matches the same record again, whatever others change. If they have deleted or created it, the engine rejects the row.
-    findAgain() {
+    matchAgain() {
       throw new Error("a row is matched by its ID only once");
     },
     async passOver() {},
@@ -103,7 +103,7 @@ function matchById(present: Set<number>): Matcher {
 
 function matchByField(textField: TextFieldPath, values: SiteValues): Matcher {
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
-  const find = (value: string): Match => {
+  const matchValue = (value: string): Match => {
     if (value === "")
       throw toProblemError({ field: textField.path, detail: "is empty, so no record can be matched by it" });
     const found = values.find(value, maxNamed + 1);
@@ -115,8 +115,8 @@ function matchByField(textField: TextFieldPath, values: SiteValues): Matcher {
   };
   return {
     matchValueOf,
-    find: (input) => find(matchValueOf(input)),
-    findAgain: (found) => find(found.value),
+    match: (input) => matchValue(matchValueOf(input)),
+    matchAgain: (found) => matchValue(found.value),
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },

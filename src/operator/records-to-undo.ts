@@ -18,7 +18,7 @@ export interface UndoRange {
 }
 
 /** A record with changes in the range. */
-export interface RecordToRevert {
+export interface RecordToUndo {
   readonly resource: string;
   readonly id: number;
   /** The record before its first change in the range, as JSON; null if it did not exist. */
@@ -35,7 +35,7 @@ export interface RecordToRevert {
 const pageSize = 500;
 
 /** Collects records from journal entries. All methods throw ProblemError `unavailable` if the temporary file has no space. */
-export class RecordsToRevert {
+export class RecordsToUndo {
   readonly #range: UndoRange;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statements>;
@@ -69,7 +69,7 @@ export class RecordsToRevert {
   }
 
   /** Returns the records in the order of their first changes. */
-  *records(): Generator<RecordToRevert> {
+  *records(): Generator<RecordToUndo> {
     for (let after = 0; ; ) {
       const rows = withScratchErrors(() => this.#statements.page.all(after, pageSize));
       for (const row of rows) yield toRecord(row);
@@ -118,7 +118,7 @@ from scratch.records where n > ? order by n limit ?`,
   };
 }
 
-function toRecord(row: Row): RecordToRevert {
+function toRecord(row: Row): RecordToUndo {
   const { resource, id, last, before, is_same, other_revision: revision, other_actor: actor } = row;
   const other = revision === null || actor === null ? undefined : { revision, actor };
   return { resource, id, before, isSame: is_same === 1, last, other };
