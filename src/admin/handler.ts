@@ -12,6 +12,7 @@ import { ProblemError } from "../model/errors.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
+import { Router } from "./router.ts";
 
 /** A response before the header fields that all responses have are added. */
 export interface AdminContent {
@@ -95,7 +96,7 @@ export class AdminHandler implements Handler {
     const name = method === "HEAD" ? "GET" : method;
     // Look for an own property, because a method may be any token, for example `constructor`.
     const respond = Object.hasOwn(route, name) ? route[name] : undefined;
-    if (!respond) throw wrongMethod(method, route);
+    if (!respond) throw wrongMethodError(method, route);
     if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers);
     return respond({ request, query: new URLSearchParams(query), parameters });
   }
@@ -114,7 +115,7 @@ export class AdminHandler implements Handler {
   }
 }
 
-function wrongMethod(method: string, route: AdminRoute): ProblemError {
+function wrongMethodError(method: string, route: AdminRoute): ProblemError {
   const methods = Object.keys(route).flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
   const allow = { headers: { Allow: methods.join(", ") } };
   return new ProblemError("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
@@ -131,63 +132,6 @@ function withHeaders(content: AdminContent, headers: AdminContent["headers"]): A
 
 function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {
   return { status, headers: toHeaderLines({ ...common, ...headers, "X-Request-Id": id }), body };
-}
-
-// Finds the route of a path. A pattern such as `/operator/sites/{site}` has a name in braces for each segment that the client chooses.
-
-interface Found<Route> {
-  readonly route: Route;
-  /** The segments that the client chose, decoded, by their names in the pattern. */
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
-class Router<Route> {
-  /** Patterns with their routes, by number of segments. */
-  readonly #patterns = new Map<number, { readonly segments: readonly string[]; readonly route: Route }[]>();
-
-  /** @param routes by pattern. If a path matches two patterns, the first pattern counts */
-  constructor(routes: ReadonlyMap<string, Route>) {
-    for (const [pattern, route] of routes) {
-      const segments = pattern.split("/");
-      const alike = this.#patterns.get(segments.length) ?? [];
-      alike.push({ segments, route });
-      this.#patterns.set(segments.length, alike);
-    }
-  }
-
-  /** Returns the route of `path`; undefined if no pattern matches, or if a segment is empty or not valid percent-encoded UTF-8. */
-  find(path: string): Found<Route> | undefined {
-    const sent = path.split("/");
-    for (const { segments, route } of this.#patterns.get(sent.length) ?? []) {
-      const parameters = matched(segments, sent);
-      if (parameters) return { route, parameters };
-    }
-    return undefined;
-  }
-}
-
-function matched(segments: readonly string[], sent: readonly string[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {};
-  for (const [index, segment] of segments.entries()) {
-    const text = sent[index] as string;
-    const name = /^\{(.*)\}$/.exec(segment)?.[1];
-    if (name === undefined) {
-      if (segment !== text) return undefined;
-      continue;
-    }
-    const decoded = decode(text);
-    if (!decoded) return undefined;
-    parameters[name] = decoded;
-  }
-  return parameters;
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -236,9 +180,9 @@ small { opacity: 0.7 }
 </head>
 <body>
 <h1>${status === 404 ? "There is nothing at this address" : "This did not work"}</h1>
-<p>${escaped(detail.charAt(0).toUpperCase() + detail.slice(1))}.</p>
+<p>${escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1))}.</p>
 <p><a href="/">Go to the console</a></p>
-<p><small>Status ${status}, request ${escaped(id)}</small></p>
+<p><small>Status ${status}, request ${escapeHtml(id)}</small></p>
 </body>
 </html>
 `;
@@ -247,6 +191,6 @@ small { opacity: 0.7 }
   return { status, body, headers };
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

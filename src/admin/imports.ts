@@ -74,7 +74,7 @@ export class Imports {
       "no file can be stored",
       () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
     );
-    const begun: OpenImport = {
+    const opened: OpenImport = {
       id,
       operator,
       site,
@@ -85,8 +85,8 @@ export class Imports {
       outlivesSession: false,
       lastRequestedAt: this.#now(),
     };
-    this.#imports.set(id, begun);
-    return begun;
+    this.#imports.set(id, opened);
+    return opened;
   }
 
   /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
@@ -116,12 +116,12 @@ export class Imports {
 
   /**
    * Requires that another dry run or import may start.
-   * @param begun the import to run; undefined for a dry run. Two imports that run into one site at once would not find each other's records
+   * @param opened the import to run; undefined for a dry run. Two imports into the same site at once would not find each other's records
    * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `begun`
    */
-  requireFreeCapacity(begun?: OpenImport): void {
+  requireFreeCapacity(opened?: OpenImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
-    if (busy.some(({ site, job }) => job.state === "running" && site === begun?.site))
+    if (busy.some(({ site, job }) => job.state === "running" && site === opened?.site))
       throw new ProblemError("conflict", "another import into this shop is running; wait until it has ended");
     if (busy.length < maxRunningJobs) return;
     throw new ProblemError("too-many-requests", "other imports are running; try again in a moment", {
@@ -142,7 +142,7 @@ export class Imports {
 
   /**
    * Removes the imports of an operator who signs out or was signed out, except running imports. A running import continues if the operator signed
-   * out in one browser only. If the operator signed out everywhere, the next batch of the import is rejected (guarded-engine.ts).
+   * out in one browser only. If the operator signed out everywhere, the next batch of the import is rejected (reauthorized-engine.ts).
    */
   async endImportsOf(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {

@@ -64,7 +64,7 @@ export function sessionRoutes(
       "/operator/session",
       {
         // Without a session, respond with 200 instead of 401, because browsers report a 401 as an error of the page.
-        GET: async ({ request }) => toShown(await findRequestSession(request, dependencies)),
+        GET: async ({ request }) => toSessionContent(await findRequestSession(request, dependencies)),
         POST: ({ request }) => respondToSignIn(request, context),
         async DELETE({ request }) {
           const session = await findRequestSession(request, dependencies);
@@ -102,7 +102,7 @@ async function respondToSignIn(request: WireRequest, context: SessionContext): P
     return signIn(engine, link, now());
   });
   if (present && present.operator.ID !== session.operator.ID) await endOwn(request, present, context);
-  return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetimeMs));
+  return withCookie(toSessionContent(session), toCookie(request.headers, secret, sessionLifetimeMs));
 }
 
 /** Ends the sessions in the cookies of a request. */
@@ -181,7 +181,7 @@ async function limitFailedSignIns<T>(
   }
 }
 
-function toShown(session: Session | undefined): AdminContent {
+function toSessionContent(session: Session | undefined): AdminContent {
   const shown: SessionResponse = session
     ? {
         id: session.operator.ID,

@@ -20,9 +20,6 @@ interface ConsoleRecord {
   readonly [field: string]: unknown;
 }
 
-/** Maximum length of a search, in characters. A longer search in the address of the page is cut. */
-export const maxSearch = 255;
-
 interface ListParameters {
   readonly pagination?: { readonly page: number; readonly perPage: number };
   readonly sort?: { readonly field: string; readonly order: string };
@@ -35,19 +32,27 @@ interface UpdateParameters {
   readonly previousData?: Partial<ConsoleRecord>;
 }
 
-/** Creates react-admin's data provider for a site. @param onWrite called after each write, so that the page can offer to undo it */
-export function createDataProvider(site: string, onWrite: (note: WriteNote) => void): DataProvider {
-  const provider = { ...createReads(site), ...createWrites(site, onWrite) };
+/**
+ * Creates react-admin's data provider for a site.
+ * @param maxSearchLength in characters; a longer search in the address of the page is cut
+ * @param onWrite called after each write, so that the page can offer to undo it
+ */
+export function createDataProvider(
+  site: string,
+  maxSearchLength: number,
+  onWrite: (note: WriteNote) => void,
+): DataProvider {
+  const provider = { ...createReads(site, maxSearchLength), ...createWrites(site, onWrite) };
   return provider as unknown as DataProvider;
 }
 
-function createReads(site: string) {
+function createReads(site: string, maxSearchLength: number) {
   const getOne = async (resource: string, { id }: { id: Identifier }) => ({
     data: toConsole(await callApi<RecordResponse>("GET", `${pathOf(site, resource)}/${id}`)),
   });
   return {
     async getList(resource: string, parameters: ListParameters) {
-      const path = `${pathOf(site, resource)}?${toQuery(parameters)}`;
+      const path = `${pathOf(site, resource)}?${toQuery(parameters, maxSearchLength)}`;
       const { records, total } = await callApi<RecordsResponse>("GET", path);
       return { data: records.map(toConsole), total };
     },
@@ -108,14 +113,14 @@ function pathOf(site: string, resource: string): string {
   return `/sites/${encodeURIComponent(site)}/records/${resource}`;
 }
 
-function toQuery({ pagination, sort, filter }: ListParameters): URLSearchParams {
+function toQuery({ pagination, sort, filter }: ListParameters, maxSearchLength: number): URLSearchParams {
   const { page = 1, perPage = 25 } = pagination ?? {};
   const query = new URLSearchParams({ limit: String(perPage), offset: String((page - 1) * perPage) });
   if (sort?.field) {
     query.set("sort", sort.field === "id" ? "ID" : sort.field);
     query.set("order", sort.order.toLowerCase());
   }
-  if (filter?.q) query.set("search", filter.q.slice(0, maxSearch));
+  if (filter?.q) query.set("search", filter.q.slice(0, maxSearchLength));
   return query;
 }
 

@@ -51,7 +51,8 @@ export function Sites() {
 function OneSite({ session, declared, reload }: SitesProps) {
   const { site = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === site);
-  const dataProvider = useMemo(() => createDataProvider(site, noteWrite), [site]);
+  const { maxSearchLength } = declared;
+  const dataProvider = useMemo(() => createDataProvider(site, maxSearchLength, noteWrite), [site, maxSearchLength]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins with an empty cache
   const queryClient = useMemo(createQueryClient, [session.id, site]);
   const siteId = known?.id ?? 0;

@@ -3,20 +3,24 @@
 import type { Action } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
 import type { TrafficHistory } from "../traffic.ts";
+import { exportActions } from "./exports.ts";
+import { findActions } from "./find.ts";
 import { historyActions } from "./history.ts";
-import { exportActions, importActions } from "./imports.ts";
+import { importActions } from "./imports.ts";
 import { keyActions } from "./keys.ts";
 import { operatorActions } from "./operators.ts";
-import { findActions, recordActions, resourceActions } from "./records.ts";
-import { overviewActions, siteActions } from "./sites.ts";
+import { overviewActions } from "./overview.ts";
+import { recordActions } from "./records.ts";
+import { resourceActions } from "./resources.ts";
+import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
 
 export function allActions(traffic: TrafficHistory, imports: Imports): readonly Action[] {
   return [
     ...resourceActions,
     ...siteActions,
-    ...exportActions,
     ...recordActions,
+    ...exportActions,
     ...importActions(imports),
     ...keyActions,
     ...historyActions(imports),

@@ -8,10 +8,11 @@ import { type HistoryEntry, readHistory, restoreRecord, revisionsOf } from "../.
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
 import { parseBoolean } from "../json-body.ts";
-import { idOf, resourceNamed, resourceOf } from "./records.ts";
+import { withReauthorization } from "../reauthorized-engine.ts";
+import { idOf } from "./records.ts";
+import { resourceNamed, resourceOf } from "./resources.ts";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
 export function historyActions(imports: Imports): readonly Action[] {
@@ -40,7 +41,7 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
     run: query.get("run") ?? undefined,
     isGrouped: !query.has("single"),
   });
-  return { ...page, next: page.next ?? null, entries: page.entries.map(toShown) };
+  return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryInfo) };
 }
 
 /** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
@@ -57,7 +58,7 @@ async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoR
   // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
   const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
-  const engine = withImportAuthorization(call, "undo", { site: site.ID, outlivesSession: false });
+  const engine = withReauthorization(call, "undo", { site: site.ID, outlivesSession: false });
   const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)
@@ -79,7 +80,7 @@ async function restore(call: ActionContext): Promise<WriteResponse> {
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
 
-function toShown({ change, resources, at, ...entry }: HistoryEntry): HistoryInfo {
+function toHistoryInfo({ change, resources, at, ...entry }: HistoryEntry): HistoryInfo {
   const { operation, resource, id, body, before } = change;
   const after = operation === "delete" ? null : JSON.parse(body);
   const previous = operation === "delete" ? JSON.parse(body) : before === null ? null : JSON.parse(before);

@@ -1,23 +1,22 @@
-// Imports of files into a site, and exports. The page uploads a file in parts, requests a preview, then a dry run (`check`), and then runs the
+// Imports of files into a site. The page uploads a file in parts, requests a preview, then a dry run (`check`), and then runs the
 // import.
 
 import { isDelimiter } from "../../formats/csv.ts";
 import { parseMapping } from "../../formats/csv-mapping.ts";
 import { isEncoding } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
-import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { exportRecords } from "../../operator/import/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import type { JobOptions } from "../../operator/import/import-job.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import { previewUpload } from "../../operator/import/upload.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
-import { withImportAuthorization } from "../guarded-engine.ts";
 import type { Imports, OpenImport } from "../imports.ts";
 import { parseText, type ReceivedBody } from "../json-body.ts";
-import { resourceNamed, resourceOf } from "./records.ts";
+import { withReauthorization } from "../reauthorized-engine.ts";
+import { maxDownload, mediaTypes, toFile, tooLargeError } from "./exports.ts";
+import { resourceNamed } from "./resources.ts";
 import type {
   CheckBody,
   DialectBody,
@@ -32,9 +31,6 @@ import type {
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
 
-/** These actions must come before those of records in the list. Otherwise `export` in the path would be taken for the ID of a record. */
-export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}/records/{resource}/export", download]];
-
 export function importActions(imports: Imports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
   const withImport =
@@ -42,8 +38,8 @@ export function importActions(imports: Imports): readonly Action[] {
       act(call, imports.get(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
     ["GET", list, (call) => listOwn(call, imports)],
-    ["POST", list, (call) => begin(call, imports)],
-    ["GET", one, withImport((_, found) => toShown(found))],
+    ["POST", list, (call) => open(call, imports)],
+    ["GET", one, withImport((_, found) => toImportInfo(found))],
     ["DELETE", one, withImport((_, found) => imports.remove(found).then(() => ({})))],
     ["PUT", `${one}/parts/{part}`, withImport((call, found) => addPart(call, found, imports))],
     ["POST", `${one}/look`, withImport(previewFile)],
@@ -56,18 +52,18 @@ export function importActions(imports: Imports): readonly Action[] {
 }
 
 async function listOwn(call: ActionContext, imports: Imports): Promise<ImportsResponse> {
-  return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toShown) };
+  return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toImportInfo) };
 }
 
 /** Maximum length of a file's name, in characters. A longer name is cut. */
 const maxName = 200;
 
-async function begin(call: ActionContext, imports: Imports): Promise<ImportInfo> {
+async function open(call: ActionContext, imports: Imports): Promise<ImportInfo> {
   const site = await call.site();
   const input = await call.input<NewImportBody>();
   const resource = resourceNamed(parseText(input, "resource"));
   const name = parseText(input, "name").slice(0, maxName);
-  return toShown(imports.openImport(call.session.operator.ID, site.ID, resource, name));
+  return toImportInfo(imports.openImport(call.session.operator.ID, site.ID, resource, name));
 }
 
 /** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */
@@ -82,7 +78,7 @@ async function addPart(
   const number = /^(0|[1-9][0-9]{0,6})$/.test(part) ? Number(part) : undefined;
   if (number === undefined) throw new ProblemError("bad-request", "parts are numbered from 0");
   imports.add(found, number, (await request.body()).view);
-  return toShown(found);
+  return toImportInfo(found);
 }
 
 async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {
@@ -94,7 +90,7 @@ async function check(call: ActionContext, found: OpenImport, imports: Imports): 
   const options = parseOptions(await call.input<CheckBody>(), found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
-  return toShown(found);
+  return toImportInfo(found);
 }
 
 /** Starts the import. */
@@ -106,18 +102,18 @@ async function run(call: ActionContext, found: OpenImport, imports: Imports): Pr
     throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
   if (!found.job.isBusy) imports.requireFreeCapacity(found);
   found.job.run(
-    withImportAuthorization(call, "import", found),
+    withReauthorization(call, "import", found),
     found.site,
     { rows: without, kinds: withoutKinds },
     call.now,
   );
   found.run = call.run;
-  return toShown(found);
+  return toImportInfo(found);
 }
 
 function stop(_: ActionContext, found: OpenImport): ImportInfo {
   found.job.stop();
-  return toShown(found);
+  return toImportInfo(found);
 }
 
 /** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
@@ -128,53 +124,11 @@ async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<
   return job.page(kind, offset, parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
 
-/** Maximum bytes of a file in a response. */
-const maxDownload = 64 * 1024 * 1024;
-
 async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
-  if (file.size > maxDownload) throw tooLarge("the file of refused rows");
-  return toFile(await file.bytes(), `${types[format]}; charset=utf-8`, `refused.${format}`);
-}
-
-/** Limits the exports that run at once to two. The others wait. */
-const semaphore = new Semaphore(2);
-
-const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
-
-/** Returns the file that `storefront export` writes. The query is `?format=csv`. */
-async function download(call: ActionContext): Promise<FileContent> {
-  const { query, request, engine } = call;
-  const [site, resource] = [await call.site(), resourceOf(call)];
-  const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
-  if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
-  const parts: Buffer[] = [];
-  let size = 0;
-  await semaphore.run(async () => {
-    if (request.isAbandoned) return;
-    for await (const text of exportRecords(engine, site.ID, resource, format)) {
-      const part = Buffer.from(text);
-      size += part.length;
-      if (size > maxDownload) throw tooLarge("the export");
-      if (request.isAbandoned) break;
-      parts.push(part);
-    }
-  });
-  return toFile(parts, `${types[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
-}
-
-function tooLarge(what: string): ProblemError {
-  return new ProblemError("too-large", `${what} is larger than ${maxDownload / 1024 ** 2} MiB; use the command line`);
-}
-
-function toFile(body: FileContent["body"], type: string, name: string): FileContent {
-  const safe = name.replace(/[^A-Za-z0-9._-]/g, "_");
-  return {
-    isFile: true,
-    body,
-    headers: { "Content-Type": type, "Content-Disposition": `attachment; filename="${safe}"` },
-  };
+  if (file.size > maxDownload) throw tooLargeError("the file of refused rows");
+  return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `refused.${format}`);
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
@@ -201,7 +155,7 @@ function parseDialect({ delimiter, encoding }: ReceivedBody<DialectBody>): Pick<
   return { delimiter, encoding };
 }
 
-function toShown({ id, name, run, undone, job }: OpenImport): ImportInfo {
+function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
   const { error, counts, revisions, ...progress } = job.progress;
   return {
     id,

@@ -34,25 +34,25 @@ const maxOverlap = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
   const keys = await listKeys(call.engine, await call.site());
-  return { keys: keys.map((key) => toListed(key, call.now())) };
+  return { keys: keys.map((key) => toListedKeyInfo(key, call.now())) };
 }
 
 async function create(call: ActionContext): Promise<NewKeyResponse> {
   const site = await call.site();
   const { label, scope, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
   const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
-  return toIssued(await createKey(call.engine, site, settings, call.now()), call);
+  return toNewKeyResponse(await createKey(call.engine, site, settings, call.now()), call);
 }
 
 async function change(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
   const { label, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
-  return toShown(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
+  return toKeyInfo(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
 }
 
 async function revoke(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
-  return toShown(await revokeKey(call.engine, Prefix, call.now()));
+  return toKeyInfo(await revokeKey(call.engine, Prefix, call.now()));
 }
 
 /** Replaces a key by a new one. */
@@ -61,7 +61,7 @@ async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   const { overlap } = await call.input<RotationBody>();
   if (!isWholeNumber(overlap, 0, maxOverlap))
     throw new ProblemError("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
-  return toIssued(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
+  return toNewKeyResponse(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
 /** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
@@ -101,16 +101,24 @@ function isWholeNumber(value: unknown, min: number, max: number): value is numbe
   return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
 }
 
-function toIssued({ key, record }: IssuedKey, { run }: ActionContext): NewKeyResponse {
-  return { key, ...toShown(record), run };
+/** Milliseconds before its expiry from which on a key is marked: 30 days. */
+const soonMs = 30 * 24 * 60 * 60_000;
+
+/** Whether a valid key expires within 30 days. @param now milliseconds since 1970 */
+export function isEndingSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
+  return endsAt > now && endsAt < now + soonMs;
 }
 
-function toListed(key: ListedKey, now: number): ListedKeyInfo {
+function toNewKeyResponse({ key, record }: IssuedKey, { run }: ActionContext): NewKeyResponse {
+  return { key, ...toKeyInfo(record), run };
+}
+
+function toListedKeyInfo(key: ListedKey, now: number): ListedKeyInfo {
   const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
-  return { ...toShown(key), lastUsed: key.lastUsed?.toISOString() ?? null, state };
+  return { ...toKeyInfo(key), lastUsed: key.lastUsed?.toISOString() ?? null, state, endsSoon: isEndingSoon(key, now) };
 }
 
-function toShown({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord): KeyInfo {
+function toKeyInfo({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord): KeyInfo {
   return {
     id: ID,
     prefix: Prefix,

@@ -37,13 +37,13 @@ export function operatorActions(imports: Imports): readonly Action[] {
 }
 
 async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
-  return { operators: (await listOperators(engine)).map(toShown) };
+  return { operators: (await listOperators(engine)).map(toOperatorInfo) };
 }
 
 async function add(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<NewOperatorBody>();
   const added = await addOperator(call.engine, parseText(input, "name"), sitesIn(input), call.now());
-  return { operator: toShown(added), run: call.run };
+  return { operator: toOperatorInfo(added), run: call.run };
 }
 
 /** Changes the sites of an operator. */
@@ -52,7 +52,7 @@ async function change(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<OperatorSitesBody>();
   const isLast = parseBoolean(input, "isLast") ?? false;
   const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
-  return { operator: toShown(changed), run: call.run };
+  return { operator: toOperatorInfo(changed), run: call.run };
 }
 
 /** Returns the names of sites; an empty list for null, which means all sites. @throws ProblemError `bad-request` */
@@ -69,7 +69,7 @@ async function remove(call: ActionContext, imports: Imports): Promise<OperatorRe
   const isLast = parseBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
   await imports.endImportsOf(removed.ID, true);
-  return { operator: toShown(removed), run: call.run };
+  return { operator: toOperatorInfo(removed), run: call.run };
 }
 
 /** Creates a sign-in link and returns its secret, which is stored nowhere else. */
@@ -92,6 +92,6 @@ async function operatorIn({ engine, parameters }: ActionContext): Promise<Listed
   throw new ProblemError("not-found", "there is no such operator: it may have been removed");
 }
 
-function toShown({ ID, Name, siteNames, Created }: ListedOperator): OperatorInfo {
+function toOperatorInfo({ ID, Name, siteNames, Created }: ListedOperator): OperatorInfo {
   return { id: ID, name: Name, sites: siteNames ?? null, created: Created };
 }

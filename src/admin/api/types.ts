@@ -43,7 +43,8 @@ export interface ResourceInfo {
   readonly fields: readonly FieldInfo[];
 }
 
-export type ResourcesResponse = { readonly resources: readonly ResourceInfo[] };
+/** `maxSearchLength` is the maximum number of characters of a search. */
+export type ResourcesResponse = { readonly resources: readonly ResourceInfo[]; readonly maxSearchLength: number };
 
 export interface SiteInfo {
   readonly id: number;
@@ -72,9 +73,7 @@ export interface NewSiteBody {
 }
 
 /** The members to change. */
-export interface SiteBody extends Partial<Omit<NewSiteBody, "withKey">> {
-  readonly isSuspended?: boolean;
-}
+export type SiteBody = Partial<Omit<NewSiteBody, "withKey">> & { readonly isSuspended?: boolean };
 
 export interface SiteResponse {
   readonly site: SiteInfo;
@@ -141,6 +140,8 @@ export interface KeyInfo {
 export interface ListedKeyInfo extends KeyInfo {
   readonly lastUsed: string | null;
   readonly state: "valid" | "expired" | "revoked";
+  /** Whether a valid key expires within 30 days. */
+  readonly endsSoon: boolean;
 }
 
 export type KeysResponse = { readonly keys: readonly ListedKeyInfo[] };

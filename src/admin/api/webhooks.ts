@@ -40,14 +40,18 @@ export const webhookActions: readonly Action[] = [
   ["DELETE", one, remove],
   ["GET", `${one}/deliveries`, listDeliveries],
   ["POST", `${one}/test`, sendTest],
-  ["POST", `${one}/pause`, async (call) => toShown(await pauseWebhook(call.engine, await idIn(call), call.now()))],
+  [
+    "POST",
+    `${one}/pause`,
+    async (call) => toWebhookInfo(await pauseWebhook(call.engine, await idIn(call), call.now())),
+  ],
   ["POST", `${one}/resume`, resume],
   ["POST", `${one}/rotate`, rotate],
   ["POST", `${one}/rewind`, rewind],
 ];
 
 async function listAll(call: ActionContext): Promise<WebhooksResponse> {
-  return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toShown) };
+  return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toWebhookInfo) };
 }
 
 async function add(call: ActionContext): Promise<NewWebhookResponse> {
@@ -57,7 +61,7 @@ async function add(call: ActionContext): Promise<NewWebhookResponse> {
   // Only the command line may add URLs of this machine (contract section 12).
   const policy = toConsolePolicy(call.webhookAllow);
   const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policy, call.now());
-  return { ...toShown(webhook), secret, isResolved };
+  return { ...toWebhookInfo(webhook), secret, isResolved };
 }
 
 async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
@@ -68,29 +72,29 @@ async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
   const attempts = await call.engine.webhookAttempts(webhookKeyOf(await webhookIn(call)));
-  return { deliveries: attempts.map(toShownAttempt) };
+  return { deliveries: attempts.map(toDeliveryInfo) };
 }
 
 async function sendTest(call: ActionContext): Promise<DeliveryInfo> {
   const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
-  return toShownAttempt(attempt);
+  return toDeliveryInfo(attempt);
 }
 
 async function resume(call: ActionContext): Promise<WebhookInfo> {
   // The policy of deliveries, because the command line may have added the webhook with a URL of this machine.
   const policy = toDeliveryPolicy(call.webhookAllow);
-  return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
+  return toWebhookInfo(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
 
 async function rotate(call: ActionContext): Promise<RotatedWebhookResponse> {
   const { webhook, secret, until } = await rotateWebhook(call.engine, await idIn(call), call.now());
-  return { ...toShown(webhook), secret, until: new Date(until).toISOString() };
+  return { ...toWebhookInfo(webhook), secret, until: new Date(until).toISOString() };
 }
 
 /** Sets the cursor of a webhook. */
 async function rewind(call: ActionContext): Promise<WebhookInfo> {
   const id = await idIn(call);
-  return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input<RewindBody>())));
+  return toWebhookInfo(await rewindWebhook(call.engine, id, pointIn(await call.input<RewindBody>())));
 }
 
 /** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
@@ -124,7 +128,17 @@ function pointIn({ since = "now" }: ReceivedBody<RewindBody>): DeliveryStart {
   throw new ProblemError("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
 }
 
-function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, state, lag }: ListedWebhook): WebhookInfo {
+function toWebhookInfo({
+  ID,
+  URL: url,
+  Resources,
+  Created,
+  Paused,
+  status,
+  detail,
+  state,
+  lag,
+}: ListedWebhook): WebhookInfo {
   return {
     id: ID,
     url,
@@ -139,6 +153,6 @@ function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, sta
   };
 }
 
-function toShownAttempt({ at, status, milliseconds, fault }: DeliveryAttempt): DeliveryInfo {
+function toDeliveryInfo({ at, status, milliseconds, fault }: DeliveryAttempt): DeliveryInfo {
   return { at: new Date(at).toISOString(), status, milliseconds, fault };
 }

@@ -69,6 +69,7 @@ const close = () => openPanel(undefined);
 
 function OpenFind() {
   const translate = useTranslate();
+  const { maxSearchLength } = useDeclared();
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = useSettled(text.trim(), 250);
@@ -102,7 +103,7 @@ function OpenFind() {
           onChange={({ target }) => setText(target.value)}
           onKeyDown={onKeyDown}
           slotProps={{
-            htmlInput: { maxLength: 255 },
+            htmlInput: { maxLength: maxSearchLength },
             input: {
               startAdornment: (
                 <InputAdornment position="start">

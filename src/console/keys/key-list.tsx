@@ -21,7 +21,7 @@ import type { ListedKeyInfo } from "../../admin/api/types.ts";
 import { toDay } from "../times.ts";
 import { visible } from "../visible.ts";
 import { When } from "../when.tsx";
-import { isEndingSoon, type KeyTask } from "./keys.ts";
+import type { KeyTask } from "./keys.ts";
 
 interface KeyListProps {
   readonly keys: readonly ListedKeyInfo[];
@@ -143,7 +143,7 @@ const colors = { valid: "success", expired: "default", revoked: "default" } as c
 
 function KeyState({ apiKey }: Pick<KeyProps, "apiKey">) {
   const translate = useTranslate();
-  const isEnding = isEndingSoon(apiKey);
+  const isEnding = apiKey.endsSoon;
   const color = isEnding ? "warning" : colors[apiKey.state];
   const label = translate(isEnding ? "keys.ending" : `keys.${apiKey.state}`);
   return <Chip size="small" variant="outlined" color={color} label={label} />;

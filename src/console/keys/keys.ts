@@ -4,7 +4,6 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { callApi } from "../api.ts";
-import { serverNow } from "../clock.ts";
 import { useSite } from "../site-context.ts";
 
 /** The actions for a valid key. */
@@ -14,14 +13,6 @@ export type KeyTask = "edit" | "rotate" | "revoke";
 export function useKeyName({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
   const translate = useTranslate();
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
-}
-
-/** Milliseconds before its expiry from which on a key is marked: 30 days. */
-const soon = 30 * 24 * 60 * 60_000;
-
-/** Whether a valid key expires within 30 days. */
-export function isEndingSoon({ state, expires }: ListedKeyInfo): boolean {
-  return state === "valid" && expires !== null && Date.parse(expires) - serverNow() < soon;
 }
 
 /** Sorts keys: valid keys first, and newer keys before older ones. */

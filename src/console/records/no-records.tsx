@@ -2,23 +2,23 @@ import { Button } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { maxSearch } from "../data-provider.ts";
 import { iconOf } from "../icons.ts";
 import { Empty } from "../shell/empty.tsx";
-import { useSite } from "../site-context.ts";
+import { useDeclared, useSite } from "../site-context.ts";
 import { visible } from "../visible.ts";
 
 /** The placeholder of a list without records, or without records that match the search. */
 export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
   const translate = useTranslate();
   const site = useSite();
+  const { maxSearchLength } = useDeclared();
   const { filterValues, setFilters } = useListContext();
   const text: string | undefined = filterValues.q;
   if (text) {
     return (
       <Empty
         icon={iconOf(name)}
-        title={translate("record.none_found", { name: plural, text: visible(text.slice(0, maxSearch)) })}
+        title={translate("record.none_found", { name: plural, text: visible(text.slice(0, maxSearchLength)) })}
         explain={translate("record.none_found_explain")}
       >
         <Button variant="outlined" onClick={() => setFilters({})}>

@@ -15,12 +15,12 @@ import {
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { maxSearch } from "../data-provider.ts";
 import { capitalized } from "../declarations.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
+import { useDeclared } from "../site-context.ts";
 import { visible } from "../visible.ts";
 import { columnLabel, textAt, useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
@@ -28,16 +28,6 @@ import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 import { TableActions } from "./table-actions.tsx";
-
-const searchFilters = [
-  <SearchInput
-    key="q"
-    source="q"
-    alwaysOn
-    slotProps={{ htmlInput: { maxLength: maxSearch } }}
-    sx={{ m: 0, width: { xs: "100%", sm: 320 } }}
-  />,
-];
 
 /**
  * Milliseconds between a key press and the search: none, because a response takes only about 30 ms for 100,000 records. The default of the form is
@@ -47,7 +37,17 @@ const searchDelay = { debounce: 0 };
 
 /** The search field of the list. */
 function Search() {
-  return <FilterForm filters={searchFilters} {...searchDelay} />;
+  const { maxSearchLength } = useDeclared();
+  const filters = [
+    <SearchInput
+      key="q"
+      source="q"
+      alwaysOn
+      slotProps={{ htmlInput: { maxLength: maxSearchLength } }}
+      sx={{ m: 0, width: { xs: "100%", sm: 320 } }}
+    />,
+  ];
+  return <FilterForm filters={filters} {...searchDelay} />;
 }
 
 interface RecordTableProps {

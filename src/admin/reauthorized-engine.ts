@@ -1,5 +1,5 @@
-// Authorizes the transactions of imports and undos in the console. They can run for minutes after the request that started them, so their operator is
-// checked again before each transaction.
+// Authorizes the operator of an import or undo again before each transaction, because imports and undos can run for minutes after the request that
+// started them.
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -19,23 +19,23 @@ interface Started {
  * Wraps the engine of `call` for an import or undo. Before each transaction, requires that the operator still exists, may manage the site, and
  * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
-export function withImportAuthorization(call: ActionContext, what: "import" | "undo", started: Started): Engine {
+export function withReauthorization(call: ActionContext, what: "import" | "undo", started: Started): Engine {
   const { engine } = call;
   return {
     ...engine,
     async commit(intents, atomic) {
-      await requireStillAuthorized(call, what, started);
+      await reauthorizeOperator(call, what, started);
       return engine.commit(intents, atomic);
     },
     async commitAtomically(batches, onOutcomes) {
-      await requireStillAuthorized(call, what, started);
+      await reauthorizeOperator(call, what, started);
       return engine.commitAtomically(batches, onOutcomes);
     },
   };
 }
 
 /** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */
-async function requireStillAuthorized(call: ActionContext, what: string, started: Started): Promise<void> {
+async function reauthorizeOperator(call: ActionContext, what: string, started: Started): Promise<void> {
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);

@@ -1,0 +1,35 @@
+// Finds records in all sites that the operator may manage.
+
+import { parseNumber } from "../../http/common/parameters.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { findInSites } from "../../operator/find-in-sites.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
+import { maxSearchLength } from "./resources.ts";
+import type { FindResponse } from "./types.ts";
+
+export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
+
+/** Milliseconds after which a search stops. Its response then says where to continue. */
+const duration = 3000;
+
+/** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
+const semaphore = new Semaphore(2);
+
+/**
+ * Finds records in all sites of the operator. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
+ * the ID of the site after which to continue.
+ */
+async function find(call: ActionContext): Promise<FindResponse> {
+  const { engine, query, request } = call;
+  const text = (query.get("text") ?? "").trim();
+  if (text === "" || text.length > maxSearchLength)
+    throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxSearchLength} characters`);
+  const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
+  const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
+  const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
+  const search = () =>
+    request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
+  const { found, next } = await semaphore.run(search);
+  return { found, next: next ?? null };
+}

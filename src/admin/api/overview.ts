@@ -1,0 +1,56 @@
+// The overview of a site, which operators see first: whether all is well. And the traffic of the server.
+
+import { listKeys } from "../../operator/keys.ts";
+import { summarizeSite } from "../../operator/sites.ts";
+import { listWebhooks } from "../../operator/webhook-list.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
+import type { TrafficHistory } from "../traffic.ts";
+import { isEndingSoon } from "./keys.ts";
+import type { OverviewResponse, TrafficResponse } from "./types.ts";
+
+export function overviewActions(traffic: TrafficHistory): readonly Action[] {
+  return [
+    ["GET", "/operator/traffic", async () => showTraffic(traffic), "all"],
+    ["GET", "/operator/sites/{site}/overview", overview],
+  ];
+}
+
+function showTraffic({ points }: TrafficHistory): TrafficResponse {
+  return { points: points.map((point) => ({ ...point, at: toTime(point.at) })) };
+}
+
+/** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */
+async function overview(call: ActionContext): Promise<OverviewResponse> {
+  const { engine, now } = call;
+  const site = await call.site();
+  const [summary, keys, webhooks, lastBackup] = [
+    await summarizeSite(engine, site.Name, now()),
+    await listKeys(engine, site),
+    await listWebhooks(engine, site),
+    await engine.readLastBackupTime(),
+  ];
+  const ending = keys.filter((key) => isEndingSoon(key, now()));
+  return {
+    records: summary.records,
+    validKeys: summary.validKeys,
+    changed: summary.changed?.toISOString() ?? null,
+    endingKeys: ending.map(({ ID, Label, Prefix, endsAt }) => ({
+      id: ID,
+      label: Label,
+      prefix: Prefix,
+      ends: toTime(endsAt),
+    })),
+    webhooks: webhooks.map(({ ID, URL: url, status, detail, lag }) => ({
+      id: ID,
+      url,
+      status,
+      detail,
+      behind: lag ?? null,
+    })),
+    lastBackup: lastBackup === undefined ? null : toTime(lastBackup),
+  };
+}
+
+function toTime(at: number): string {
+  return new Date(at).toISOString();
+}
