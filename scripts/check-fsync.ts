@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportRecords } from "../src/operator/import/export-records.ts";
 import { createKey } from "../src/operator/keys.ts";
-import { addSite } from "../src/operator/sites.ts";
+import { createSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -90,7 +90,7 @@ async function failImport(database: string, count: number): Promise<number> {
 async function tryOnce(n: number, { failed, after }: (typeof sizes)[number], isKilled: boolean): Promise<string[]> {
   const database = join(folder, `${n}.db`);
   const engine = await openEngine(`sqlite:${database}`, allResources);
-  const site = await addSite(engine, "main", { isDefault: true }, Date.now());
+  const site = await createSite(engine, "main", { isDefault: true }, Date.now());
   const { key } = await createKey(engine, site, {}, Date.now());
   await engine.close();
   copyFileSync(database, `${database}.disk`);

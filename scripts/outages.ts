@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { backUp } from "../src/operator/backup.ts";
 import { createKey } from "../src/operator/keys.ts";
-import { addSite } from "../src/operator/sites.ts";
-import { addWebhook } from "../src/operator/webhooks.ts";
+import { createSite } from "../src/operator/sites.ts";
+import { createWebhook } from "../src/operator/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/certificate.ts";
@@ -94,9 +94,9 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
     const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 410 }) });
     try {
       return await withServer(folder, {}, async (server, engine) => {
-        const site = await addSite(engine, "shop", { isDefault: true }, Date.now());
+        const site = await createSite(engine, "shop", { isDefault: true }, Date.now());
         const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
-        await addWebhook(engine, site, { url: receiver.url.href, resources: [], since: "now" }, policy, Date.now());
+        await createWebhook(engine, site, { url: receiver.url.href, resources: [], since: "now" }, policy, Date.now());
         const { key } = await createKey(engine, site, {}, Date.now());
         await fetch(`${server.url}/restapi/brands.json`, {
           method: "POST",

@@ -1,6 +1,6 @@
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
-import { addWebhook } from "../../src/operator/webhooks.ts";
+import { createSite } from "../../src/operator/sites.ts";
+import { createWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -27,10 +27,10 @@ export async function fillSites(database: string, webhooks: number, receiver: st
   const addTo = async (site: SiteRecord) => {
     const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
     const settings = { url: receiver, resources: [], since: "now" } as const;
-    for (let i = 0; i < webhooksOfSite; i++) await addWebhook(engine, site, settings, policy, Date.now());
+    for (let i = 0; i < webhooksOfSite; i++) await createWebhook(engine, site, settings, policy, Date.now());
   };
   const add = async (name: string) => {
-    const site = await addSite(engine, name, { hostnames: [`${name}.test`] }, Date.now());
+    const site = await createSite(engine, name, { hostnames: [`${name}.test`] }, Date.now());
     const common = {
       site: site.ID,
       resource: brand.name,
@@ -47,7 +47,7 @@ export async function fillSites(database: string, webhooks: number, receiver: st
   try {
     const [followed, other] = [await add("followed"), await add("other")];
     for (let added = 0; added < webhooks; added += webhooksOfSite)
-      await addTo(added === 0 ? followed.site : await addSite(engine, `quiet-${added}`, {}, Date.now()));
+      await addTo(added === 0 ? followed.site : await createSite(engine, `quiet-${added}`, {}, Date.now()));
     return { database, keys: { followed: followed.keys, other: other.keys } };
   } finally {
     await engine.close();

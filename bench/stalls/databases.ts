@@ -2,7 +2,7 @@
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { addOperator } from "../../src/operator/operators.ts";
+import { createOperator } from "../../src/operator/operators.ts";
 import { createSignInLink, signIn } from "../../src/operator/sessions.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -90,7 +90,7 @@ async function fill(database: string, sites: readonly SampleSite[]): Promise<Fil
   const engine = await openEngine(database, allResources);
   try {
     await engine.replaceAllData(rows);
-    await addOperator(engine, "bench", [], Date.now());
+    await createOperator(engine, "bench", [], Date.now());
     const { secret } = await signIn(engine, await createSignInLink(engine, "bench", Date.now()), Date.now());
     const names = sites.slice(0, keys.length).map(({ name }) => name);
     return { database, session: secret, keys: Object.fromEntries(names.map((name, at) => [name, keys[at] as string])) };

@@ -2,7 +2,7 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 
@@ -50,7 +50,7 @@ const comparedLists = 12;
 
 export async function addShop(engine: Engine, name: string): Promise<Shop> {
   const host = `${name}.example`;
-  const site = await addSite(engine, name, { hostnames: [host] }, Date.now());
+  const site = await createSite(engine, name, { hostnames: [host] }, Date.now());
   return { site, host, key: (await createKey(engine, site, {}, Date.now())).key };
 }
 

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import {
-  addOperator,
+  createOperator,
   type ListedOperator,
   listOperators,
   removeOperator,
@@ -61,7 +61,9 @@ function addCommand(): Command {
       collectValue,
     )
     .action(async (name: string, options: AddOptions) => {
-      const added = await withNewEngine(options, (engine) => addOperator(engine, name, options.site ?? [], Date.now()));
+      const added = await withNewEngine(options, (engine) =>
+        createOperator(engine, name, options.site ?? [], Date.now()),
+      );
       printResult(options, toShown(added), [String(added.ID)]);
       const link = commandLine(["operator", "link", added.Name], options.database);
       printMessage(`added the operator ${added.Name}; to sign in: ${link}`);

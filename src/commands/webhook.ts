@@ -6,7 +6,7 @@ import type { DeliveryAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites.ts";
 import { getWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
 import {
-  addWebhook,
+  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -58,7 +58,7 @@ function addCommand(): Command {
       const settings = { url, resources: options.resource ?? [], since };
       const policy = policyOf(options);
       const { webhook, secret, isResolved } = await withEngine(options, async (engine) =>
-        addWebhook(engine, await getSite(engine, options.site), settings, policy, Date.now()),
+        createWebhook(engine, await getSite(engine, options.site), settings, policy, Date.now()),
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);

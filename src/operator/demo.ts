@@ -10,9 +10,9 @@ import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { createKey } from "./keys.ts";
-import { addOperator, listOperators } from "./operators.ts";
+import { createOperator, listOperators } from "./operators.ts";
 import { createSignInLink } from "./sessions.ts";
-import { addSite, listSites } from "./sites.ts";
+import { createSite, listSites } from "./sites.ts";
 
 const demoOperator = "demo";
 
@@ -48,7 +48,7 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
  */
 export async function makeDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
-  if (operators.length === 0) await unlessThere(addOperator(engine, demoOperator, [], now));
+  if (operators.length === 0) await unlessThere(createOperator(engine, demoOperator, [], now));
   else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;
   return createSignInLink(engine, demoOperator, now);
 }
@@ -56,7 +56,7 @@ export async function makeDemoLink(engine: Engine, now: number): Promise<string 
 /** Creates the site, unless there is one. */
 async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
-  return unlessThere(addSite(engine, "demo", { isDefault: true }, now));
+  return unlessThere(createSite(engine, "demo", { isDefault: true }, now));
 }
 
 /** Waits for `adding`. Returns undefined on a conflict: if several servers start at the same time, only one of them adds the site or operator. */

@@ -35,7 +35,7 @@ export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
  * @param sites names of the sites that the operator may manage; empty for all
  * @throws ProblemError `invalid-record`, `not-found` for an unknown site, or `conflict` if the name is taken
  */
-export async function addOperator(
+export async function createOperator(
   engine: Engine,
   name: string,
   sites: readonly string[],

@@ -61,7 +61,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
 /**
  * Creates sites, each with a key if `withKeys`.
  * @param handOver gets the sites and keys after they are stored. If it throws, the sites are removed again, because nobody has their keys.
- * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `addSite`
+ * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `createSite`
  */
 export async function createSites(
   engine: Engine,

@@ -49,7 +49,7 @@ export async function getSite(engine: Engine, name: string): Promise<SiteRecord>
 }
 
 /** Creates a site. @throws ProblemError `invalid-record`, or `conflict` if its name or a hostname is taken */
-export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
+export function createSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
     const values = toSiteValues({ ...settings, name }, undefined, now);
     requireUnusedNames(sites, undefined, values);
@@ -59,7 +59,7 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
 
 /**
  * Changes a site. Running servers apply the change to the next request.
- * @throws ProblemError as `addSite`, or `not-found` for an unknown site or an unknown hostname to remove
+ * @throws ProblemError as `createSite`, or `not-found` for an unknown site or an unknown hostname to remove
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {

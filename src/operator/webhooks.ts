@@ -199,7 +199,7 @@ interface AddedWebhook {
  * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
  * webhooks, `not-found` if the site was removed
  */
-export async function addWebhook(
+export async function createWebhook(
   engine: Engine,
   site: SiteRecord,
   { url, resources, since }: WebhookSettings,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { withActor } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -156,7 +156,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     ["may no longer manage this shop", () => setOperatorSites(server.engine, "ben", ["toys"], Date.now())],
   ];
   test.each(ends)("stops an undo when its operator %s (%#)", async (reason, end) => {
-    await addSite(server.engine, "toys", {}, Date.now());
+    await createSite(server.engine, "toys", {}, Date.now());
     await createMany("spring", 3);
     const ben = await server.signIn("ben", ["shop"]);
     const { readJournalPage: journal } = server.engine;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { addSite, getSite } from "../../src/operator/sites.ts";
+import { createSite, getSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -42,7 +42,7 @@ describe.each(engines)("imports on $name", (kind) => {
 
   async function newSite(names: readonly string[] = []) {
     site = `site${++sites}`;
-    await addSite(server.engine, site, {}, Date.now());
+    await createSite(server.engine, site, {}, Date.now());
     for (const Name of names) await anna.call("POST", `/sites/${site}/records/brands`, { Name });
   }
 

@@ -1,7 +1,7 @@
 // Keys in the API of the console.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 
 const keys = "/sites/shop/keys";
@@ -107,7 +107,7 @@ describe("keys in the console", () => {
   });
 
   test("keys of another site are not found", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     const { id } = (await anna.call("POST", "/sites/toys/keys", { label: "toy" })).json;
     expect((await anna.call("GET", keys)).text).not.toContain("toy");
     const tries: [string, string][] = [

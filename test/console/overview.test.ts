@@ -5,7 +5,7 @@ import { TrafficHistory } from "../../src/admin/traffic.ts";
 import type { MetricsSample } from "../../src/lib/metrics.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { useConsole } from "../support/use-console.ts";
@@ -20,7 +20,7 @@ describe("the overview of a site", () => {
   });
 
   test("has all its parts for a site without data", async () => {
-    await addSite(server.engine, "empty", {}, 1);
+    await createSite(server.engine, "empty", {}, 1);
     expect((await anna.call("GET", "/sites/empty/overview")).json).toEqual({
       records: Object.fromEntries(publicResources(allResources).map(({ path }) => [path, 0])),
       validKeys: 0,

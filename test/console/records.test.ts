@@ -1,7 +1,7 @@
 // Records in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";
@@ -178,7 +178,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
   });
 
   test("of another site are not found", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     await add("/sites/toys/records/brands", { Name: "Toy" });
     expect((await anna.call("GET", brands)).json.total).toBe(0);
     expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);

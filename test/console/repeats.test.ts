@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 
 let server: TestConsole;
@@ -67,7 +67,7 @@ test("an operator who had to sign in again gets the first response", async () =>
 });
 
 test("an operator who may no longer manage the site gets no response", async () => {
-  await addSite(server.engine, "toys", {}, now);
+  await createSite(server.engine, "toys", {}, now);
   const emil = await server.signIn("emil", ["shop"]);
   const send = () => emil.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("f"));
   expect((await send()).status).toBe(200);
@@ -77,7 +77,7 @@ test("an operator who may no longer manage the site gets no response", async () 
 });
 
 test("a request that renames or removes a site can be repeated", async () => {
-  await addSite(server.engine, "games", {}, now);
+  await createSite(server.engine, "games", {}, now);
   const fred = await server.signIn("fred", ["games"]);
   const rename = () => fred.call("PATCH", "/sites/games", { name: "plays" }, keyed("g"));
   const remove = () => anna.call("DELETE", "/sites/plays", { name: "plays" }, keyed("h"));

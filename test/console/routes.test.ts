@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../src/admin/api/all.ts";
 import { Imports } from "../../src/admin/imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
-import { addSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { createSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { exchangeOnce } from "../support/wire-client.ts";
 
@@ -36,7 +36,7 @@ let ben: ConsoleClient;
 let anna: ConsoleClient;
 beforeAll(async () => {
   server = await startTestConsole();
-  await addSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
+  await createSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
   [anna, ben] = [await server.signIn("anna"), await server.signIn("ben", ["shop"])];
   await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
 });
@@ -97,7 +97,7 @@ test("a method that is named like a member of every object is rejected like any 
 });
 
 test("an operator of one site gets no data of other sites if the site is renamed during a request", async () => {
-  await addSite(server.engine, "games", {}, Date.now());
+  await createSite(server.engine, "games", {}, Date.now());
   const carl = await server.signIn("carl", ["games"]);
   const { readHeads } = server.engine;
   const requests: [string, string, object?][] = [

@@ -5,7 +5,7 @@ import type { Credential } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signIn, signOutEverywhere } from "../../src/operator/sessions.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";
 
@@ -236,7 +236,7 @@ describe("a session", () => {
     ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["toys"], time), 404],
   ];
   test.each(ends)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
-    await addSite(server.engine, "toys", {}, time);
+    await createSite(server.engine, "toys", {}, time);
     const { cookie, id } = await server.signIn("ben", ["shop"]);
     await server.signIn("anna");
     const body = JSON.stringify({ Name: "late" });
@@ -292,7 +292,7 @@ describe("a session", () => {
 
 describe("an operator of some sites", () => {
   test("can list and use only these sites", async () => {
-    await addSite(server.engine, "toys", {}, time);
+    await createSite(server.engine, "toys", {}, time);
     const { call } = await server.signIn("ben", ["toys"]);
     const { sites } = (await call("GET", "/sites")).json;
     expect(sites.map(({ name }: { name: string }) => name)).toEqual(["toys"]);

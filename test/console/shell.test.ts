@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Browser, Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, listSites } from "../../src/operator/sites.ts";
+import { createSite, listSites } from "../../src/operator/sites.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 
@@ -115,7 +115,7 @@ describe("shops", () => {
   }, 60_000);
 
   test("can be searched if they are many, and their page does not scroll sideways on a phone", async () => {
-    for (let i = 0; i < 60; i++) await addSite(server.engine, `shop-${i}`, {}, 1);
+    for (let i = 0; i < 60; i++) await createSite(server.engine, `shop-${i}`, {}, 1);
     await open("/shop/sites", 375);
     await page.getByText("11 more shops").waitFor();
     await page.getByLabel("Search shops").fill("shop-59");

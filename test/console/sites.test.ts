@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/limits.ts";
 import { createSites } from "../../src/operator/site-creation.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";
@@ -90,7 +90,7 @@ describe.each(engines)("the console on $name", (kind) => {
   });
 
   test("removes a site only if the request repeats its name", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
     expect((await anna.call("GET", "/sites/toys")).json).toMatchObject({ records: { brands: 1 }, keys: 0 });
     expect((await anna.call("DELETE", "/sites/toys", { name: "shop" })).status).toBe(400);
@@ -100,7 +100,7 @@ describe.each(engines)("the console on $name", (kind) => {
   });
 
   test("lets an operator of one site change it, but not make it the default, and names no other site", async () => {
-    await addSite(server.engine, "toys", { hostnames: ["toys.example"] }, 1);
+    await createSite(server.engine, "toys", { hostnames: ["toys.example"] }, 1);
     const ben = await server.signIn("ben", ["shop"]);
     expect((await ben.call("PATCH", "/sites/shop", { hostnames: ["shop.example"] })).status).toBe(200);
     expect((await ben.call("PATCH", "/sites/shop", { isDefault: true })).status).toBe(403);
@@ -143,7 +143,7 @@ describe.each(engines)("the console on $name", (kind) => {
   });
 
   test("changes the sites of an operator, with effect on the next request of their sessions", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     const ben = await server.signIn("ben", ["shop"]);
     const { operators } = (await anna.call("GET", "/operators")).json;
     const path = `/operators/${operators.find(({ name }: { name: string }) => name === "ben").id}`;
@@ -206,7 +206,7 @@ describe.each(engines)("the console on $name", (kind) => {
   });
 
   test("finds records only in the operator's sites", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     for (const site of ["shop", "toys"]) await anna.call("POST", `/sites/${site}/records/brands`, { Name: "Acme" });
     const ben = await server.signIn("ben", ["toys"]);
     const sitesOf = async (client: ConsoleClient) =>

@@ -1,7 +1,7 @@
 // Webhooks in the API of the console.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
@@ -111,7 +111,7 @@ describe("webhooks in the console", () => {
   });
 
   test("of another site are not found", async () => {
-    await addSite(server.engine, "toys", {}, 1);
+    await createSite(server.engine, "toys", {}, 1);
     const { id } = (await anna.call("POST", "/sites/toys/webhooks", { url })).json;
     expect(await list()).toEqual([]);
     for (const action of ["test", "pause", "resume", "rotate", "rewind"])

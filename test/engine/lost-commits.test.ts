@@ -6,7 +6,7 @@ import { readConfig } from "../../src/config.ts";
 import { toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine, Head } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
@@ -170,7 +170,7 @@ async function readClient(server: string, shop: Shop): Promise<Client> {
 
 async function addShop(engine: Engine, name: string): Promise<Shop> {
   const host = `${name}.example`;
-  const site = await addSite(engine, name, { hostnames: [host] }, Date.now());
+  const site = await createSite(engine, name, { hostnames: [host] }, Date.now());
   const { key } = await createKey(engine, site, {}, Date.now());
   const creates = [1, 2, 3].map(() => createIntent({ site: site.ID, values: { Name: unique() }, at: Date.now() }));
   await engine.commit(creates);

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -46,7 +46,9 @@ describe.each(engines)("new histories on $name", (kind) => {
 
   test("are for all sites but removed ones, whose number stays unused", async () => {
     const epochs = async (ids: readonly number[]) => (await elsewhere.readHeads(ids)).map(({ epoch }) => epoch);
-    const [one, two, gone] = await Promise.all(["one", "two", "gone"].map((name) => addSite(elsewhere, name, {}, 1)));
+    const [one, two, gone] = await Promise.all(
+      ["one", "two", "gone"].map((name) => createSite(elsewhere, name, {}, 1)),
+    );
     const ids = [one, two, gone].map((site) => site?.ID as number);
     await elsewhere.commit(ids.map((site) => createIntent({ site })));
     await removeSite(elsewhere, "gone", 1);
@@ -60,7 +62,7 @@ describe.each(engines)("new histories on $name", (kind) => {
   });
 
   test("leave a site that is filled to its import", async () => {
-    const { ID } = await addSite(elsewhere, "filled", {}, 1);
+    const { ID } = await createSite(elsewhere, "filled", {}, 1);
     const { promise: stored, resolve: go } = Promise.withResolvers<void>();
     const rows = async function* () {
       await stored;

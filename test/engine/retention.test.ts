@@ -11,7 +11,7 @@ import { copyDatabase } from "../../src/operator/copy.ts";
 import { readEntries, restoreRecord } from "../../src/operator/history.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
@@ -168,7 +168,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   });
 
   test("of a removed site stays removed", async () => {
-    const { ID } = await addSite(engine, "gone", {}, 1);
+    const { ID } = await createSite(engine, "gone", {}, 1);
     await engine.commit([createIntent({ site: ID })]);
     await removeSite(engine, "gone", 1);
     expect(await engine.pruneJournal(ID, 10, 10)).toBe(false);
@@ -179,9 +179,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const day = 24 * 60 * 60_000;
     const today = 1000 * day;
     const ahead = today + 400 * day;
-    const { ID } = await addSite(engine, "quiet", {}, 1);
+    const { ID } = await createSite(engine, "quiet", {}, 1);
     await engine.commit(Array.from({ length: 20 }, (_, n) => createIntent({ site: ID, at: today - 100 * day + n })));
-    const { ID: busy } = await addSite(engine, "busy", {}, 1);
+    const { ID: busy } = await createSite(engine, "busy", {}, 1);
     await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
     const log = { info: () => {}, warn: () => {} };
     const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
@@ -202,7 +202,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   async function addMostlyOld(name: string) {
     const day = 24 * 60 * 60_000;
     const at = 2000 * day;
-    const { ID } = await addSite(engine, name, {}, 1);
+    const { ID } = await createSite(engine, name, {}, 1);
     const old = Array.from({ length: 9 }, () => createIntent({ site: ID, at: at - 400 * day }));
     await engine.commit([...old, createIntent({ site: ID, at })]);
     const warnings: { sites: number[]; days?: number }[] = [];
@@ -256,29 +256,29 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   });
 
   test("of many sites is looked through with turns for others in between", async () => {
-    const sites = await Promise.all(Array.from({ length: 30 }, (_, n) => addSite(engine, `many-${n}`, {}, 1)));
-    let turns = 0;
+    const sites = await Promise.all(Array.from({ length: 30 }, (_, n) => createSite(engine, `many-${n}`, {}, 1)));
+    let ticks = 0;
     const count = () => {
-      turns++;
-      turning = setImmediate(count);
+      ticks++;
+      immediate = setImmediate(count);
     };
-    let turning = setImmediate(count);
+    let immediate = setImmediate(count);
     let seen = 0;
-    const turnsAt: number[] = [];
+    const ticksAt: number[] = [];
     const readJournalPage: Engine["readJournalPage"] = (site, revision, limit) => {
-      if (revision === 0 && sites.some(({ ID }) => ID === site) && ++seen) turnsAt.push(turns);
+      if (revision === 0 && sites.some(({ ID }) => ID === site) && ++seen) ticksAt.push(ticks);
       return engine.readJournalPage(site, revision, limit);
     };
     const log = { info() {}, warn() {} } as unknown as Parameters<typeof startRetention>[1]["log"];
     const retention = startRetention({ ...engine, readJournalPage }, { days: 365, log, now: Date.now, firstPause: 0 });
     await waitFor(() => seen >= sites.length, "a look at each site");
     await retention.stop();
-    clearImmediate(turning);
-    expect(new Set(turnsAt).size).toBeGreaterThanOrEqual(sites.length);
+    clearImmediate(immediate);
+    expect(new Set(ticksAt).size).toBeGreaterThanOrEqual(sites.length);
   });
 
   test("is pruned by a server once entries are old enough, but not that of sites and keys", async () => {
-    const { ID } = await addSite(engine, "kept", {}, 1);
+    const { ID } = await createSite(engine, "kept", {}, 1);
     const day = 24 * 60 * 60_000;
     await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);
     const warnings: unknown[] = [];
@@ -286,7 +286,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const cursors = ["0.0", "aaaaaaaaaaaa.1", "aaaaaaaaaaaa.2"];
     for (const [n, cursor] of cursors.entries())
       await engine.saveWebhook(webhookState({ site: ID, webhook: 5 + n, cursor }), [webhookSecret()]);
-    const { ID: idle } = await addSite(engine, "idle", {}, 1);
+    const { ID: idle } = await createSite(engine, "idle", {}, 1);
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
     await waitFor(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");

@@ -8,7 +8,7 @@ import { gunzipSync } from "node:zlib";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 import { type CallOptions, startTestServer, type TestServer } from "../support/server.ts";
@@ -229,7 +229,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const reader = await server.issueKey({ scope: "read" });
     expect((await get(".json", { key: reader })).status).toBe(200);
     expect((await get(".json", { key: null })).status).toBe(401);
-    await addSite(server.engine, "other", { hostnames: ["other.example"] }, at);
+    await createSite(server.engine, "other", { hostnames: ["other.example"] }, at);
     expect((await get(".json", { headers: { Host: "other.example" } })).status).toBe(403);
     await revokeKey(server.engine, reader.slice(0, 12), at);
     expect((await get(".json", { key: reader })).status).toBe(401);

@@ -11,7 +11,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { start } from "../../src/start.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -135,7 +135,12 @@ describe("a key", () => {
 
 describe("a site", () => {
   test("is picked by Host, without regard to case or port, and the default site serves the rest", async () => {
-    const garden = await addSite(elsewhere, "garden", { hostnames: ["Garden.Example", "www.garden.example"] }, clock);
+    const garden = await createSite(
+      elsewhere,
+      "garden",
+      { hostnames: ["Garden.Example", "www.garden.example"] },
+      clock,
+    );
     const { key } = await createKey(elsewhere, garden, {}, clock);
     for (const host of ["garden.example", "GARDEN.example:8080", "www.garden.example"]) {
       expect((await list(key, { Host: host })).status).toBe(200);
@@ -146,7 +151,7 @@ describe("a site", () => {
   });
 
   test("sees nothing of another's records, IDs or lists", async () => {
-    const site = await addSite(elsewhere, "other", { hostnames: ["other.example"] }, clock);
+    const site = await createSite(elsewhere, "other", { hostnames: ["other.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     const headers = { Host: "other.example" };
     await server.call("POST", "/restapi/brands.json", { body: { Name: "mine" } });
@@ -159,7 +164,7 @@ describe("a site", () => {
   });
 
   test("that is renamed, moved or removed in another process is so on the very next request", async () => {
-    const site = await addSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
+    const site = await createSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     expect((await list(key, { Host: "a.example" })).status).toBe(200);
     await setSite(elsewhere, "moving", { name: "moved", hostnames: ["b.example"] }, clock);
@@ -180,7 +185,7 @@ describe("a site", () => {
   });
 
   test("that is suspended is 403 for every request from the very next one on, until it is resumed", async () => {
-    const site = await addSite(elsewhere, "closed", { hostnames: ["closed.example"] }, clock);
+    const site = await createSite(elsewhere, "closed", { hostnames: ["closed.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     const headers = { Host: "closed.example" };
     const requests: [string, string, string | null][] = [
@@ -210,15 +215,15 @@ describe("a site", () => {
     const headers = { "X-Forwarded-Host": "garden.example" };
     expect((await list(server.key, headers)).status).toBe(200);
     const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
-    await addSite(behindProxy.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    await createSite(behindProxy.engine, "garden", { hostnames: ["garden.example"] }, 0);
     expect((await behindProxy.call("GET", "/restapi/brands.json", { headers })).status).toBe(403);
     expect((await behindProxy.call("GET", "/restapi/brands.json")).status).toBe(200);
     await behindProxy.stop();
   });
 
   test("keeps a hostname that two have, as earlier versions allowed, when the other one gives it up", async () => {
-    const first = await addSite(elsewhere, "twin", { hostnames: ["twin.example"] }, clock);
-    const second = await addSite(elsewhere, "other-twin", {}, clock);
+    const first = await createSite(elsewhere, "twin", { hostnames: ["twin.example"] }, clock);
+    const second = await createSite(elsewhere, "other-twin", {}, clock);
     const { key } = await createKey(elsewhere, second, {}, clock);
     const values = { Hostnames: "TWIN.example." };
     const stored = { site: systemSite, resource: "site", operation: "update", id: second.ID, values } as const;

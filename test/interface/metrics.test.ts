@@ -9,7 +9,7 @@ import { processFamilies } from "../../src/commands/processes/workers.ts";
 import { readConfig } from "../../src/config.ts";
 import { Histogram, histogram, toMetricsText } from "../../src/lib/metrics.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { start } from "../../src/start.ts";
 import { measureEngine } from "../../src/store/measured-engine.ts";
 import { makeCertificate } from "../support/certificate.ts";
@@ -246,7 +246,7 @@ test("sites that do not fit into the memory together are counted when they are d
   try {
     const keys: string[] = [];
     for (const name of ["a", "b"]) {
-      const site = await addSite(server.engine, name, { hostnames: [`${name}.example`] }, Date.now());
+      const site = await createSite(server.engine, name, { hostnames: [`${name}.example`] }, Date.now());
       keys.push((await createKey(server.engine, site, {}, Date.now())).key);
       const create = createIntent({ site: site.ID, values: { Name: "x".repeat(255) } });
       for (let round = 0; round < 6; round++) await server.engine.commit(Array.from({ length: 500 }, () => create));

@@ -4,7 +4,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -83,7 +83,7 @@ interface Shop {
 async function openShop(url: string, count: number): Promise<Shop> {
   const engine = await openEngine(url, allResources);
   cleanUps.push(engine.close);
-  const site = await addSite(engine, "shop", { isDefault: true }, Date.now());
+  const site = await createSite(engine, "shop", { isDefault: true }, Date.now());
   const { key } = await createKey(engine, site, {}, Date.now());
   const processes = await Promise.all(
     Array.from({ length: count }, () => startProcess({ DATABASE: url, LOG: "silent" })),

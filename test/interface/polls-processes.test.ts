@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ConfigSources } from "../../src/config.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { waitFor } from "../support/command.ts";
@@ -27,7 +27,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-polls-"));
   database = `sqlite:${join(folder, "test.db")}`;
   engine = await openEngine(database, allResources);
-  const record = await addSite(engine, "shop", { isDefault: true }, Date.now());
+  const record = await createSite(engine, "shop", { isDefault: true }, Date.now());
   site = record.ID;
   key = (await createKey(engine, record, {}, Date.now())).key;
 });

@@ -5,7 +5,7 @@ import type { ConfigSources } from "../../src/config.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -113,7 +113,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     });
 
     test("ends at once when its key is revoked, its site is suspended or removed", async () => {
-      const site = await addSite(other, "second", { hostnames: ["second.example"] }, clock);
+      const site = await createSite(other, "second", { hostnames: ["second.example"] }, clock);
       const key = await server.issueKey();
       const since = await now();
       const revoked = get(`since=${since}&wait=20`, { key });

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { revokeKey, rotateKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { createBrokenResource } from "../support/broken-resource.ts";
 import { createIntent } from "../support/intents.ts";
 import { call, startTestServer, type TestServer } from "../support/server.ts";
@@ -48,7 +48,11 @@ describe("a write whose body comes slowly", () => {
     ["its key was revoked", 401, (key) => revokeKey(server.engine, key.slice(0, 12), clock)],
     ["its key was rotated", 401, (key) => rotateKey(server.engine, key.slice(0, 12), 0, clock)],
     ["its key has expired", 401, () => (clock += 60_000)],
-    ["its host now belongs to another site", 403, () => addSite(server.engine, "other", { hostnames: ["x"] }, clock)],
+    [
+      "its host now belongs to another site",
+      403,
+      () => createSite(server.engine, "other", { hostnames: ["x"] }, clock),
+    ],
     ["no site has its host any more", 421, () => setSite(server.engine, "shop", { isDefault: false }, clock)],
   ])("is not done when meanwhile %s: %s %i", async (_, status, meanwhile) => {
     const key = await server.issueKey({ expiresAt: start + 60_000 });

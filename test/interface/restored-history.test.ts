@@ -9,7 +9,7 @@ import { serveHttp } from "../../src/http/server.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
 import { LastBackup } from "../../src/store/last-backup.ts";
@@ -34,7 +34,7 @@ describe.each(engines)("a restore on $name", (kind) => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "storefront-history-"));
     engine = await openEngine(await kind.newDatabase(), allResources);
-    key = (await createKey(engine, await addSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
+    key = (await createKey(engine, await createSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
     const delayed: Engine = {
       ...engine,
       commit: async (intents, atomic) => {

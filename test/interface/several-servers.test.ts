@@ -9,7 +9,7 @@ import { readConfig } from "../../src/config.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type Running, start } from "../../src/start.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
@@ -132,7 +132,7 @@ describe("a backup that is restored while servers run", () => {
       (await server.call("GET", "/restapi/brands.json", { key, headers: { Host: host } })).status;
     await setSite(engine, "shop", { isDefault: false, hostnames: ["shop.example"] }, 0);
     await backUp(engine, join(folder, "a.backup"), 0);
-    const garden = await addSite(engine, "garden", { hostnames: ["garden.example"], isDefault: true }, 0);
+    const garden = await createSite(engine, "garden", { hostnames: ["garden.example"], isDefault: true }, 0);
     const keyOfGarden = (await createKey(engine, garden, {}, 0)).key;
     const laterKey = await server.issueKey();
     const statuses = async () => [
@@ -174,7 +174,7 @@ test("sites above the memory budget are evicted, and loaded again on request", a
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   const keys: string[] = [];
   for (let i = 0; i < 6; i++) {
-    const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
+    const site = await createSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
     keys.push((await createKey(server.engine, site, {}, 0)).key);
     const intent = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
     await server.engine.commit(new Array(1500).fill(intent));
@@ -199,7 +199,7 @@ describe("the memory budget", () => {
     const server = await startTestServer({ settings: { MEMORY: memory } });
     const keys: string[] = [];
     for (let i = 0; i < sites; i++) {
-      const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
+      const site = await createSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
       keys.push((await createKey(server.engine, site, { scope: "write" }, 0)).key);
       const create = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
       await server.engine.commit(new Array(records).fill(create));

@@ -1,7 +1,7 @@
 // Methods, targets, hosts, proxies and headers that no usual client sends.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { openWorkshop } from "../support/command.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire-client.ts";
@@ -117,7 +117,7 @@ describe("the host", () => {
     ["A.Example.:81"],
   ])("%s selects its site", async (host) => {
     const other = await startTestServer();
-    await addSite(other.engine, "other", { hostnames: ["::1", "127.0.0.1", "a.example"] }, 0);
+    await createSite(other.engine, "other", { hostnames: ["::1", "127.0.0.1", "a.example"] }, 0);
     // The key belongs to the default site.
     const lines = [`Host: ${host}`, `X-API-AUTH: ${other.key}`];
     expect((await send("GET /restapi/brands.json HTTP/1.1", lines, other))?.status).toBe(403);
@@ -126,7 +126,7 @@ describe("the host", () => {
 
   test("of an absolute target selects the site, whatever Host says (RFC 9112 section 3.2.2)", async () => {
     const other = await startTestServer();
-    await addSite(other.engine, "other", { hostnames: ["a.example"] }, 0);
+    await createSite(other.engine, "other", { hostnames: ["a.example"] }, 0);
     const statusOf = async (target: string, host: string) =>
       (await send(`GET ${target} HTTP/1.1`, [`Host: ${host}`, `X-API-AUTH: ${other.key}`], other))?.status;
     // The key belongs to the default site.
@@ -155,7 +155,7 @@ describe("behind a proxy", () => {
   const clock = Date.now();
   const start = async (settings: Record<string, string>) => {
     const proxied = await startTestServer({ settings, now: () => clock });
-    await addSite(proxied.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    await createSite(proxied.engine, "garden", { hostnames: ["garden.example"] }, 0);
     return proxied;
   };
   /** The statuses of requests with bad keys, each from another address by one of these fields. */

@@ -15,7 +15,7 @@ import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { type FileFormat, readRows } from "../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { listKeys, revokeKey } from "../../src/operator/keys.ts";
-import { addSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { createSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { address } from "../../src/resources/contact.ts";
@@ -268,7 +268,7 @@ describe.each(engines)("on $name", (kind) => {
     beforeAll(async () => {
       database = await kind.newEmptyDatabase();
       running = await startNewer(database);
-      await addSite(running.engine, "other", { hostnames: ["other.example"] }, 1);
+      await createSite(running.engine, "other", { hostnames: ["other.example"] }, 1);
     });
     afterAll(() => running.stop());
 

@@ -10,8 +10,8 @@ import type { Intent } from "../../src/model/change.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
-import { addWebhook, resumeWebhook } from "../../src/operator/webhooks.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
+import { createWebhook, resumeWebhook } from "../../src/operator/webhooks.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { start } from "../../src/start.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
@@ -52,7 +52,7 @@ let sites = 0;
 /** Runs `work` with a scene on `server`, whose webhooks are paused afterwards. */
 async function withScene(server: TestServer, work: (scene: Scene) => Promise<void>): Promise<void> {
   const receiver = await startReceiver();
-  const site = await addSite(server.engine, `site${++sites}`, {}, Date.now());
+  const site = await createSite(server.engine, `site${++sites}`, {}, Date.now());
   const added: TestWebhook[] = [];
   const brand = { site: site.ID, resource: "brand", operation: "create", actor: "sfk_x" } as const;
   const stateOf = async (key: TestWebhook) => (await server.engine.webhookStates([key]))[0] as WebhookState;
@@ -261,7 +261,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await withScene(server, async ({ receiver, site, create }) => {
       const folder = mkdtempSync(join(tmpdir(), "storefront-webhook-"));
       const added = { url: receiver.url, resources: [], since: "now" } as const;
-      await addWebhook(server.engine, site, added, policy, Date.now());
+      await createWebhook(server.engine, site, added, policy, Date.now());
       await backUp(server.engine, join(folder, "empty.backup"), Date.now());
       await create("a", "b", "c");
       expect(namesIn(await receiver.received(1))).toEqual(["a", "b", "c"]);

@@ -13,7 +13,7 @@ import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { createKey, revokeKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
 import { LastBackup } from "../../src/store/last-backup.ts";
@@ -47,9 +47,9 @@ class ListedViews extends SiteViews {
 /** A handler without a listener, on the database of two sites. */
 async function openHandler(kind: EngineKind) {
   const engine = await openEngine(await kind.newDatabase(), allResources);
-  const shop = await addSite(engine, "shop", { hostnames: ["shop.example"] }, now);
-  const other = await addSite(engine, "other", { hostnames: ["other.example"] }, now);
-  await addSite(engine, "closed", { hostnames: ["closed.example"], isSuspended: true }, now);
+  const shop = await createSite(engine, "shop", { hostnames: ["shop.example"] }, now);
+  const other = await createSite(engine, "other", { hostnames: ["other.example"] }, now);
+  await createSite(engine, "closed", { hostnames: ["closed.example"], isSuspended: true }, now);
   const keyOf = async (site: typeof shop, rate?: number) =>
     (await createKey(engine, site, rate === undefined ? {} : { rate }, now)).key;
   const keys = { valid: await keyOf(shop), limited: await keyOf(shop, 5), other: await keyOf(other) };

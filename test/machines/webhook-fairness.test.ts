@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
@@ -65,7 +65,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
 
   test(`${webhooks} that are due at once read and send their events in separate ticks`, async () => {
-    const { ID: site } = await addSite(engine, "shop", {}, Date.now());
+    const { ID: site } = await createSite(engine, "shop", {}, Date.now());
     const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
     await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
     for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/limits.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { getWebhook } from "../../src/operator/webhook-list.ts";
 import { resumeWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -61,7 +61,7 @@ async function addWebhook() {
 }
 
 async function addToNewSite() {
-  const { ID: site } = await addSite(engine, `shop${++sites}`, {}, clock.at);
+  const { ID: site } = await createSite(engine, `shop${++sites}`, {}, clock.at);
   await change(site);
   return putTestWebhook(engine, site, "https://erp.example/");
 }

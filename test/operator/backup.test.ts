@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { backUp, restore, verifyBackup } from "../../src/operator/backup.ts";
-import { addSite, listSites } from "../../src/operator/sites.ts";
+import { createSite, listSites } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/intents.ts";
@@ -19,7 +19,7 @@ let rows: Row[];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-backup-"));
   const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
-  await addSite(engine, "shop", {}, 1);
+  await createSite(engine, "shop", {}, 1);
   await engine.commit([createIntent(), createIntent({ idempotency: { keyId: 1, name: "a", digest: "d" } })]);
   // A deleted record is a row without a body.
   await engine.commit([createIntent({ operation: "delete", id: 1, values: {} })]);
@@ -81,7 +81,7 @@ test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, 
   const thrown = await verifyBackup(file).catch((error) => error);
   expect(thrown).toMatchObject({ code: "bad-request", message: expect.stringMatching(reason) });
   const engine = await openEngine(`sqlite:${join(folder, "other.db")}`, allResources);
-  if ((await listSites(engine)).length === 0) await addSite(engine, "stays", {}, 1);
+  if ((await listSites(engine)).length === 0) await createSite(engine, "stays", {}, 1);
   const restored = await restore(engine, file, join(folder, "kept"), 1).catch((error) => error);
   expect(restored).toMatchObject({ code: "bad-request" });
   expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["stays"]);

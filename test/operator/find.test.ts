@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { findInSites } from "../../src/operator/find-in-sites.ts";
 import { createRecord, deleteRecords } from "../../src/operator/records.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
@@ -19,7 +19,7 @@ describe.each(engines)("a search in all sites on $name", (kind) => {
     await kind.open();
     engine = await openEngine(await kind.newDatabase(), allResources);
     sites = [];
-    for (const name of ["garden", "toys", "wine"]) sites.push(await addSite(engine, name, {}, 1));
+    for (const name of ["garden", "toys", "wine"]) sites.push(await createSite(engine, name, {}, 1));
     await create("garden", "brand", { Name: "Acme", AccountNumber: "ACC-1" });
     await create("toys", "brand", { Name: 'Quote " and \\ and <b>é', Address: { Town: "Leeds" } });
     await create("toys", "brand", { Name: "Acme", AccountNumber: "7" });

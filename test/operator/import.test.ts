@@ -9,7 +9,7 @@ import { backUp, restore } from "../../src/operator/backup.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engines, useEngine } from "../support/engines.ts";
@@ -24,7 +24,7 @@ describe.each(engines)("an import on $name", (kind) => {
   useEngine(kind, (opened) => {
     engine = opened;
   });
-  beforeAll(async () => void (await addSite(engine, "first", {}, 1)));
+  beforeAll(async () => void (await createSite(engine, "first", {}, 1)));
 
   async function load(site: number, lines: readonly string[], options: Partial<ImportOptions> = {}) {
     const bytes = (async function* () {
@@ -62,7 +62,7 @@ describe.each(engines)("an import on $name", (kind) => {
   });
 
   test("into a site that was removed stores nothing, and the error says why", async () => {
-    const { ID } = await addSite(engine, "gone", {}, 1);
+    const { ID } = await createSite(engine, "gone", {}, 1);
     await load(ID, ["Name", "A"]);
     await removeSite(engine, "gone", 1);
     const { created, faults } = await load(ID, ["Name", "B"]);
@@ -79,7 +79,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-import-"));
     const file = join(folder, "a.backup");
     await backUp(engine, file, 1);
-    const { ID } = await addSite(engine, `new-${atomic}`, {}, 1);
+    const { ID } = await createSite(engine, `new-${atomic}`, {}, 1);
     const rows = (async function* () {
       yield Buffer.from("Name\nA\n");
       await restore(engine, file, join(folder, "before"), 1);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -28,7 +28,7 @@ describe.each(engines)("keys on $name", (kind) => {
   beforeAll(async () => {
     await kind.open();
     engine = await openEngine(await kind.newDatabase(), allResources);
-    site = await addSite(engine, "shop", {}, now);
+    site = await createSite(engine, "shop", {}, now);
   });
   afterAll(async () => {
     await engine.close();
@@ -38,7 +38,7 @@ describe.each(engines)("keys on $name", (kind) => {
   const find = async (prefix: string) => (await readSystemRecords(engine)).keys.find(({ Prefix }) => Prefix === prefix);
 
   test("are not created for a site that has just been removed", async () => {
-    const gone = await addSite(engine, "gone", {}, now);
+    const gone = await createSite(engine, "gone", {}, now);
     await removeSite(engine, "gone", now);
     const before = (await readSystemRecords(engine)).keys.length;
     expect(await thrown(createKey(engine, gone, {}, now))).toMatchObject({
@@ -49,7 +49,7 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   test("are listed for their own site, with the time of their last use", async () => {
-    const other = await addSite(engine, "other", {}, now);
+    const other = await createSite(engine, "other", {}, now);
     await createKey(engine, site, {}, now);
     const { record } = await createKey(engine, other, {}, now);
     const unused = await createKey(engine, other, {}, now);
@@ -61,7 +61,7 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   test("of all sites are listed together", async () => {
-    const other = await addSite(engine, "listed", {}, now);
+    const other = await createSite(engine, "listed", {}, now);
     const { record } = await createKey(engine, other, { rate: 5 }, now);
     const all = await listKeys(engine);
     expect(all.find(({ ID }) => ID === record.ID)).toMatchObject({ siteName: "listed", Rate: "5" });

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
-import { addOperator, listOperators, removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
+import { createOperator, listOperators, removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, getSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, getSite, setSite } from "../../src/operator/sites.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
-import { addWebhook, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
+import { createWebhook, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -38,8 +38,8 @@ describe.each(engines)("$name", (kind) => {
     url = await kind.newDatabase();
     engine = await open();
     file = join(folder, `${kind.name}-${++count}.backup`);
-    await addSite(engine, "garden", {}, next());
-    await addSite(engine, "toys", {}, next());
+    await createSite(engine, "garden", {}, next());
+    await createSite(engine, "toys", {}, next());
   });
   afterAll(async () => {
     for (const one of opened) await one.close();
@@ -57,7 +57,7 @@ describe.each(engines)("$name", (kind) => {
     (await createKey(engine, await getSite(engine, site), { label, ...settings }, next())).key;
   const hook = async (path: string) =>
     (
-      await addWebhook(
+      await createWebhook(
         engine,
         await getSite(engine, "garden"),
         { url: `http://localhost/${path}`, resources: [], since: { at: next() } },
@@ -132,18 +132,18 @@ describe.each(engines)("$name", (kind) => {
   });
 
   test("operators that were removed or limited stay so, and no operator gets all sites because of the restore", async () => {
-    await addOperator(engine, "all", [], next());
-    for (const name of ["removed", "fewer", "again"]) await addOperator(engine, name, [], next());
-    for (const name of ["some", "more", "moved"]) await addOperator(engine, name, ["garden", "toys"], next());
+    await createOperator(engine, "all", [], next());
+    for (const name of ["removed", "fewer", "again"]) await createOperator(engine, name, [], next());
+    for (const name of ["some", "more", "moved"]) await createOperator(engine, name, ["garden", "toys"], next());
     await backUpNow();
-    await addSite(engine, "later", {}, next());
+    await createSite(engine, "later", {}, next());
     await removeOperator(engine, "removed", next());
     await setOperatorSites(engine, "fewer", ["toys", "later"], next());
     await setOperatorSites(engine, "some", ["garden"], next());
     await setOperatorSites(engine, "more", [], next());
     await setOperatorSites(engine, "moved", ["later"], next());
     await removeOperator(engine, "again", next());
-    await addOperator(engine, "again", ["garden"], next());
+    await createOperator(engine, "again", ["garden"], next());
     const { stays } = await restoreIt();
     expect(stays.map(({ name, change }) => [name, change])).toEqual([
       ["removed", "removed"],
@@ -194,7 +194,7 @@ describe.each(engines)("$name", (kind) => {
 
   test("a restore as of the backup keeps no restriction, and lists the restrictions that it lifts", async () => {
     const key = await addKey("till");
-    await addOperator(engine, "anna", [], next());
+    await createOperator(engine, "anna", [], next());
     const id = await hook("gone");
     await backUpNow();
     await revokeKey(engine, key, next());
@@ -265,7 +265,7 @@ describe.each(engines)("$name", (kind) => {
 
   test("a database that has nothing in common with the backup reports it; a database with a pruned journal keeps its restrictions", async () => {
     const key = await addKey("till");
-    await addOperator(engine, "anna", [], next());
+    await createOperator(engine, "anna", [], next());
     await backUpNow();
     await revokeKey(engine, key, next());
     await removeOperator(engine, "anna", next(), { isLast: true });
@@ -279,7 +279,7 @@ describe.each(engines)("$name", (kind) => {
       revived: [],
     });
     const strange = await open(await kind.newDatabase());
-    await addSite(strange, "elsewhere", {}, next());
+    await createSite(strange, "elsewhere", {}, next());
     expect(await restore(strange, file, `${file}.else`, next())).toMatchObject({ isUnknown: true, stays: [] });
     expect(await keys(strange)).toMatchObject([{ state: "valid" }]);
   });

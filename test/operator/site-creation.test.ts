@@ -5,7 +5,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { listKeys } from "../../src/operator/keys.ts";
 import { createSites, readSiteList } from "../../src/operator/site-creation.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, listSites } from "../../src/operator/sites.ts";
+import { createSite, listSites } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -61,8 +61,8 @@ describe.each(engines)("sites of a list on $name", (kind) => {
   const names = async () => (await listSites(engine)).map(({ Name, Default }) => Name + Default);
 
   test("are created together, each with its own key, and one of them as the default site", async () => {
-    await addSite(engine, "first", { isDefault: true }, 1);
-    await addSite(engine, "gone", {}, 1);
+    await createSite(engine, "first", { isDefault: true }, 1);
+    await createSite(engine, "gone", {}, 1);
     await removeSite(engine, "gone", 1);
     const added = await add("name,hostnames,default\na,a.example,\nb,B.example,yes\n", true);
     expect(added.map(({ site }) => [site.ID, site.Name, site.Hostnames])).toEqual([
@@ -77,7 +77,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
   });
 
   test("are all rejected if some have errors, and each error names its row", async () => {
-    await addSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
+    await createSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
     const text = "name,hostnames\na,a.example\nA B,\ntaken,\nb,taken.example\na,\nc,a.example\nd,http://x\n";
     const { code, fieldErrors } = await thrown(add(text, true));
     expect(code).toBe("invalid-record");

@@ -12,7 +12,7 @@ import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, getSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { createSite, getSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and three keys. */
 async function addShop(engine: Engine): Promise<void> {
   const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
-  const site = await addSite(engine, "shop", settings, now);
+  const site = await createSite(engine, "shop", settings, now);
   const { record } = await createKey(engine, site, { label: "till", rate: 5 }, now);
   await createKey(engine, site, { scope: "read", expiresAt: now + minute }, now);
   const lost = await createKey(engine, site, { label: "lost" }, now);
@@ -90,7 +90,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   test("is imported with everything, under a new epoch", async () => {
     const engine = await openEmpty();
-    await addSite(engine, "first", {}, now);
+    await createSite(engine, "first", {}, now);
     const imported = await importFile(engine, file);
     const { site, ...counts } = imported;
     expect(counts).toEqual({
@@ -145,7 +145,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   test("without any writes is imported, and stays suspended", async () => {
     const engine = await openEmpty();
-    await addSite(engine, "empty", {}, now);
+    await createSite(engine, "empty", {}, now);
     await setSite(engine, "empty", { isSuspended: true }, now);
     const empty = join(folder, "empty.site");
     await exportSite(engine, "empty", empty, now);
@@ -191,7 +191,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   test("whose import was interrupted is rejected for a minute, and then removed by the next command", async () => {
     const engine = await openEmpty();
-    await addSite(engine, "stays", {}, now);
+    await createSite(engine, "stays", {}, now);
     await interrupt(engine);
     expect((await listSites(engine)).map(({ Name, Hostnames }) => [Name, Hostnames])).toEqual([
       ["stays", ""],
@@ -248,7 +248,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   test("whose import runs during a restore is not in the restored database; the next command removes it from the kept data", async () => {
     const engine = await openEmpty();
-    await addSite(engine, "restored", {}, now);
+    await createSite(engine, "restored", {}, now);
     const backup = join(folder, `${kind.name}.backup`);
     const kept = join(folder, `${kind.name}.kept`);
     await backUp(engine, backup, now);

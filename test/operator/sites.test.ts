@@ -7,7 +7,7 @@ import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { listOperators } from "../../src/operator/operators.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { createSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -31,7 +31,7 @@ describe.each(engines)("sites on $name", (kind) => {
 
   const defaults = async () =>
     (await listSites(engine)).filter((site) => site.Default === "yes").map(({ Name }) => Name);
-  const add = (name: string, isDefault?: boolean) => addSite(engine, name, { isDefault }, 1);
+  const add = (name: string, isDefault?: boolean) => createSite(engine, name, { isDefault }, 1);
 
   test("are read as of now, also after another process changed or restored them", async () => {
     const other = await openEngine(database, allResources);
@@ -46,7 +46,7 @@ describe.each(engines)("sites on $name", (kind) => {
       await other.renewEpochs();
       expect(await engine.readHeads([0])).not.toEqual(before);
       expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["b"]);
-      await addSite(engine, "c", {}, 1);
+      await createSite(engine, "c", {}, 1);
       expect((await listSites(other)).map(({ Name }) => Name)).toEqual(["b", "c"]);
     } finally {
       await other.close();
@@ -77,8 +77,8 @@ describe.each(engines)("sites on $name", (kind) => {
   });
 
   test("get and lose single hostnames; removing a hostname that a site does not have is an error", async () => {
-    await addSite(engine, "a", { hostnames: ["one.example"] }, 1);
-    await addSite(engine, "b", { hostnames: ["other.example"] }, 1);
+    await createSite(engine, "a", { hostnames: ["one.example"] }, 1);
+    await createSite(engine, "b", { hostnames: ["other.example"] }, 1);
     const change = async (settings: Parameters<typeof setSite>[2]) =>
       setSite(engine, "a", settings, 1).then(
         ({ Hostnames }) => Hostnames,
@@ -108,7 +108,7 @@ describe.each(engines)("sites on $name", (kind) => {
   });
 
   test("are summarized with their keys, records and last change, whether or not the number of records is stored", async () => {
-    const { ID } = await addSite(engine, "a", { hostnames: ["a.example"] }, 1);
+    const { ID } = await createSite(engine, "a", { hostnames: ["a.example"] }, 1);
     const site = await getSite(engine, "a");
     await createKey(engine, site, {}, 1);
     await createKey(engine, site, { expiresAt: 5 }, 1);

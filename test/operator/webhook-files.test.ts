@@ -10,9 +10,9 @@ import { backUp, restore } from "../../src/operator/backup.ts";
 import { copyDatabase } from "../../src/operator/copy.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { addSite, getSite, listSites } from "../../src/operator/sites.ts";
+import { createSite, getSite, listSites } from "../../src/operator/sites.ts";
 import { listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
-import { addWebhook, pauseWebhook, resumeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
+import { createWebhook, pauseWebhook, resumeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
@@ -47,10 +47,10 @@ describe.each(engines)("webhooks on $name", (kind) => {
   /** Opens a database with the site `shop`: it has three changes, and a webhook that starts after the second and has two secrets. */
   const openWithShop = async (url = "https://erp.example/") => {
     const engine = await open();
-    await addSite(engine, "first", {}, now);
-    const site = await addSite(engine, "shop", {}, now);
+    await createSite(engine, "first", {}, now);
+    const site = await createSite(engine, "shop", {}, now);
     await engine.commit([createIntent({ site: site.ID }), createIntent({ site: site.ID })]);
-    const { webhook } = await addWebhook(engine, site, { url, resources: [], since: "now" }, policy, now);
+    const { webhook } = await createWebhook(engine, site, { url, resources: [], since: "now" }, policy, now);
     await rotateWebhook(engine, webhook.ID, now);
     await engine.commit([createIntent({ site: site.ID })]);
     return engine;
@@ -117,8 +117,8 @@ describe.each(engines)("webhooks on $name", (kind) => {
 
   test("of a site without any writes are imported, and paused ones keep the time and reason", async () => {
     const engine = await open();
-    const site = await addSite(engine, "empty", {}, now);
-    await addWebhook(engine, site, { url: "https://erp.example/", resources: [], since: "now" }, policy, now);
+    const site = await createSite(engine, "empty", {}, now);
+    await createWebhook(engine, site, { url: "https://erp.example/", resources: [], since: "now" }, policy, now);
     await pauseWebhook(engine, 1, now);
     await exportSite(engine, "empty", file("empty"), now);
     const target = await open();

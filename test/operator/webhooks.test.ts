@@ -6,11 +6,11 @@ import { systemSite } from "../../src/model/limits.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { renewSites } from "../../src/operator/renew.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
 import { getWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import {
-  addWebhook,
+  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -49,7 +49,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await engine?.close();
     address = await kind.newDatabase();
     engine = await openEngine(address, allResources);
-    site = await addSite(engine, "shop", {}, now);
+    site = await createSite(engine, "shop", {}, now);
   });
   afterAll(async () => {
     await engine.close();
@@ -57,7 +57,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
 
   const add = (since: DeliveryStart = "now", to = url) =>
-    addWebhook(engine, site, { url: to, resources: [], since }, policy, now);
+    createWebhook(engine, site, { url: to, resources: [], since }, policy, now);
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
   const cursorOf = async (revision: number) =>
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
@@ -133,13 +133,13 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const added = await Promise.all(Array.from({ length: 6 }, () => codeOf(add())));
     expect(added.sort()).toEqual(["conflict", "conflict", "conflict", "conflict", "done", "done"]);
     expect(await listWebhooks(engine, site)).toHaveLength(20);
-    const other = await addSite(engine, "other", {}, now);
-    await addWebhook(engine, other, { url, resources: resourceOf("brand"), since: "now" }, policy, now);
+    const other = await createSite(engine, "other", {}, now);
+    await createWebhook(engine, other, { url, resources: resourceOf("brand"), since: "now" }, policy, now);
     expect(await listWebhooks(engine, other)).toMatchObject([{ Resources: "brands" }]);
   });
 
   test("a database has at most 10,000 webhooks", async () => {
-    await addSite(engine, "many", {}, now);
+    await createSite(engine, "many", {}, now);
     const values = { Site: "2", URL: url, Resources: "", Created: "", Paused: "", Reason: "" };
     const stored = Array.from({ length: 9999 }, () => createIntent({ site: systemSite, resource: "webhook", values }));
     for (let at = 0; at < stored.length; at += 1000) await engine.commit(stored.slice(at, at + 1000));
@@ -262,7 +262,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
 
   test("a webhook whose secret cannot be stored is not added, and leaves no rows", async () => {
     const full = { ...engine, saveWebhook: () => Promise.reject(new Error("the disk is full")) };
-    await expect(addWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
+    await expect(createWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
     expect(await listWebhooks(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
@@ -270,7 +270,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("a webhook whose creation was interrupted is listed as incomplete, can only be removed, and is found by `check`", async () => {
     const killed = () => Promise.reject(new Error("killed"));
     const dying = { ...engine, saveWebhook: killed, deleteWebhook: killed };
-    await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
+    await createWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
     expect(await listWebhooks(engine)).toMatchObject([{ ID: 1, status: "incomplete", state: undefined }]);
     expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");
     expect(await codeOf(rewindWebhook(engine, 1, "now"))).toBe("conflict");
@@ -282,9 +282,9 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
 
   test("removing a site removes its webhooks", async () => {
-    await addSite(engine, "other", {}, now);
+    await createSite(engine, "other", {}, now);
     await add();
-    await addWebhook(engine, await getSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
+    await createWebhook(engine, await getSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
     await removeSite(engine, "shop", now);
     expect((await listWebhooks(engine)).map(({ siteName }) => siteName)).toEqual(["other"]);
     expect((await engine.webhookStates()).map((state) => state.site)).toEqual([2]);

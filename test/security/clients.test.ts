@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { engines } from "../support/engines.ts";
 import { startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
@@ -22,7 +22,7 @@ describe.each(engines)("on $name", (kind) => {
     await kind.open();
     server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await setSite(server.engine, "shop", { hostnames: ["shop.example"], isDefault: false }, 0);
-    const garden = await addSite(server.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    const garden = await createSite(server.engine, "garden", { hostnames: ["garden.example"] }, 0);
     foreignKey = (await createKey(server.engine, garden, {}, 0)).key;
     for (const path of ["brands", "orderstatuses"])
       await send("POST", `/restapi/${path}.json`, server.key, {}, { Name: "Confidential" });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey, revokeKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
@@ -46,7 +46,7 @@ for (const [name, newDatabase] of Object.entries(databases)) {
     beforeAll(async () => {
       const DATABASE = await newDatabase();
       engine = await openEngine(DATABASE, allResources);
-      site = await addSite(engine, "shop", { isDefault: true }, Date.now());
+      site = await createSite(engine, "shop", { isDefault: true }, Date.now());
       key = (await createKey(engine, site, {}, Date.now())).key;
       processes = await Promise.all([1, 2, 3].map(() => startProcess({ DATABASE })));
     });

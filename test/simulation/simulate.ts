@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/limits.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
 import type { SimulatedDatabase } from "./database.ts";
@@ -50,7 +50,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   const network = new Network({ time, random, onSend: () => sent.push(time.now), onArrival: () => 200 });
   const idle = { onCommit: () => () => {}, meanwhile: async () => {} };
   const options = { engine, time, random, network, plant: noFault, ...idle };
-  const site = await addSite(engine, `t${seed}-${randomBytes(4).toString("hex")}`, {}, time.now);
+  const site = await createSite(engine, `t${seed}-${randomBytes(4).toString("hex")}`, {}, time.now);
   const at = time.now;
   await engine.commit([
     { site: site.ID, resource: "brand", operation: "create", valuesJson: '{"Name":"a"}', actor: "sfk_x", at },

@@ -5,10 +5,10 @@ import { systemSite } from "../../src/model/limits.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
-import { addSite, getSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, getSite, setSite } from "../../src/operator/sites.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
 import {
-  addWebhook,
+  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -109,7 +109,7 @@ export class World {
 
   async begin(name: string): Promise<void> {
     this.#model.name = name;
-    const site = await addSite(this.#engine, name, {}, this.#time.now);
+    const site = await createSite(this.#engine, name, {}, this.#time.now);
     this.#site = site.ID;
     await this.#updateEpoch(false);
     this.#isTroubled = this.random.chance(0.5);
@@ -285,7 +285,7 @@ export class World {
     const followed = this.random.pick([[...paths.keys()], ["brands"], ["orderstatuses"]]);
     const resources = publicResources(allResources).filter(({ path }) => followed.includes(path));
     const settings = { url, resources, since: "now" } as const;
-    const { webhook, secret } = await addWebhook(this.#engine, site, settings, policy, this.#time.now);
+    const { webhook, secret } = await createWebhook(this.#engine, site, settings, policy, this.#time.now);
     const names = new Set(resources.map(({ name }) => name));
     this.#webhooks.push({ id: webhook.ID, url, checker: new WebhookChecker(this.#model, names, secret) });
   }

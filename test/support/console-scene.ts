@@ -1,7 +1,7 @@
 // More of the shop that is looked at: days of changes by several people and programs, an import, keys, webhooks with deliveries, and a backup.
 
 import { setKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { headCursor } from "../../src/store/changes/feed.ts";
 import type { ConsoleClient } from "./console.ts";
 import { startShop } from "./console-shop.ts";
@@ -44,7 +44,7 @@ export async function startScene(): Promise<Shop> {
   let ago = 9 * day;
   const server = await startShop({ now: () => Date.now() - ago });
   const { engine } = server;
-  await addSite(engine, "garden", { hostnames: ["garden.example", "www.garden.example"] }, Date.now() - ago);
+  await createSite(engine, "garden", { hostnames: ["garden.example", "www.garden.example"] }, Date.now() - ago);
   await server.addOperator("carla", ["outlet", "garden"]);
   ago = 2 * day;
   await importFile(await server.signIn("anna"), supplierFile);

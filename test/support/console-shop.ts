@@ -1,6 +1,6 @@
 // A shop with records, keys, a webhook and a history, for pages of the console that are looked at.
 
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "./console.ts";
 import type { TestServerOptions } from "./server.ts";
 
@@ -41,7 +41,7 @@ interface Shop extends TestConsole {
 /** Starts a server with a shop and another one, whose name is `outlet`. */
 export async function startShop(options: TestServerOptions = {}): Promise<Shop> {
   const server = await startTestConsole(options);
-  await addSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, options.now?.() ?? Date.now());
+  await createSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, options.now?.() ?? Date.now());
   const anna = await server.signIn("anna");
   const records = "/sites/shop/records";
   for (const Name of brands) await anna.call("POST", `${records}/brands`, { Name });

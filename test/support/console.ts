@@ -1,7 +1,7 @@
 // A server with its admin listener, and operators who are signed in.
 
 import { readConfig } from "../../src/config.ts";
-import { addOperator } from "../../src/operator/operators.ts";
+import { createOperator } from "../../src/operator/operators.ts";
 import { createSignInLink } from "../../src/operator/sessions.ts";
 import { startAdmin } from "../../src/start.ts";
 import { startTestServer, type TestServer, type TestServerOptions } from "./server.ts";
@@ -60,7 +60,7 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
   let admin = await open(0);
   const secretOf = async (name: string) => createSignInLink(engine, name, now());
   const add = async (name: string, sites: readonly string[] = []) =>
-    void (await addOperator(engine, name, sites, now()));
+    void (await createOperator(engine, name, sites, now()));
   return {
     ...server,
     adminUrl: admin.url,

@@ -7,7 +7,7 @@ import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import type { ImportSummary } from "../../src/operator/import/import-summary.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, getSite } from "../../src/operator/sites.ts";
+import { createSite, getSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 
@@ -21,7 +21,7 @@ export interface TestRecord {
 }
 
 export interface Data {
-  addSite(name: string, settings?: Parameters<typeof addSite>[2]): Promise<void>;
+  addSite(name: string, settings?: Parameters<typeof createSite>[2]): Promise<void>;
   /** A new key that may write. */
   addKey(site: string): Promise<string>;
   /** Imports a file. @param resource its path */
@@ -61,7 +61,8 @@ export function dataOf(url: string): Data {
     use,
     load,
     file,
-    addSite: async (name, settings = {}) => void (await use((engine) => addSite(engine, name, settings, Date.now()))),
+    addSite: async (name, settings = {}) =>
+      void (await use((engine) => createSite(engine, name, settings, Date.now()))),
     addKey: (site) => use(async (engine) => (await createKey(engine, await getSite(engine, site), {}, Date.now())).key),
     addBrands: async (site, ...names) => void (await load(site, "brands", ["Name", ...names, ""].join("\n"))),
     brands: async (site) => JSON.parse(await file(site, "brands", "json")),

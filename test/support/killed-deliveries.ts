@@ -1,7 +1,7 @@
 // Delivery to a receiver while changes are written and the delivering process is killed, with real processes.
 
 import { Webhook } from "standardwebhooks";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { startProcess } from "./processes.ts";
@@ -37,7 +37,7 @@ export async function deliverUnderKills(
   const checker = new OrderChecker();
   let server = await startProcess({ DATABASE: database });
   try {
-    const site = await addSite(engine, "shop", {}, Date.now());
+    const site = await createSite(engine, "shop", {}, Date.now());
     const { secret } = await putTestWebhook(engine, site.ID, receiver.url);
     let onWaiting: (() => void) | undefined;
     receiver.respond((response, event) => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { start } from "../../src/start.ts";
 
 export interface RestartableServer {
@@ -24,7 +24,7 @@ export async function startRestartableServer(): Promise<RestartableServer> {
     start(readConfig({ PORT: port, ADMIN: "none", LOG: "silent", DATABASE: `sqlite:${join(folder, "test.db")}` }));
   let running = await startOn("0");
   const { url, port } = running;
-  const site = await addSite(running.engine, "shop", { isDefault: true }, Date.now());
+  const site = await createSite(running.engine, "shop", { isDefault: true }, Date.now());
   const { key } = await createKey(running.engine, site, {}, Date.now());
   return {
     url,

@@ -8,7 +8,7 @@ import { toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
-import { addSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
 import type { SiteViews } from "../../src/store/reads/site-views.ts";
@@ -61,7 +61,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
   const config = readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings, DATABASE: database });
   const running = await start(config, options);
   const now = options.now ?? Date.now;
-  const site = await addSite(running.engine, "shop", { isDefault: true }, now());
+  const site = await createSite(running.engine, "shop", { isDefault: true }, now());
   const issueKey = async (keySettings: KeySettings = {}) =>
     (await createKey(running.engine, site, keySettings, now())).key;
   const key = await issueKey();

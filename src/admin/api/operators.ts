@@ -2,7 +2,7 @@
 
 import { ProblemError } from "../../model/errors.ts";
 import {
-  addOperator,
+  createOperator,
   type ListedOperator,
   listOperators,
   removeOperator,
@@ -42,7 +42,7 @@ async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
 
 async function add(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<NewOperatorBody>();
-  const added = await addOperator(call.engine, parseText(input, "name"), sitesIn(input), call.now());
+  const added = await createOperator(call.engine, parseText(input, "name"), sitesIn(input), call.now());
   return { operator: toOperatorInfo(added), run: call.run };
 }
 

@@ -7,7 +7,7 @@ import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
 import { type DeliveryStart, type ListedWebhook, listWebhooks, webhookKeyOf } from "../../operator/webhook-list.ts";
 import {
-  addWebhook,
+  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -60,7 +60,7 @@ async function add(call: ActionContext): Promise<NewWebhookResponse> {
   const settings = { url: parseText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
   // Only the command line may add URLs of this machine (contract section 12).
   const policy = toConsolePolicy(call.webhookAllow);
-  const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policy, call.now());
+  const { webhook, secret, isResolved } = await createWebhook(call.engine, site, settings, policy, call.now());
   return { ...toWebhookInfo(webhook), secret, isResolved };
 }
 
