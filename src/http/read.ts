@@ -63,7 +63,7 @@ function respondToLookUp(
   const { recordIdInPath: id } = context;
   if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
   const record =
-    siteView instanceof Snapshot ? siteView.collection(resource).get(id) : siteView.lookUpRecord(resource, id);
+    siteView instanceof Snapshot ? siteView.collection(resource).find(id) : siteView.lookUpRecord(resource, id);
   if (record instanceof Promise) return respondLater(context, route, siteView, record);
   return respondRecord(context, route, siteView, record);
 }

@@ -70,7 +70,7 @@ export function respondEncoded(
   coding: ContentCoding | undefined,
   headers: HeaderValues,
 ): MaybePromise<WireResponse> {
-  if (!coding) return toResponse(context, 200, { type, body: list.take() }, headers);
+  if (!coding) return toResponse(context, 200, { type, body: list.bytesForNextRequest() }, headers);
   return whenResolved(compressList(list, coding), (body) =>
     toResponse(context, 200, { type, body }, { "Content-Encoding": coding, ...headers }),
   );

@@ -40,8 +40,8 @@ export function parseRecordChanges(
 ): ParsedRecord {
   const fieldErrors = [...known];
   const fields = requireInput(resource, input);
-  const id = readId(fields.ID, fieldErrors);
-  const values = readFields(
+  const id = parseId(fields.ID, fieldErrors);
+  const values = parseFields(
     { resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors },
     fields,
   );
@@ -60,7 +60,7 @@ export function parseNewRecord(resource: Resource, input: unknown, known: readon
   if (Object.hasOwn(fields, "ID")) {
     fieldErrors.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
   }
-  const values = readFields(
+  const values = parseFields(
     { resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors },
     fields,
   );
@@ -131,7 +131,7 @@ export function requireOneId(candidates: readonly (number | undefined)[], hint: 
   throw new ProblemError("ambiguous-id", `the path, the query and the body name different records: ${named}`);
 }
 
-function readId(id: unknown, fieldErrors: FieldError[]): number | undefined {
+function parseId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   if (id === undefined) return undefined;
   if (isId(id)) return id;
   const shown =
@@ -141,7 +141,7 @@ function readId(id: unknown, fieldErrors: FieldError[]): number | undefined {
 }
 
 /** The record or group that is being validated. */
-interface ReadingContext {
+interface ParsingContext {
   readonly resource: Resource;
   readonly fields: Fields;
   /** The dotted path of the group, with a dot at its end; empty for the record. */
@@ -152,7 +152,7 @@ interface ReadingContext {
 }
 
 /** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
-function readFields(context: ReadingContext, input: Input): Values {
+function parseFields(context: ParsingContext, input: Input): Values {
   const { fields, parentPath: above, requiresAllFields, fieldErrors } = context;
   for (const name in input) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
@@ -167,21 +167,21 @@ function readFields(context: ReadingContext, input: Input): Values {
     const isPresent = Object.hasOwn(input, name);
     if (!isPresent && !requiresAllFields) continue;
     const field = fields[name] as Field;
-    if (field.kind === "text") values[name] = readText(field, name, context, input, isPresent);
+    if (field.kind === "text") values[name] = parseText(field, name, context, input, isPresent);
     else {
       const value = isPresent ? input[name] : {};
       if (isInput(value))
-        values[name] = readFields({ ...context, fields: field.fields, parentPath: `${above}${name}.` }, value);
+        values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${above}${name}.` }, value);
       else fieldErrors.push({ field: above + name, detail: `must be an object, not ${describeJsonType(value)}` });
     }
   }
   return values;
 }
 
-function readText(
+function parseText(
   field: TextField,
   name: string,
-  { parentPath: above, fieldErrors }: ReadingContext,
+  { parentPath: above, fieldErrors }: ParsingContext,
   input: Input,
   isPresent: boolean,
 ): string {
@@ -194,7 +194,7 @@ function readText(
 }
 
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
-function hintFor(name: string, value: unknown, { resource, parentPath: above }: ReadingContext): string {
+function hintFor(name: string, value: unknown, { resource, parentPath: above }: ParsingContext): string {
   const isWrapper =
     above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;

@@ -59,7 +59,7 @@ export async function listRecords(
   const ids = await selections.select(version, filters, [sort], isWanted);
   if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
-    const found = version.get(id);
+    const found = version.find(id);
     return found ? [{ record: JSON.parse(found.json), version: versionOf(snapshot.epoch, found.revision) }] : [];
   });
   return { records, total: ids.length };
@@ -89,7 +89,7 @@ export async function findVersioned(
 ): Promise<VersionedRecord | undefined> {
   const siteView = await siteViews.getUpToDate(site);
   const found =
-    siteView instanceof Snapshot ? siteView.collection(resource).get(id) : await siteView.lookUpRecord(resource, id);
+    siteView instanceof Snapshot ? siteView.collection(resource).find(id) : await siteView.lookUpRecord(resource, id);
   return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 

@@ -126,7 +126,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await makePruned();
     const siteViews = new SiteViews(engine, allResources, 1 << 20);
     const name = async () =>
-      JSON.parse((await loadUpToDate(siteViews, site)).collection(brand).get(3)?.json ?? "{}").Name;
+      JSON.parse((await loadUpToDate(siteViews, site)).collection(brand).find(3)?.json ?? "{}").Name;
     expect(await name()).toBe("Acme");
     const another = await openEngine(url, allResources);
     await another.commit([update(3, "C2"), update(3, "C3")]);

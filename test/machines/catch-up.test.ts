@@ -60,7 +60,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([...before.collection(brand)]).toHaveLength(1);
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
     const after = await loadUpToDate(siteViews, site);
-    expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
+    expect(after.collection(brand).find(2 + count)?.json).toContain("Last");
     expect(siteViews.usage.loads).toBe(2);
   });
 

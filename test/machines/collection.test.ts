@@ -70,7 +70,7 @@ test("kept lists, pages and selections equal new ones after any changes in any o
       expect(new Map([...kept].map(({ id, json }) => [id, json]))).toEqual(
         new Map([...present].map(([id, name]) => [id, toJson(id, name)])),
       );
-      for (const id of [1, 2, 300, 1_000_003]) expect(kept.get(id)?.json).toBe(jsonOf(present, id));
+      for (const id of [1, 2, 300, 1_000_003]) expect(kept.find(id)?.json).toBe(jsonOf(present, id));
     }),
     { numRuns: 100 },
   );
@@ -139,22 +139,22 @@ test.each([
 
 test("a list is joined when it is requested again, unless it is too long", async () => {
   const list = await listOf(filled(1000), json);
-  const first = list.take() as Uint8Array[];
+  const first = list.bytesForNextRequest() as Uint8Array[];
   expect(first.length).toBeGreaterThan(1);
   expect(Buffer.concat(first).toString()).toBe(textOf(list));
-  const whole = list.take() as BufferWithHeadroom;
+  const whole = list.bytesForNextRequest() as BufferWithHeadroom;
   expect(whole.memory.toString("utf8", whole.start)).toBe(textOf(list));
-  expect(list.take()).toBe(whole);
+  expect(list.bytesForNextRequest()).toBe(whole);
   const long = new EncodedList(Array.from({ length: 17 }, () => new ListPart(Buffer.alloc(2 ** 20))));
-  long.take();
-  expect(long.take()).toBeArrayOfSize(17);
+  long.bytesForNextRequest();
+  expect(long.bytesForNextRequest()).toBeArrayOfSize(17);
 });
 
 test("the memory of a list is freed when its records change", async () => {
   const collection = filled(2000);
   const list = await listOf(collection, json);
-  list.take();
-  list.take();
+  list.bytesForNextRequest();
+  list.bytesForNextRequest();
   const most = collection.memoryUse();
   expect(most).toBeGreaterThan(2 * list.length);
   for (let id = 1; id <= 2000; id++) set(collection, id, 2000 + id, null);
@@ -174,7 +174,7 @@ test("changes are applied without a request for a list, and none is lost", async
     else expected.set(id, body);
     if (i % 1000 === 0) await Bun.sleep(0);
   }
-  for (const id of [1, 7920, 15_000, 25_999]) expect(collection.get(id)?.json).toBe(expected.get(id) as string);
+  for (const id of [1, 7920, 15_000, 25_999]) expect(collection.find(id)?.json).toBe(expected.get(id) as string);
   const all = [...expected].sort(([a], [b]) => a - b).map(([, body]) => body);
   expect(textOf(await listOf(collection, json))).toBe(`[${all.join()}]`);
   expect((await collection.version()).size).toBe(all.length);
@@ -186,7 +186,7 @@ test("a version does not change while a list is made from it in slices and recor
   const list = version.list(xml);
   expect(list).toBeInstanceOf(Promise);
   set(collection, 99_999, 100_001, toJson(99_999, "changed"));
-  expect(collection.get(99_999)?.json).toContain("changed");
+  expect(collection.find(99_999)?.json).toContain("changed");
   const next = await listOf(collection, xml);
   expect(textOf(await list)).not.toContain("changed");
   expect(textOf(next)).toContain("changed");
@@ -285,7 +285,7 @@ test("changes that could not be applied for lack of memory are in the next list"
   } finally {
     memory.mockRestore();
   }
-  expect(collection.get(7)?.json).toBe(toJson(7, "changed"));
+  expect(collection.find(7)?.json).toBe(toJson(7, "changed"));
   const listed = JSON.parse(textOf(await listOf(collection, json)));
   expect(listed.length).toBe(299 + 1100);
   expect(listed[6]).toEqual({ ID: 7, Name: "changed" });

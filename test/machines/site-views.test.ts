@@ -25,7 +25,7 @@ function changeTo(revision: number, name = `r${revision}`): Change {
   return { revision, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body };
 }
 
-const nameIn = (snapshot: Snapshot) => JSON.parse(snapshot.collection(brand).get(1)?.json ?? "{}").Name;
+const nameIn = (snapshot: Snapshot) => JSON.parse(snapshot.collection(brand).find(1)?.json ?? "{}").Name;
 const systemHead = { revision: 0, epoch: "" };
 const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 

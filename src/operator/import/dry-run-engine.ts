@@ -5,7 +5,7 @@ import { openScratch } from "../../lib/scratch-database.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine, Head, RecordRow } from "../../model/engine.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
-import { type BatchInput, decideBatch, emptyBatchInput } from "../../store/writes/batch.ts";
+import { type BatchInput, decideBatch, emptyBatchInput, keysOfBatch } from "../../store/writes/batch.ts";
 import { withFileErrors } from "../output.ts";
 
 export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
@@ -52,18 +52,18 @@ export class DryRunEngine implements CommitEngine {
 
   #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
     return withScratchErrors(() => {
-      const stored = this.#fetch(intents);
+      const stored = this.#readBatchInput(intents);
       const { outcomes, rows } = decideBatch(intents, stored, atomic);
       for (const row of rows) this.#copy.put(row);
       return outcomes;
     });
   }
 
-  #fetch(intents: readonly Intent[]): BatchInput {
+  #readBatchInput(intents: readonly Intent[]): BatchInput {
     const stored = emptyBatchInput(this.#systemEpoch);
     stored.sites.set(this.#site, this.#state);
-    for (const { resource, id } of intents) {
-      const isKnown = id === undefined || stored.rows.get(this.#site, resource, id);
+    for (const { resource, id } of keysOfBatch(intents).records) {
+      const isKnown = stored.rows.find(this.#site, resource, id) !== undefined;
       const row = isKnown ? undefined : this.#copy.find(resource, id);
       if (row) stored.rows.add({ site_id: this.#site, ...row });
     }

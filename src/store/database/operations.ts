@@ -66,7 +66,7 @@ export const operations = {
   readLastBackupTime: { run: readLastBackupTime, kind: "read" },
   readSitesToDrop: { run: readSitesToDrop, kind: "read" },
   deleteSiteChunk: { run: deleteSiteChunk, kind: "durable" },
-  beginSiteImport: { run: beginSiteImport, kind: "durable" },
+  startSiteImport: { run: startSiteImport, kind: "durable" },
   importSiteChunk: { run: importSiteChunk, kind: "durable" },
   saveCredential: { run: saveCredential, kind: "durable" },
   findCredential: { run: findCredential, kind: "read" },
@@ -111,25 +111,25 @@ export function createOperationCalls(execute: ExecuteOperation, pause: () => Pro
     names.map((name) => [name, (...args: unknown[]) => execute(name, args)]),
   ) as unknown as Calls;
   // These are parts of other calls.
-  const { deleteSiteChunk, beginSiteImport, importSiteChunk, ...methods } = calls;
+  const { deleteSiteChunk, startSiteImport, importSiteChunk, ...methods } = calls;
   return {
     ...methods,
     async dropSite(site) {
       for (const table of siteTables) while (await deleteSiteChunk(site, table)) await pause();
     },
-    importSiteRows: (site, rows) => importSiteRows({ beginSiteImport, importSiteChunk }, pause, site, rows),
+    importSiteRows: (site, rows) => importSiteRows({ startSiteImport, importSiteChunk }, pause, site, rows),
   };
 }
 
 async function importSiteRows(
-  { beginSiteImport, importSiteChunk }: Pick<Calls, "beginSiteImport" | "importSiteChunk">,
+  { startSiteImport, importSiteChunk }: Pick<Calls, "startSiteImport" | "importSiteChunk">,
   pause: () => Promise<void>,
   site: number,
   rows: AsyncIterable<DumpedRow>,
 ) {
   const epoch = newImportingEpoch();
   try {
-    await beginSiteImport(site, epoch);
+    await startSiteImport(site, epoch);
     for await (const chunk of toChunksWithNewEpochs(rows)) {
       await importSiteChunk(site, epoch, chunk);
       await pause();
@@ -245,7 +245,7 @@ export function deleteSome(table: TableName, site: string, which: string): strin
 
 // The import of the rows of a site; site-state.ts explains the epochs.
 
-function* beginSiteImport(site: number, epoch: string): Transaction<void> {
+function* startSiteImport(site: number, epoch: string): Transaction<void> {
   const [row] = yield* lockSite(site);
   if (!canImportSite(row)) throw siteNotImportingError();
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);

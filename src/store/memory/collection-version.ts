@@ -54,7 +54,7 @@ export class CollectionVersion {
     this.size = blocks.reduce((size, block) => size + block.size, 0);
   }
 
-  get(id: number): BlockRecord | undefined {
+  find(id: number): BlockRecord | undefined {
     return findRecord(this.blocks, id);
   }
 
@@ -78,7 +78,7 @@ export class CollectionVersion {
       builder.write(encoding.listStart);
       for (let index = 0; index < ids.length; index++) {
         if (index > 0) builder.write(encoding.separator);
-        const record = this.get(ids[index] as number) as BlockRecord;
+        const record = this.find(ids[index] as number) as BlockRecord;
         if (encode) builder.write(encode(JSON.parse(record.json)));
         else record.block.appendItem(record.index, encoding, builder);
         if (index % 64 === 63) yield;
@@ -145,8 +145,8 @@ export class EncodedList {
     this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
   }
 
-  /** Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
-  take(): readonly Uint8Array[] | BufferWithHeadroom {
+  /** Counts a request. Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
+  bytesForNextRequest(): readonly Uint8Array[] | BufferWithHeadroom {
     const parts = this.parts.map(({ bytes }) => bytes);
     if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
     this.#joined ??= joinWithHeadroom(parts);

@@ -51,10 +51,10 @@ export class Collection {
   }
 
   /** Returns the record with this ID after all changes so far; undefined if none exists. */
-  get(id: number): MemoryRecord | undefined {
+  find(id: number): MemoryRecord | undefined {
     if (this.#pendingChanges.has(id)) return this.#pendingChanges.get(id);
     if (this.#applying.has(id)) return this.#applying.get(id);
-    return this.#version.get(id);
+    return this.#version.find(id);
   }
 
   /** Yields all records after all changes so far, in no particular order. */

@@ -192,7 +192,7 @@ function* patchSelection(
 ): Steps<readonly number[]> {
   const sources = sourcesOf(sort);
   const keyOf = (id: number): SortKey => {
-    const { block, index } = version.get(id) as BlockRecord;
+    const { block, index } = version.find(id) as BlockRecord;
     return { id, texts: block.texts(index, sources) };
   };
   const passes = toPredicate(filters);
@@ -200,7 +200,7 @@ function* patchSelection(
   const places: { readonly key: SortKey; readonly at: number }[] = [];
   let steps = 0;
   for (const id of changed) {
-    const record = version.get(id);
+    const record = version.find(id);
     if (record && passes(record)) {
       const key = keyOf(id);
       places.push({ key, at: placeFor(key, still, keyOf, sort) });

@@ -6,13 +6,13 @@ import type { OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/limits.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
-  authorizationRows,
   type BatchInput,
   type BatchResult,
   type BatchRow,
   BatchRows,
   decideBatch,
   isBatchAborted,
+  keysOfBatch,
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
@@ -102,23 +102,16 @@ async function lockAndRead(
   found: FoundRecords,
   begin = "",
 ): Promise<BatchInput> {
-  const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
-  const named = intents.flatMap(({ site, resource, id }) =>
-    id === undefined ? [] : [{ site_id: site, resource, id }],
-  );
-  const keyed = intents.flatMap(({ site, idempotency }) =>
-    idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
-  );
+  const keys = keysOfBatch(intents);
+  const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
-  const authorizing = authorizationRows(intents);
-  const readAuthorizing = authorizing.length === 0 ? "" : `; ${sql.systemRevisions(authorizing)}`;
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${readAuthorizing}`),
-    named.length === 0 ? none : connection.query(sql.records, named),
-    keyed.length === 0 ? none : connection.query(sql.responses, keyed),
+    connection.script(`${begin}${sql.lockSites(keys.sites)}; ${sql.heads([systemSite])}${readAuthorization}`),
+    keys.records.length === 0 ? none : connection.query(sql.records, keys.records),
+    keys.responses.length === 0 ? none : connection.query(sql.responses, keys.responses),
   ]);
   const sites = new Map(toStates(locked[0] ?? []));
-  const missing = numbers.filter((site) => !sites.has(site));
+  const missing = keys.sites.filter((site) => !sites.has(site));
   const added = await insertSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
   if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, found);

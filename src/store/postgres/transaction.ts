@@ -12,12 +12,12 @@ import { list, selectByKeys, sql, upsertStatement } from "./statements.ts";
 export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOperation {
   return (name, args) => {
     const { kind } = operations[name];
-    const begin = () => transactionOf(name, args);
-    if (kind === "read") return pool.read((connection) => readOnce(connection, begin()));
+    const createTransaction = () => transactionOf(name, args);
+    if (kind === "read") return pool.read((connection) => readOnce(connection, createTransaction()));
     return repeatOnCollision(() =>
       kind === "loose"
-        ? pool.use((connection) => changeLoosely(connection, timeout, begin()))
-        : pool.commit((connection, progress) => changeDurably(connection, progress, timeout, begin())),
+        ? pool.use((connection) => changeLoosely(connection, timeout, createTransaction()))
+        : pool.commit((connection, progress) => changeDurably(connection, progress, timeout, createTransaction())),
     );
   };
 }

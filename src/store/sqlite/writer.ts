@@ -7,13 +7,13 @@ import { systemSite } from "../../model/limits.ts";
 import { type OperationName, transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
-  authorizationRows,
   type BatchInput,
   type BatchResult,
   type BatchRow,
   decideBatch,
   emptyBatchInput,
   type JournalRow,
+  keysOfBatch,
   type ResponseRow,
   responseKey,
   type StoredResponse,
@@ -135,19 +135,15 @@ export function decideAndWrite(
 /** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifFound`). */
 function readBatchInput(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
   const stored = emptyBatchInput(sql.epoch.get(systemSite)?.epoch ?? "", found);
-  const readRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
-    const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
+  const keys = keysOfBatch(intents);
+  for (const site of keys.sites) stored.sites.set(site, readSiteState(sql, site));
+  for (const key of [...keys.authorization.map((row) => ({ site_id: systemSite, ...row })), ...keys.records]) {
+    const row = stored.rows.find(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
     if (row) stored.rows.add({ ...key, ...row });
-  };
-  for (const row of authorizationRows(intents)) readRow({ site_id: systemSite, ...row });
-  for (const { site, resource, id, idempotency } of intents) {
-    if (!stored.sites.has(site)) stored.sites.set(site, readSiteState(sql, site));
-    if (id !== undefined) readRow({ site_id: site, resource, id });
-    if (idempotency) {
-      const { keyId, name } = idempotency;
-      const response = sql.response.get({ site_id: site, key_id: keyId, name });
-      if (response) stored.responses.set(responseKey(site, keyId, name), response);
-    }
+  }
+  for (const key of keys.responses) {
+    const response = sql.response.get(key);
+    if (response) stored.responses.set(responseKey(key.site_id, key.key_id, key.name), response);
   }
   for (const part of found.entriesToRead(intents)) {
     const { site, revision, limit } = part;

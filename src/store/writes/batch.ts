@@ -62,6 +62,29 @@ export interface BatchResult {
   readonly sites: Set<number>;
 }
 
+/** The keys of the stored rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
+interface BatchKeys {
+  /** IDs of the sites to lock, in ascending order. */
+  readonly sites: readonly number[];
+  /** The records that intents name. */
+  readonly records: readonly Pick<BatchRow, "site_id" | "resource" | "id">[];
+  /** The keys and sites by which intents were authorized: records of the system site. */
+  readonly authorization: readonly SystemRow[];
+  readonly responses: readonly Pick<ResponseRow, "site_id" | "key_id" | "name">[];
+}
+
+/** Returns the keys of the rows that `intents` need. A record that several intents name is there several times. */
+export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
+  return {
+    sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
+    records: intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site_id: site, resource, id }])),
+    authorization: authorizationRows(intents),
+    responses: intents.flatMap(({ site, idempotency }) =>
+      idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
+    ),
+  };
+}
+
 /** Returns an input without rows. The caller adds the rows that the intents need. */
 export function emptyBatchInput(systemEpoch: string, found = new FoundRecords()): BatchInput {
   return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
@@ -136,7 +159,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch)
     return { kind: "rejected", rejectionReason: "other-epoch" };
   const last = site.lastIds[intent.resource] ?? 0;
-  const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
+  const row = intent.id === undefined ? undefined : stored.rows.find(intent.site, intent.resource, intent.id);
   if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
     return { kind: "rejected", rejectionReason: "found-otherwise" };
   }
@@ -228,7 +251,7 @@ type RowsOfResources = Map<string, Map<number, BatchRow>>;
 export class BatchRows {
   readonly #sites = new Map<number, RowsOfResources>();
 
-  get(site: number, resource: string, id: number): BatchRow | undefined {
+  find(site: number, resource: string, id: number): BatchRow | undefined {
     return this.#sites.get(site)?.get(resource)?.get(id);
   }
 
@@ -264,7 +287,7 @@ export class BatchRows {
 export type SystemRow = Pick<BatchRow, "resource" | "id">;
 
 /** Returns the records of the keys and sites by which `intents` were authorized. */
-export function authorizationRows(intents: readonly Intent[]): SystemRow[] {
+function authorizationRows(intents: readonly Intent[]): SystemRow[] {
   const keys = new Set<number>();
   const sites = new Set<number>();
   for (const { site, authorizedBy } of intents) {
@@ -289,8 +312,8 @@ function rejectIfAuthorizationChanged(
     return { kind: "rejected", rejectionReason: "other-epoch" };
   if (!authorizedBy) return undefined;
   const { keyId, revision } = authorizedBy;
-  const key = rows.get(systemSite, keyResourceName, keyId);
-  const record = rows.get(systemSite, siteResourceName, site);
+  const key = rows.find(systemSite, keyResourceName, keyId);
+  const record = rows.find(systemSite, siteResourceName, site);
   if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
   return { kind: "rejected", rejectionReason: "authorization-changed" };
 }
