@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError } from "commander";
 import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup.ts";
-import { isStandardOutput } from "../operator/output.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
   fileArgument,

@@ -11,7 +11,7 @@ import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../operator/import/file-rows.ts";
-import { isStandardInput, isStandardOutput, standardInput } from "../operator/output.ts";
+import { isStandardInput, isStandardOutput, standardInput } from "../operator/standard-streams.ts";
 import { UsageError } from "./common.ts";
 
 /** The options for CSV files, as the operator typed them. */

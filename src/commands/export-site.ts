@@ -1,8 +1,8 @@
 // The command `export-site`.
 
 import { Command } from "commander";
-import { isStandardOutput } from "../operator/output.ts";
 import { exportSite } from "../operator/site-files/export-site.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
   fileArgument,

@@ -4,8 +4,9 @@ import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import { exportRecords } from "../operator/import/export-records.ts";
 import { type FileFormat, formatOf } from "../operator/import/file-rows.ts";
-import { isStandardOutput, writeFile } from "../operator/output.ts";
+import { writeFile } from "../operator/output.ts";
 import { getSite } from "../operator/sites.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import { fileArgument, printAll, resourceArgument, type SiteOptions, withEngine, withSiteOption } from "./common.ts";
 import { formatOption } from "./csv-options.ts";
 

@@ -7,8 +7,9 @@ import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { systemSite } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
-import { readEntries } from "../operator/history.ts";
-import { type JournalPoint, pruneJournals } from "../operator/prune-journals.ts";
+import { readEntries } from "../operator/journal-entries.ts";
+import type { JournalPoint } from "../operator/journal-points.ts";
+import { pruneJournals } from "../operator/prune-journals.ts";
 import { getSite, listSites } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {

@@ -2,7 +2,8 @@
 
 import { parseTime } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
-import { type JournalPoint, type PrunePoint, resolveRevision } from "../operator/prune-journals.ts";
+import { type JournalPoint, resolveRevision } from "../operator/journal-points.ts";
+import type { PrunePoint } from "../operator/prune-journals.ts";
 import type { DeliveryStart } from "../operator/webhook-list.ts";
 import { parseDuration, parseRevision, UsageError } from "./common.ts";
 

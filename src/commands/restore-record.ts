@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { restoreRecord } from "../operator/history.ts";
+import { restoreRecord } from "../operator/restore-record.ts";
 import { getSite } from "../operator/sites.ts";
 import {
   parseId,

@@ -2,8 +2,8 @@
 
 import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup.ts";
-import { isStandardInput } from "../operator/output.ts";
 import type { Restriction } from "../operator/restrictions.ts";
+import { isStandardInput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
   formatCount,

@@ -1,6 +1,6 @@
 // How to undo a command: the revisions that it wrote, and the line that undoes them.
 
-import type { RevisionRange } from "../operator/history.ts";
+import type { RevisionRange } from "../operator/journal-entries.ts";
 import { printMessage, printResult, type SiteOptions } from "./common.ts";
 import { commandLine } from "./shell-words.ts";
 

@@ -1,7 +1,7 @@
 // The command `undo`.
 
 import { Command } from "commander";
-import type { JournalPoint } from "../operator/prune-journals.ts";
+import type { JournalPoint } from "../operator/journal-points.ts";
 import type { UndoRange } from "../operator/records-to-undo.ts";
 import { getSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { DeliveryAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites.ts";
-import { getWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
+import { getWebhook, type ListedWebhook, listWebhooks, webhookRefOf } from "../operator/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -139,7 +139,7 @@ function deliveriesCommand(): Command {
   return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
     async (id: number, options: CommonOptions) => {
       const attempts = await withEngine(options, async (engine) =>
-        engine.webhookAttempts(webhookKeyOf(await getWebhook(engine, id))),
+        engine.webhookAttempts(webhookRefOf(await getWebhook(engine, id))),
       );
       printResult(options, attempts.map(toShownAttempt), toAttemptTable(attempts));
     },

@@ -9,8 +9,9 @@ import { systemSite } from "../model/limits.ts";
 import { ConsistencyChecker } from "../store/database/consistency-check.ts";
 import { removedEpoch } from "../store/database/site-state.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
-import { isStandardInput, requireFolder } from "./output.ts";
+import { requireFolder } from "./output.ts";
 import { keepRestrictions, type Restriction, type Restrictions } from "./restrictions.ts";
+import { isStandardInput } from "./standard-streams.ts";
 
 interface BackedUp {
   readonly rows: number;

@@ -1,26 +1,24 @@
-// Writes files atomically, and reads and writes standard input and output without loss.
+// Writes files atomically.
 
 import {
   accessSync,
   constants,
-  createReadStream,
   createWriteStream,
   existsSync,
-  fstatSync,
   readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Readable, type Transform, Writable } from "node:stream";
+import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { errorMessage, errorMessageWithoutPath, systemErrorCode } from "../lib/errors-for-log.ts";
+import { errorMessage, errorMessageWithoutPath } from "../lib/errors-for-log.ts";
 import { isProcessRunning } from "../lib/operating-system.ts";
 import { ProblemError } from "../model/errors.ts";
+import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {
   /** Transforms the content, for example compresses it. */
@@ -125,53 +123,6 @@ async function flushToDisk(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-// Standard input and output: their file names, and reading and writing without loss.
-
-/** Milliseconds between attempts to write to a full pipe. A write fails then only in non-blocking mode, which another program can have set. */
-const retryDelay = 5;
-
-/** Whether `file` names standard input: `-` or its path in the file system. */
-export function isStandardInput(file: string): boolean {
-  return ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].includes(file);
-}
-
-/** Whether `file` names standard output: `-` or its path in the file system. */
-export function isStandardOutput(file: string): boolean {
-  return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
-}
-
-/** Returns standard input as a stream. A file is read from its present offset; `process.stdin` of Bun would read it from its beginning. */
-export function standardInput(): Readable {
-  if (!fstatSync(0).isFile()) return process.stdin;
-  return createReadStream("", { fd: 0, autoClose: false, highWaterMark: 256 * 1024 });
-}
-
-/** Returns standard output as a stream. Unlike `process.stdout`, it finishes only after the kernel has accepted all bytes. */
-function standardOutput(): Writable {
-  return new Writable({
-    write(chunk: Buffer, _, done) {
-      try {
-        writeAll(1, chunk);
-        done();
-      } catch (error) {
-        done(error as Error);
-      }
-    },
-  });
-}
-
-/** Writes all of `bytes` to a file descriptor, and blocks until then. @throws the error of the operating system, such as EPIPE */
-export function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(descriptor, bytes, at);
-    } catch (error) {
-      if (systemErrorCode(error) !== "EAGAIN") throw error;
-      Bun.sleepSync(retryDelay);
-    }
   }
 }
 

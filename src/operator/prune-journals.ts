@@ -1,23 +1,11 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../model/engine.ts";
-import {
-  findRevisionBefore,
-  findWebhooksWithPrunedCursor,
-  pruneChunk,
-  timeBefore,
-} from "../store/changes/retention.ts";
-
-/** The first entry to keep: a revision, or the first entry at or after a time in milliseconds since 1970. */
-export type JournalPoint = { readonly revision: number } | { readonly at: number };
+import { findWebhooksWithPrunedCursor, pruneChunk, timeBefore } from "../store/changes/retention.ts";
+import { type JournalPoint, resolveRevision } from "./journal-points.ts";
 
 /** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */
 export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
-
-/** Returns the revision of the last entry before `point`. */
-export async function resolveRevision(engine: Engine, site: number, point: JournalPoint): Promise<number> {
-  return "at" in point ? findRevisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
-}
 
 interface PrunedJournal {
   readonly site: number;

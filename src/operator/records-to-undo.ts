@@ -4,7 +4,7 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
-import { requireBefore } from "./history.ts";
+import { requireBefore } from "./journal-entries.ts";
 import { withFileErrors } from "./output.ts";
 
 /** The changes to undo. */

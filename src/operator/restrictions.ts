@@ -17,7 +17,7 @@ import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../system/system
 import type { KeyRecord, WebhookRecord } from "../system/system-records.ts";
 import type { ImportedKey } from "./site-files/site-reservation.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
-import { webhookKeyOf } from "./webhook-list.ts";
+import { webhookRefOf } from "./webhook-list.ts";
 
 /** Something that was restricted after the backup. */
 export interface Restriction {
@@ -148,7 +148,7 @@ function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory:
       ? found.deleted && !last.wasRemovedWithSite(found)
       : isSameHistory && sites.get(Number(record.Site)) === false;
     if (isRemoved) {
-      const webhooks = [{ key: webhookKeyOf(record), secrets: [] }];
+      const webhooks = [{ key: webhookRefOf(record), secrets: [] }];
       return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
     }
     if (!found?.record.Paused || record.Paused) return [];
@@ -169,7 +169,7 @@ function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSy
     const secrets = lastSecrets.get(known.get(identityOf(record)) ?? 0) ?? [];
     const [before] = thenSecrets.get(record.ID) ?? [];
     if (secrets.length === 0 || !before || secrets[0]?.secret === before.secret) return [];
-    const webhooks = [{ key: webhookKeyOf(record), secrets }];
+    const webhooks = [{ key: webhookRefOf(record), secrets }];
     return [{ kind: "webhook", name: record.URL, site: siteName(record.Site), change: "rotated", webhooks }];
   });
 }

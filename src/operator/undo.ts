@@ -4,7 +4,7 @@ import { yieldBetween } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./history.ts";
+import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 
 export interface UndoOptions {

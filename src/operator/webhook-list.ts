@@ -63,7 +63,7 @@ function unknownWebhookError(id: number): ProblemError {
   return new ProblemError("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
 }
 
-export function webhookKeyOf({ ID, Site }: WebhookRecord): WebhookRef {
+export function webhookRefOf({ ID, Site }: WebhookRecord): WebhookRef {
   return { site: Number(Site), webhook: ID };
 }
 
@@ -76,7 +76,7 @@ async function toListed(
   if (records.length === 0) return [];
   const home = await engine.readDatabaseId();
   const states = new Map(
-    (await engine.webhookStates(records.map(webhookKeyOf))).map((state) => [state.webhook, state]),
+    (await engine.webhookStates(records.map(webhookRefOf))).map((state) => [state.webhook, state]),
   );
   const heads = await readHeadsInChunks(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
   const sites = sitesOf(records, system);

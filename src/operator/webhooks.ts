@@ -36,7 +36,7 @@ import {
   requireWebhook,
   resolveDeliveryStart,
   type WebhookPosition,
-  webhookKeyOf,
+  webhookRefOf,
 } from "./webhook-list.ts";
 
 /** Milliseconds for which deliveries are signed with the previous secret, too. */
@@ -88,7 +88,7 @@ export async function rotateWebhook(
   const webhook = await getWebhook(engine, id);
   const secret = makeWebhookSecret();
   const until = now + secretOverlapMs;
-  if (!(await engine.rotateWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incompleteError(id);
+  if (!(await engine.rotateWebhookSecret(webhookRefOf(webhook), secret, now, until))) throw incompleteError(id);
   return { webhook, secret, until };
 }
 
@@ -97,7 +97,7 @@ export async function rotateWebhook(
  * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
  */
 export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
-  const { site } = webhookKeyOf(requireComplete(await getWebhook(engine, id)));
+  const { site } = webhookRefOf(requireComplete(await getWebhook(engine, id)));
   const position = await resolveDeliveryStart(engine, site, point);
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   await updateState(engine, id, (state) => {
@@ -127,7 +127,7 @@ export async function testWebhook(
 ): Promise<{ webhook: ListedWebhook; attempt: DeliveryAttempt }> {
   const webhook = requireComplete(await getWebhook(engine, id));
   const { siteName, URL: url } = webhook;
-  return { webhook, attempt: await deliverTest(engine, { ...webhookKeyOf(webhook), siteName, url }, allow) };
+  return { webhook, attempt: await deliverTest(engine, { ...webhookRefOf(webhook), siteName, url }, allow) };
 }
 
 /**
@@ -136,7 +136,7 @@ export async function testWebhook(
  */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
   const record = requireWebhook(await readSystemRecords(engine), id);
-  await engine.deleteWebhook(webhookKeyOf(record));
+  await engine.deleteWebhook(webhookRefOf(record));
   await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
   return record;
 }
@@ -220,7 +220,7 @@ export async function createWebhook(
   });
   const record: WebhookRecord = JSON.parse(body as string);
   const secret = makeWebhookSecret();
-  const state = newWebhookState(webhookKeyOf(record), { ...position, home: await engine.readDatabaseId() });
+  const state = newWebhookState(webhookRefOf(record), { ...position, home: await engine.readDatabaseId() });
   try {
     await engine.saveWebhook(state, [{ secret, createdAt: now, until: null }]);
   } catch (error) {

@@ -11,7 +11,7 @@ import { copyDatabase } from "../../src/operator/copy.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { createSite, getSite, listSites } from "../../src/operator/sites.ts";
-import { listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
+import { listWebhooks, webhookRefOf } from "../../src/operator/webhook-list.ts";
 import { createWebhook, pauseWebhook, resumeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -58,7 +58,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const webhooksOf = async (engine: Engine) =>
     Promise.all(
       (await listWebhooks(engine)).map(async ({ ID, status, detail, Reason, state, ...webhook }) => {
-        const secrets = await engine.webhookSecrets(webhookKeyOf({ ...webhook, Reason, ID }));
+        const secrets = await engine.webhookSecrets(webhookRefOf({ ...webhook, Reason, ID }));
         return { ID, status, reason: detail || Reason, cursor: state?.cursor, secrets };
       }),
     );

@@ -8,7 +8,7 @@ import { renewSites } from "../../src/operator/renew.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
-import { getWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
+import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -68,7 +68,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(head).toMatchObject({ revision: 0, epoch: expect.stringMatching(/./) });
     const { webhook } = await add();
     expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
-    const key = webhookKeyOf(webhook);
+    const key = webhookRefOf(webhook);
     await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
     await renewSites(engine);
     const [renewed] = await engine.readHeads([site.ID]);
@@ -177,7 +177,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("pausing again keeps the first time and reason; resuming resets the failures and makes the webhook due at once", async () => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
-    await engine.compareAndSetWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
+    await engine.compareAndSetWebhook(webhookRefOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
     expect(await getWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
     const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
     expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
@@ -199,7 +199,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("a rewind moves the cursor, increases the number of rewinds, and discards the page in delivery", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
     const { webhook } = await add();
-    const key = webhookKeyOf(webhook);
+    const key = webhookRefOf(webhook);
     const cursor = webhook.state?.cursor as string;
     await engine.acquireWebhookLease(key, "runner", 60_000);
     const values = { first: 1, last: 3, isGone: 1, failures: 2, failingSince: 1, nextAt: now * 2 } as const;
@@ -218,7 +218,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("the first event after a rewind continues after the delivered changes, unless the rewind skips changes or the epoch changed", async () => {
     for (const at of [1, 2, 3]) await change(now + at);
     const { webhook } = await add({ cursor: "0.0" });
-    const key = webhookKeyOf(webhook);
+    const key = webhookRefOf(webhook);
     const cursors = await Promise.all([1, 2, 3].map((revision) => cursorOf(revision)));
     const delivered = { cursor: cursors[1] as string, since: cursors[0] as string };
     await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, delivered);

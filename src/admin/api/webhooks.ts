@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
-import { type DeliveryStart, type ListedWebhook, listWebhooks, webhookKeyOf } from "../../operator/webhook-list.ts";
+import { type DeliveryStart, type ListedWebhook, listWebhooks, webhookRefOf } from "../../operator/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -71,7 +71,7 @@ async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
 }
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
-  const attempts = await call.engine.webhookAttempts(webhookKeyOf(await webhookIn(call)));
+  const attempts = await call.engine.webhookAttempts(webhookRefOf(await webhookIn(call)));
   return { deliveries: attempts.map(toDeliveryInfo) };
 }
 

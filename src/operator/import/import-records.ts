@@ -21,7 +21,7 @@ import { systemSite } from "../../model/limits.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
-import { revisionsOf } from "../history.ts";
+import { revisionsOf } from "../journal-entries.ts";
 import { type CommitEngine, DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import {
