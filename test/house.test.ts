@@ -68,7 +68,7 @@ const exportExceptions: Record<string, string> = {};
 /** Files that list the resources, and why. Everything else derives from `allResources`. */
 const listExceptions: Record<string, string> = {
   "src/client/record-types.ts": "generated from allResources",
-  "src/console/icons.ts": "icons, which the console can do without",
+  "src/console/frame/icons.ts": "icons, which the console can do without",
   "src/operator/demo.ts": "sample records, which the server can do without",
   "src/resources/all.ts": "the list",
   "test/engine/base-version.test.ts": "what an earlier version stored",

@@ -3,14 +3,14 @@ import { useCallback, useEffect, useState } from "react";
 import type { HttpError } from "react-admin";
 import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "../admin/api/types.ts";
-import { setPageOperator } from "./api.ts";
-import { useConnection } from "./connection.ts";
-import { capitalized, type Declared, loadDeclared } from "./declarations.ts";
-import { Plain } from "./plain.tsx";
-import { openRouter } from "./router.tsx";
-import { dropLink, enter, operatorIn } from "./session.ts";
-import { SignIn } from "./sign-in.tsx";
-import { Sites, SitesContext } from "./sites.tsx";
+import { setPageOperator } from "./api/call-api.ts";
+import { capitalized, type Declared, loadDeclared } from "./api/declarations.ts";
+import { Plain } from "./frame/plain.tsx";
+import { openRouter } from "./frame/router.tsx";
+import { Sites, SitesContext } from "./frame/site-frame.tsx";
+import { useServerAccess } from "./session/server-access.ts";
+import { dropLink, openSession, operatorIn } from "./session/session.ts";
+import { SignIn } from "./session/sign-in.tsx";
 import { texts } from "./texts.ts";
 
 type State =
@@ -39,7 +39,7 @@ export function App() {
     async (insteadOf?: number) => {
       setState({ kind: "loading" });
       try {
-        await open(await enter(insteadOf));
+        await open(await openSession(insteadOf));
       } catch (error) {
         setState(toState(error as HttpError));
       }
@@ -76,7 +76,7 @@ function toState(error: HttpError): State {
 
 /** Shows nothing while the page loads, except if the server cannot be reached or the session has ended. */
 function Loading() {
-  const connection = useConnection();
+  const connection = useServerAccess();
   if (connection === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
   if (connection === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
   return null;

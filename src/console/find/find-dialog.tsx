@@ -17,12 +17,12 @@ import { type KeyboardEvent, useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import type { FoundRecordInfo } from "../../admin/api/types.ts";
-import { labelOf } from "../declarations.ts";
+import { labelOf } from "../api/declarations.ts";
+import { useDeclared } from "../frame/site-context.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
-import { useDeclared } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 import { useFind } from "./find.ts";
 
 /** A button that opens the search over all sites. */

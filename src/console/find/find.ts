@@ -2,7 +2,7 @@
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { FindResponse } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
+import { callApi } from "../api/call-api.ts";
 
 /**
  * Returns the records found so far. `further` continues a search that has stopped before the last site.

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
 import type { HistoryInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
-import { When } from "../when.tsx";
+import { When } from "../text/when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
 import { useActorName, useSummary } from "./summary.ts";

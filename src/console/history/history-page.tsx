@@ -1,8 +1,8 @@
 import { Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { useDeclared } from "../frame/site-context.ts";
 import { Page } from "../shell/page.tsx";
-import { useDeclared } from "../site-context.ts";
 import { ActorChoice } from "./actor-choice.tsx";
 import { HistoryList } from "./history-list.tsx";
 

@@ -10,26 +10,26 @@ import type {
   UndoBody,
   UndoResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
-import { useSite } from "../site-context.ts";
+import { callApi } from "../api/call-api.ts";
+import { useSite } from "../frame/site-context.ts";
 
 /** Limits the history to some changes. */
 export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
-  /** Lists the single changes of this entry instead of entries. */
+  /** Lists the single changes of this group, not groups of changes. */
   readonly within?: Pick<HistoryInfo, "first" | "last" | "run">;
 }
 
-/** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
+/** Number of groups of changes in a page. The server reads at most 10,000 changes for a page. If a page has fewer groups, its last group may be incomplete. */
 const pageSize = 50;
-/** Maximum number of pages that are read automatically to complete an entry, or to find the first one. */
+/** Maximum number of pages that are read automatically to complete a group, or to find the first one. */
 const maxPages = 100;
 
 /**
- * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads further pages automatically.
- * @param max the number of entries that the caller shows
+ * Reads the history, page by page. While the last group is incomplete (`isCut`), reads further pages automatically.
+ * @param max the number of groups that the caller shows
  */
 export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
   const site = useSite();

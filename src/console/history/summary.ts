@@ -1,9 +1,9 @@
 import { useTranslate } from "react-admin";
 import type { HistoryInfo } from "../../admin/api/types.ts";
+import { useDeclared } from "../frame/site-context.ts";
 import { useKeys } from "../keys/keys.ts";
-import { toNumber } from "../locale.ts";
-import { useDeclared } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { toNumber } from "../text/locale.ts";
+import { visible } from "../text/visible.ts";
 
 /** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryInfo): string {

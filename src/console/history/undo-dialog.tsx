@@ -2,9 +2,9 @@ import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import type { HistoryInfo, UndoResponse } from "../../admin/api/types.ts";
-import { Confirm } from "../confirm.tsx";
-import { toNumber } from "../locale.ts";
+import { Confirm } from "../shell/confirm.tsx";
 import { ReadFailed } from "../shell/loaded.tsx";
+import { toNumber } from "../text/locale.ts";
 import { useUndo } from "./history.ts";
 
 interface UndoDialogProps {

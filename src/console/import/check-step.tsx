@@ -2,9 +2,9 @@ import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } fro
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
-import { toNumber } from "../locale.ts";
+import { useSite } from "../frame/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { useSite } from "../site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { importKinds, runImport } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
@@ -23,7 +23,7 @@ export function CheckStep({ state, onBack, onStarted }: CheckStepProps) {
 }
 
 /** The rows to exclude: single rows by number, and kinds of which all rows are excluded. */
-interface Choice {
+interface Excluded {
   readonly rows: ReadonlyMap<number, ImportKind>;
   readonly kinds: ReadonlySet<ImportKind>;
 }
@@ -33,15 +33,15 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
   const site = useSite();
   const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, refused: 0 };
   const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
-  const [choice, setChoice] = useState<Choice>({ rows: new Map(), kinds: new Set() });
+  const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const chosen = chosenRows(counts, choice);
-  useUnsaved(useEdited([[...choice.rows.keys()], [...choice.kinds]]));
+  const chosen = chosenRows(counts, excluded);
+  useUnsaved(useEdited([[...excluded.rows.keys()], [...excluded.kinds]]));
   const run = async () => {
     setBusy(true);
     try {
-      await runImport(site, state.id, { without: [...choice.rows.keys()], withoutKinds: [...choice.kinds] });
+      await runImport(site, state.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
       onStarted();
     } catch (error) {
       setFault((error as Error).message);
@@ -70,11 +70,11 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
         key={kind}
         id={state.id}
         kind={kind}
-        isLeftOut={(row) => choice.kinds.has(kind) || choice.rows.has(row)}
-        isAllLeftOut={choice.kinds.has(kind)}
-        isSomeLeftOut={[...choice.rows.values()].includes(kind)}
-        onLeaveOut={(row, isOut) => setChoice(withRow(choice, kind, row, isOut))}
-        onLeaveAllOut={(isOut) => setChoice(withKind(choice, kind, isOut))}
+        isLeftOut={(row) => excluded.kinds.has(kind) || excluded.rows.has(row)}
+        isAllLeftOut={excluded.kinds.has(kind)}
+        isSomeLeftOut={[...excluded.rows.values()].includes(kind)}
+        onLeaveOut={(row, isOut) => setExcluded(withRow(excluded, kind, row, isOut))}
+        onLeaveAllOut={(isOut) => setExcluded(withKind(excluded, kind, isOut))}
       />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Stack direction="row" spacing={1}>
@@ -88,7 +88,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
 }
 
 /** Returns the number of rows that would create or change a record. */
-function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds }: Choice): number {
+function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds }: Excluded): number {
   let chosen = 0;
   for (const kind of ["created", "updated"] as const) {
     if (kinds.has(kind)) continue;
@@ -97,14 +97,14 @@ function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds 
   return chosen;
 }
 
-function withRow({ rows, kinds }: Choice, kind: ImportKind, row: number, isOut: boolean): Choice {
+function withRow({ rows, kinds }: Excluded, kind: ImportKind, row: number, isOut: boolean): Excluded {
   const next = new Map(rows);
   if (isOut) next.set(row, kind);
   else next.delete(row);
   return { rows: next, kinds };
 }
 
-function withKind({ rows, kinds }: Choice, kind: ImportKind, isOut: boolean): Choice {
+function withKind({ rows, kinds }: Excluded, kind: ImportKind, isOut: boolean): Excluded {
   const next = new Set(kinds);
   if (isOut) next.add(kind);
   else next.delete(kind);

@@ -10,9 +10,9 @@ import type {
   ImportMapping,
   ResourceInfo,
 } from "../../admin/api/types.ts";
+import { useDeclared, useSession, useSite, useSiteInfo } from "../frame/site-context.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { useDeclared, useSession, useSite, useSiteInfo } from "../site-context.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
 import { checkImport, lookAtFile } from "./imports.ts";

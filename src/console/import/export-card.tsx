@@ -2,7 +2,7 @@ import DownloadIcon from "@mui/icons-material/Download";
 import { Button, Card, CardContent, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { useSite } from "../site-context.ts";
+import { useSite } from "../frame/site-context.ts";
 import { exportUrl } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 

@@ -2,8 +2,8 @@ import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useTranslate } from "react-admin";
+import { useSite } from "../frame/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
-import { useSite } from "../site-context.ts";
 import { upload } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 

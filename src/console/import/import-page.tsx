@@ -4,15 +4,15 @@ import { type ReactNode, useState } from "react";
 import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
 import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
+import { useSite } from "../frame/site-context.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
-import { useSite } from "../site-context.ts";
-import { BegunImports } from "./begun-imports.tsx";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { ExportCard } from "./export-card.tsx";
 import { FileStep } from "./file-step.tsx";
 import { discardImport, readImport } from "./imports.ts";
+import { OpenImports } from "./open-imports.tsx";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
@@ -35,7 +35,7 @@ export function ImportPage() {
       ) : (
         <>
           <Framed step={0}>
-            <BegunImports />
+            <OpenImports />
             <FileStep onSent={(sent) => setSearch({ id: sent })} />
           </Framed>
           <ExportCard />

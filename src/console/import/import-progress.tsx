@@ -2,9 +2,9 @@ import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
-import { toNumber } from "../locale.ts";
+import { useSite } from "../frame/site-context.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
-import { useSite } from "../site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { stopImport } from "./imports.ts";
 
 interface ImportProgressProps {

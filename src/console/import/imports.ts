@@ -11,7 +11,7 @@ import type {
   NewImportBody,
   RunBody,
 } from "../../admin/api/types.ts";
-import { callApi, sendBytes } from "../api.ts";
+import { callApi, sendBytes } from "../api/call-api.ts";
 
 export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "refused"];
 

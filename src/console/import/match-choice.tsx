@@ -1,7 +1,7 @@
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../declarations.ts";
+import { fullLabelOf } from "../api/declarations.ts";
 
 interface MatchChoiceProps {
   readonly resource: ResourceInfo;

@@ -1,10 +1,10 @@
 import { Box } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { ImportRowInfo } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../declarations.ts";
+import { fullLabelOf } from "../api/declarations.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { differences } from "../history/history.ts";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 
 /** Maximum number of errors to show for a row. */
 const maxFaults = 5;

@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
+import { useSite } from "../frame/site-context.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
-import { useSite } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 import { readImportRows } from "./imports.ts";
 import { RowChanges } from "./row-changes.tsx";
 

@@ -2,9 +2,9 @@ import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { KeyBody, ListedKeyInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../confirm.tsx";
+import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import { toMoment } from "../times.ts";
+import { toMoment } from "../text/times.ts";
 import { useKeyName } from "./keys.ts";
 
 interface KeyFormProps {

@@ -18,9 +18,9 @@ import {
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
 import type { ListedKeyInfo } from "../../admin/api/types.ts";
-import { toDay } from "../times.ts";
-import { visible } from "../visible.ts";
-import { When } from "../when.tsx";
+import { toDay } from "../text/times.ts";
+import { visible } from "../text/visible.ts";
+import { When } from "../text/when.tsx";
 import type { KeyTask } from "./keys.ts";
 
 interface KeyListProps {

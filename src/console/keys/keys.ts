@@ -3,8 +3,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
-import { useSite } from "../site-context.ts";
+import { callApi } from "../api/call-api.ts";
+import { useSite } from "../frame/site-context.ts";
 
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";

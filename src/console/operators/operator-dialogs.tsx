@@ -2,9 +2,9 @@ import { Alert, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../confirm.tsx";
+import { useSession } from "../frame/site-context.ts";
+import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import { useSession } from "../site-context.ts";
 import { type ManagedSites, SitesChoice, sitesOf } from "./sites-choice.tsx";
 
 interface AddOperatorProps {

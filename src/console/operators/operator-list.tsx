@@ -17,10 +17,10 @@ import {
 } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
+import { useSession } from "../frame/site-context.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { useSession } from "../site-context.ts";
-import { toDay } from "../times.ts";
-import { visible } from "../visible.ts";
+import { toDay } from "../text/times.ts";
+import { visible } from "../text/visible.ts";
 import type { OpenOperator } from "./operators-page.tsx";
 
 interface OperatorListProps {

@@ -8,7 +8,7 @@ import type {
   OperatorSitesBody,
   OperatorsResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
+import { callApi } from "../api/call-api.ts";
 
 export function useOperators() {
   return useQuery({

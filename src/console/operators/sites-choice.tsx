@@ -1,6 +1,6 @@
 import { Autocomplete, FormControlLabel, Radio, RadioGroup, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { useDeclared } from "../site-context.ts";
+import { useDeclared } from "../frame/site-context.ts";
 
 /** The sites that an operator may manage. */
 export interface ManagedSites {

@@ -1,9 +1,9 @@
 import { useTranslate } from "react-admin";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { serverNow } from "../clock.ts";
-import { toNumber } from "../locale.ts";
-import { useSite } from "../site-context.ts";
-import { toDay, toMoment, withMoments } from "../times.ts";
+import { serverNow } from "../api/server-time.ts";
+import { useSite } from "../frame/site-context.ts";
+import { toNumber } from "../text/locale.ts";
+import { toDay, toMoment, withMoments } from "../text/times.ts";
 import { useTraffic } from "./overview.ts";
 
 /** A matter that the operator should know, or do something about. */

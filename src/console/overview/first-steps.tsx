@@ -4,7 +4,7 @@ import { Button, Card, CardContent, List, ListItem, ListItemText, Typography } f
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { useSite } from "../site-context.ts";
+import { useSite } from "../frame/site-context.ts";
 
 /** Lists the first steps for a shop without records. */
 export function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {

@@ -2,11 +2,11 @@ import { Box, Button, Card, CardActionArea, CardContent, Stack, Typography } fro
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
+import { useDeclared, useSite } from "../frame/site-context.ts";
 import { HistoryList } from "../history/history-list.tsx";
-import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
-import { useDeclared, useSite } from "../site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { FirstSteps } from "./first-steps.tsx";
 import { useOverview } from "./overview.ts";
 import { State } from "./state.tsx";

@@ -2,8 +2,8 @@
 
 import { useQuery } from "@tanstack/react-query";
 import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
-import { useSession, useSite } from "../site-context.ts";
+import { callApi } from "../api/call-api.ts";
+import { useSession, useSite } from "../frame/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */
 const interval = 10_000;

@@ -1,7 +1,7 @@
 import { Box, type Palette, useTheme } from "@mui/material";
 import { type PointerEvent, useState } from "react";
 import { useTranslate } from "react-admin";
-import { toHour } from "../times.ts";
+import { toHour } from "../text/times.ts";
 import type { PlotLine } from "./plot.tsx";
 import { height, nearest, roundMax, span, toPath, toX, width } from "./plot-scale.ts";
 

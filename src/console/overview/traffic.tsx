@@ -1,8 +1,8 @@
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { TrafficPointInfo } from "../../admin/api/types.ts";
-import { locale, toNumber } from "../locale.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
+import { locale, toNumber } from "../text/locale.ts";
 import { useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 

@@ -1,6 +1,6 @@
 import { Box, Link } from "@mui/material";
 import { type RaRecord, useTranslate } from "react-admin";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 
 /** Returns the lines of an address, in the order in which people write them. */
 function linesOf({ Address = {} }: RaRecord): string[] {

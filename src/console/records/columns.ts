@@ -2,7 +2,7 @@
 
 import { type RaRecord, useStore } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { groupOf, labelOf } from "../declarations.ts";
+import { groupOf, labelOf } from "../api/declarations.ts";
 
 /** Returns the paths of the fields with hidden columns, and a function that sets them. They are stored where react-admin's table reads them. */
 export function useHiddenColumns({ path, fields }: ResourceInfo) {

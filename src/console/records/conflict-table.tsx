@@ -1,7 +1,7 @@
 import { Box, Radio, Table, TableBody, TableCell, TableHead, TableRow } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { groupOf, labelOf } from "../declarations.ts";
-import { visible } from "../visible.ts";
+import { groupOf, labelOf } from "../api/declarations.ts";
+import { visible } from "../text/visible.ts";
 import type { DifferingField, Side } from "./merge.ts";
 
 interface ConflictTableProps {

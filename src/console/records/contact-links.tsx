@@ -1,8 +1,8 @@
 import { Link, Stack } from "@mui/material";
 import type { RaRecord } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { labelOf } from "../declarations.ts";
-import { visible } from "../visible.ts";
+import { labelOf } from "../api/declarations.ts";
+import { visible } from "../text/visible.ts";
 import { textAt } from "./columns.ts";
 
 interface ContactLinksProps {

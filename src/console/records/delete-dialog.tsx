@@ -2,10 +2,10 @@ import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../confirm.tsx";
-import { toNumber } from "../locale.ts";
-import { useSite } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { useSite } from "../frame/site-context.ts";
+import { Confirm } from "../shell/confirm.tsx";
+import { toNumber } from "../text/locale.ts";
+import { visible } from "../text/visible.ts";
 
 /** Maximum number of records that the dialog names. */
 const maxNamed = 5;

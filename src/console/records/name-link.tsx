@@ -1,7 +1,7 @@
 import { Link } from "@mui/material";
 import { useCreatePath, useRecordContext, useResourceContext } from "react-admin";
 import { Link as RouterLink } from "react-router-dom";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 
 /** The name of a record in the table, as a link, so that operators without a mouse can open the record. */
 export function NameLink() {

@@ -2,10 +2,10 @@ import { Button } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { iconOf } from "../icons.ts";
+import { iconOf } from "../frame/icons.ts";
+import { useDeclared, useSite } from "../frame/site-context.ts";
 import { Empty } from "../shell/empty.tsx";
-import { useDeclared, useSite } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 
 /** The placeholder of a list without records, or without records that match the search. */
 export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {

@@ -15,18 +15,19 @@ import {
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { capitalized } from "../declarations.ts";
+import { capitalized } from "../api/declarations.ts";
+import { useDeclared } from "../frame/site-context.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { useDeclared } from "../site-context.ts";
-import { visible } from "../visible.ts";
+import { visible } from "../text/visible.ts";
 import { columnLabel, textAt, useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
-import { RecordCreate, RecordEdit } from "./record-pages.tsx";
+import { RecordCreate } from "./record-create.tsx";
+import { RecordEdit } from "./record-edit.tsx";
 import { TableActions } from "./table-actions.tsx";
 
 /**

@@ -4,9 +4,9 @@ import { Box, Button, Stack } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { useSite } from "../frame/site-context.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { useSite } from "../site-context.ts";
 import { ColumnsMenu } from "./columns-menu.tsx";
 
 /** The buttons above a list of records. */

@@ -3,9 +3,9 @@
 import { Box } from "@mui/material";
 import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
-import { useSite } from "../site-context.ts";
+import { useSite } from "../frame/site-context.ts";
+import { visible } from "../text/visible.ts";
 import { texts } from "../texts.ts";
-import { visible } from "../visible.ts";
 import { forScreenReaders } from "./for-screen-readers.ts";
 
 interface Shown {

@@ -15,8 +15,8 @@ import { useEffect, useMemo } from "react";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { capitalized } from "../declarations.ts";
-import { useDeclared, useSession, useSite } from "../site-context.ts";
+import { capitalized } from "../api/declarations.ts";
+import { useDeclared, useSession, useSite } from "../frame/site-context.ts";
 import { openPanel, usePanel } from "./panel.ts";
 
 interface Destination {

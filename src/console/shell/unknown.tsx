@@ -1,8 +1,8 @@
 import { Button, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
-import { Plain } from "../plain.tsx";
-import { useSite } from "../site-context.ts";
+import { Plain } from "../frame/plain.tsx";
+import { useSite } from "../frame/site-context.ts";
 import { texts } from "../texts.ts";
 import { PageTitle } from "./page-title.tsx";
 

@@ -1,7 +1,7 @@
 import { Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useBlocker } from "react-router-dom";
-import { Confirm } from "../confirm.tsx";
+import { Confirm } from "./confirm.tsx";
 import { endAsking, forgetUnsaved, hasUnsaved, useAsked } from "./unsaved.ts";
 
 /** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */

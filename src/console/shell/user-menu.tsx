@@ -7,8 +7,8 @@ import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
 import { Divider, ListItemIcon, ListItemText, MenuItem, useTheme as useMuiTheme } from "@mui/material";
 import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
-import { leave, startAnew } from "../session.ts";
-import { useSession } from "../site-context.ts";
+import { useSession } from "../frame/site-context.ts";
+import { reloadWithoutAddress, signOut } from "../session/session.ts";
 import { openPanel } from "./panel.ts";
 import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
@@ -25,11 +25,11 @@ export function ConsoleUserMenu() {
       <ThemeEntry />
       <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
       <LicencesEntry />
-      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => askToLose(() => void signOut(false))} />
+      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => askToLose(() => void signOutAndReload(false))} />
       <Entry
         icon={DevicesIcon}
         text="session.sign_out_everywhere"
-        onChoose={() => askToLose(() => void signOut(true))}
+        onChoose={() => askToLose(() => void signOutAndReload(true))}
       />
     </UserMenu>
   );
@@ -93,8 +93,8 @@ function Entry({ icon: Icon, text, onChoose }: EntryProps) {
   );
 }
 
-async function signOut(everywhere: boolean) {
+async function signOutAndReload(everywhere: boolean) {
   forgetUnsaved();
-  await leave(everywhere).catch(() => {});
-  startAnew();
+  await signOut(everywhere).catch(() => {});
+  reloadWithoutAddress();
 }

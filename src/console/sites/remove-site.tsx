@@ -1,10 +1,10 @@
 import { Box, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { Confirm } from "../confirm.tsx";
-import { toNumber } from "../locale.ts";
+import { useDeclared } from "../frame/site-context.ts";
+import { Confirm } from "../shell/confirm.tsx";
 import { ReadFailed } from "../shell/loaded.tsx";
-import { useDeclared } from "../site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { useSiteContents } from "./sites.ts";
 
 interface RemoveSiteProps {

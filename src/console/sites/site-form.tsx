@@ -2,7 +2,7 @@ import { Checkbox, FormControlLabel, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../confirm.tsx";
+import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { toHostnames } from "./sites.ts";
 

@@ -1,9 +1,9 @@
 import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { DeliveryInfo } from "../../admin/api/types.ts";
-import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
-import { toExactMoment } from "../times.ts";
+import { toNumber } from "../text/locale.ts";
+import { toExactMoment } from "../text/times.ts";
 import { useDeliveries } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */

@@ -2,10 +2,10 @@ import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typ
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { WebhookInfo } from "../../admin/api/types.ts";
-import { toNumber } from "../locale.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
-import { withMoments } from "../times.ts";
-import { When } from "../when.tsx";
+import { toNumber } from "../text/locale.ts";
+import { withMoments } from "../text/times.ts";
+import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 
 /** The actions on a webhook. */

@@ -10,10 +10,10 @@ import {
 } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { serverNow } from "../clock.ts";
-import { Confirm } from "../confirm.tsx";
+import { serverNow } from "../api/server-time.ts";
+import { useDeclared } from "../frame/site-context.ts";
+import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import { useDeclared } from "../site-context.ts";
 
 interface AddWebhookProps {
   readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;

@@ -10,8 +10,8 @@ import type {
   RotatedWebhookResponse,
   WebhooksResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api.ts";
-import { useSite } from "../site-context.ts";
+import { callApi } from "../api/call-api.ts";
+import { useSite } from "../frame/site-context.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries. */
 const interval = 5000;

@@ -1,24 +1,24 @@
 import { Alert, Button, Snackbar } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useRefresh, useTranslate } from "react-admin";
-import type { WriteResponse } from "../admin/api/types.ts";
-import { useUndo } from "./history/history.ts";
+import type { WriteResponse } from "../../admin/api/types.ts";
+import { useUndo } from "../history/history.ts";
 
 /** The result of a write, from which it can be undone. */
-export interface WriteNote extends WriteResponse {
+export interface UndoableWrite extends WriteResponse {
   readonly kind: "saved" | "created" | "deleted";
   readonly count: number;
 }
 
-const notes = new EventTarget();
+const writes = new EventTarget();
 
 /** Reports a write to the page, which then offers to undo it. */
-export function noteWrite(note: WriteNote): void {
-  notes.dispatchEvent(new CustomEvent("write", { detail: note }));
+export function reportWrite(write: UndoableWrite): void {
+  writes.dispatchEvent(new CustomEvent("write", { detail: write }));
 }
 
 type Shown =
-  | { readonly kind: "note"; readonly note: WriteNote }
+  | { readonly kind: "written"; readonly write: UndoableWrite }
   | { readonly kind: "undone" | "failed"; readonly text: string };
 
 /** Milliseconds for which the undo is offered. */
@@ -32,12 +32,13 @@ export function UndoOffer() {
   const [shown, setShown] = useState<Shown>();
 
   useEffect(() => {
-    const onWrite = (event: Event) => setShown({ kind: "note", note: (event as CustomEvent<WriteNote>).detail });
-    notes.addEventListener("write", onWrite);
-    return () => notes.removeEventListener("write", onWrite);
+    const onWrite = (event: Event) =>
+      setShown({ kind: "written", write: (event as CustomEvent<UndoableWrite>).detail });
+    writes.addEventListener("write", onWrite);
+    return () => writes.removeEventListener("write", onWrite);
   }, []);
 
-  async function takeBack({ run, revisions }: WriteNote) {
+  async function undoWrite({ run, revisions }: UndoableWrite) {
     if (!revisions) return;
     try {
       const { left } = await undo({ ...revisions, run }, false);
@@ -51,23 +52,23 @@ export function UndoOffer() {
 
   if (!shown) return null;
   const close = (_event: unknown, reason?: string) => reason !== "clickaway" && setShown(undefined);
-  const note = shown.kind === "note" ? shown.note : undefined;
-  const action = note?.revisions && (
-    <Button color="inherit" size="small" onClick={() => takeBack(note)}>
+  const write = shown.kind === "written" ? shown.write : undefined;
+  const action = write?.revisions && (
+    <Button color="inherit" size="small" onClick={() => undoWrite(write)}>
       {translate("record.undo")}
     </Button>
   );
   return (
-    <Snackbar open autoHideDuration={duration} onClose={close} key={note?.run ?? shown.kind}>
+    <Snackbar open autoHideDuration={duration} onClose={close} key={write?.run ?? shown.kind}>
       <Alert
         variant="filled"
         severity={shown.kind === "failed" ? "error" : "success"}
         action={action}
         onClose={action ? undefined : () => setShown(undefined)}
       >
-        {note
-          ? translate(`record.${note.revisions ? note.kind : "unchanged"}`, { smart_count: note.count })
-          : shown.kind !== "note" && shown.text}
+        {write
+          ? translate(`record.${write.revisions ? write.kind : "unchanged"}`, { smart_count: write.count })
+          : shown.kind !== "written" && shown.text}
       </Alert>
     </Snackbar>
   );

@@ -2,12 +2,12 @@ import { List, ListItem, ListItemButton, ListItemText, Typography } from "@mui/m
 import { useQuery } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import { useSite } from "../frame/site-context.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
-import { useSite } from "../site-context.ts";
 import { readImports } from "./imports.ts";
 
 /** Lists the open imports, also those of other tabs, so that the operator can continue one. */
-export function BegunImports() {
+export function OpenImports() {
   const translate = useTranslate();
   const site = useSite();
   const {

@@ -1,7 +1,7 @@
 // Reads the declarations of the resources and the list of sites from the server, and makes labels for fields.
 
-import type { ResourcesResponse, SitesResponse } from "../admin/api/types.ts";
-import { callApi } from "./api.ts";
+import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
+import { callApi } from "./call-api.ts";
 
 /** The resources of the server, and the sites of the operator. */
 export type Declared = ResourcesResponse & SitesResponse;

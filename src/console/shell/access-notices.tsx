@@ -1,16 +1,16 @@
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
-import { noteSignedIn, probe, useConnection } from "../connection.ts";
-import { startAnew } from "../session.ts";
-import { SignInForm } from "../sign-in.tsx";
-import { useSession } from "../site-context.ts";
+import { useSession } from "../frame/site-context.ts";
+import { markSignedIn, probe, useServerAccess } from "../session/server-access.ts";
+import { reloadWithoutAddress } from "../session/session.ts";
+import { SignInForm } from "../session/sign-in.tsx";
 import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
-export function ConnectionNotices() {
+export function AccessNotices() {
   const translate = useTranslate();
-  const connection = useConnection();
+  const connection = useServerAccess();
   return (
     <>
       <Snackbar open={connection === "gone"} anchorOrigin={{ vertical: "top", horizontal: "center" }}>
@@ -33,7 +33,7 @@ function SessionEnded() {
     const look = async () => {
       const present = await probe();
       if (!present) return;
-      if (present.operator !== null && present.id === id) noteSignedIn();
+      if (present.operator !== null && present.id === id) markSignedIn();
       else setOther(present.operator ?? undefined);
     };
     void look();
@@ -48,7 +48,7 @@ function SessionEnded() {
       </DialogTitle>
       <DialogContent>
         <Typography sx={{ mb: 3 }}>{translate(other ? "session.other" : "session.ended", names)}</Typography>
-        <SignInForm onSignedIn={(session) => (session.id === id ? noteSignedIn() : becomeOther())} />
+        <SignInForm onSignedIn={(session) => (session.id === id ? markSignedIn() : becomeOther())} />
         {other && (
           <Button onClick={() => askToLose(becomeOther)} sx={{ mt: 2 }}>
             {translate("session.go_on_as", { name: other })}
@@ -62,5 +62,5 @@ function SessionEnded() {
 /** Makes this the page of the signed-in operator. */
 function becomeOther() {
   forgetUnsaved();
-  startAnew();
+  reloadWithoutAddress();
 }

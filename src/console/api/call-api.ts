@@ -1,10 +1,10 @@
 // Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
 import { HttpError } from "react-admin";
-import { identityOf } from "./attempts.ts";
-import { noteDate } from "./clock.ts";
-import { noteGone, noteSignedOut, whenOpen } from "./connection.ts";
-import { texts } from "./texts.ts";
+import { markSignedOut, markUnreachable, whenOpen } from "../session/server-access.ts";
+import { texts } from "../texts.ts";
+import { identityOf } from "./idempotency-keys.ts";
+import { compareClocks } from "./server-time.ts";
 
 /** A problem document of the server (RFC 9457). */
 interface Problem {
@@ -45,22 +45,22 @@ export async function callApi<T>(
     ...(text === undefined ? {} : { body: text }),
     ...(signal ? { signal } : {}),
   };
-  const response = path === sessionPath ? await sent(path, request) : await resent(path, request);
-  identity?.noteResponse();
-  return resultOf(response);
+  const response = path === sessionPath ? await sendOnce(path, request) : await sendUntilAnswered(path, request);
+  identity?.clearKeys();
+  return parseResult(response);
 }
 
 /** Sends bytes, such as a part of a file. @throws HttpError */
 export async function sendBytes(method: string, path: string, bytes: ArrayBuffer): Promise<void> {
   const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
-  resultOf(await resent(path, { method, headers, body: bytes }));
+  parseResult(await sendUntilAnswered(path, { method, headers, body: bytes }));
 }
 
 /** The path of the session. A request for it must not wait until somebody signs in. */
 const sessionPath = "/session";
 
 /** A response that has completely arrived. */
-interface Arrived {
+interface ApiResponse {
   readonly status: number;
   /** ID of the signed-in operator, if the request was rejected because this page belongs to another operator. */
   readonly operator: number | undefined;
@@ -68,15 +68,15 @@ interface Arrived {
 }
 
 /** Sends a request, and repeats it until the server responds to the operator of this page. @throws HttpError with the status 0, see `callApi` */
-async function resent(path: string, request: RequestInit): Promise<Arrived> {
+async function sendUntilAnswered(path: string, request: RequestInit): Promise<ApiResponse> {
   for (;;) {
     try {
-      const response = await sent(path, request);
+      const response = await sendOnce(path, request);
       if (response.status !== 401 && response.operator === undefined) return response;
-      noteSignedOut();
+      markSignedOut();
     } catch (error) {
       if (request.signal?.aborted) throw error;
-      noteGone();
+      markUnreachable();
       // The server may have made the change, so do not repeat it: the operator decides.
       if (request.method !== "GET") throw error;
     }
@@ -85,11 +85,11 @@ async function resent(path: string, request: RequestInit): Promise<Arrived> {
 }
 
 /** Sends a request once. @throws HttpError with the status 0 if the server cannot be reached */
-async function sent(path: string, request: RequestInit): Promise<Arrived> {
+async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse> {
   try {
     const headers = withOperator(request.headers);
     const response = await fetch(`/operator${path}`, { ...request, headers, credentials: "same-origin" });
-    noteDate(response.headers.get("Date"));
+    compareClocks(response.headers.get("Date"));
     const operator = response.headers.get("X-Operator");
     return {
       status: response.status,
@@ -108,14 +108,14 @@ function withOperator(headers: HeadersInit | undefined): Headers {
 }
 
 /** Returns the JSON of a successful response. @throws HttpError for any other response */
-function resultOf<T>({ status, operator, text }: Arrived): T {
+function parseResult<T>({ status, operator, text }: ApiResponse): T {
   const isGood = status >= 200 && status < 300;
   if (status === 204) return undefined as T;
   if (isGood) return JSON.parse(text);
-  throw toHttpError(status, { ...problemIn(text), operator });
+  throw toHttpError(status, { ...parseProblem(text), operator });
 }
 
-function problemIn(text: string): Problem {
+function parseProblem(text: string): Problem {
   try {
     return JSON.parse(text);
   } catch {
@@ -125,14 +125,14 @@ function problemIn(text: string): Problem {
 
 function toHttpError(
   status: number,
-  { detail = `status ${status}`, code, errors, operator }: Problem & Pick<Arrived, "operator">,
+  { detail = `status ${status}`, code, errors, operator }: Problem & Pick<ApiResponse, "operator">,
 ): HttpError {
   const faults = errors && Object.fromEntries(errors.map(({ field, detail: fault }) => [field, fault]));
-  return new HttpError(detail, status, { code, operator, ...(faults ? { errors: nested(faults) } : {}) });
+  return new HttpError(detail, status, { code, operator, ...(faults ? { errors: nestByPath(faults) } : {}) });
 }
 
 /** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */
-function nested(faults: Record<string, string>): object {
+function nestByPath(faults: Record<string, string>): object {
   const tree: Record<string, unknown> = {};
   for (const [path, fault] of Object.entries(faults)) {
     const keys = path.split(".");

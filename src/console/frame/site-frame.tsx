@@ -1,29 +1,29 @@
 import { createContext, useContext, useMemo } from "react";
 import { Admin, CustomRoutes, Resource } from "react-admin";
 import { Navigate, Route, Routes, useParams } from "react-router-dom";
-import type { SessionInfo } from "../admin/api/types.ts";
-import { createAuthProvider } from "./auth-provider.ts";
-import { createDataProvider } from "./data-provider.ts";
-import { capitalized, type Declared } from "./declarations.ts";
-import { HistoryPage } from "./history/history-page.tsx";
-import { i18nProvider } from "./i18n.ts";
+import type { SessionInfo } from "../../admin/api/types.ts";
+import { createDataProvider } from "../api/data-provider.ts";
+import { capitalized, type Declared } from "../api/declarations.ts";
+import { createQueryClient } from "../api/query-client.ts";
+import { HistoryPage } from "../history/history-page.tsx";
+import { ImportPage } from "../import/import-page.tsx";
+import { KeysPage } from "../keys/keys-page.tsx";
+import { OperatorsPage } from "../operators/operators-page.tsx";
+import { OverviewPage } from "../overview/overview-page.tsx";
+import { RecordTable } from "../records/record-table.tsx";
+import { createAuthProvider } from "../session/auth-provider.ts";
+import { reportWrite } from "../shell/undo-offer.tsx";
+import { UnknownPage, UnknownSite } from "../shell/unknown.tsx";
+import { FirstSite } from "../sites/first-site.tsx";
+import { SitesPage } from "../sites/sites-page.tsx";
+import { i18nProvider } from "../text/i18n.ts";
+import { texts } from "../texts.ts";
+import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 import { iconOf } from "./icons.ts";
-import { ImportPage } from "./import/import-page.tsx";
-import { KeysPage } from "./keys/keys-page.tsx";
 import { ConsoleLayout, Notices } from "./layout.tsx";
-import { OperatorsPage } from "./operators/operators-page.tsx";
-import { OverviewPage } from "./overview/overview-page.tsx";
-import { createQueryClient } from "./queries.ts";
-import { RecordTable } from "./records/record-table.tsx";
-import { UnknownPage, UnknownSite } from "./shell/unknown.tsx";
 import { SiteContext } from "./site-context.ts";
 import { createSiteStore } from "./site-store.ts";
-import { FirstSite } from "./sites/first-site.tsx";
-import { SitesPage } from "./sites/sites-page.tsx";
-import { texts } from "./texts.ts";
 import { darkTheme, lightTheme } from "./theme.ts";
-import { noteWrite } from "./undo-offer.tsx";
-import { WebhooksPage } from "./webhooks/webhooks-page.tsx";
 
 interface SitesProps {
   readonly session: SessionInfo;
@@ -52,7 +52,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
   const { site = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === site);
   const { maxSearchLength } = declared;
-  const dataProvider = useMemo(() => createDataProvider(site, maxSearchLength, noteWrite), [site, maxSearchLength]);
+  const dataProvider = useMemo(() => createDataProvider(site, maxSearchLength, reportWrite), [site, maxSearchLength]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins with an empty cache
   const queryClient = useMemo(createQueryClient, [session.id, site]);
   const siteId = known?.id ?? 0;

@@ -8,10 +8,10 @@ import type {
   RecordsResponse,
   WriteResponse,
   WrittenRecordResponse,
-} from "../admin/api/types.ts";
-import { callApi } from "./api.ts";
-import { texts } from "./texts.ts";
-import type { WriteNote } from "./undo-offer.tsx";
+} from "../../admin/api/types.ts";
+import type { UndoableWrite } from "../shell/undo-offer.tsx";
+import { texts } from "../texts.ts";
+import { callApi } from "./call-api.ts";
 
 /** A record in the form that react-admin needs: `id` is its ID, `version` its version. */
 interface ConsoleRecord {
@@ -40,7 +40,7 @@ interface UpdateParameters {
 export function createDataProvider(
   site: string,
   maxSearchLength: number,
-  onWrite: (note: WriteNote) => void,
+  onWrite: (write: UndoableWrite) => void,
 ): DataProvider {
   const provider = { ...createReads(site, maxSearchLength), ...createWrites(site, onWrite) };
   return provider as unknown as DataProvider;
@@ -65,9 +65,9 @@ function createReads(site: string, maxSearchLength: number) {
   };
 }
 
-function createWrites(site: string, onWrite: (note: WriteNote) => void) {
+function createWrites(site: string, onWrite: (write: UndoableWrite) => void) {
   async function write<T extends WriteResponse>(
-    kind: WriteNote["kind"],
+    kind: UndoableWrite["kind"],
     count: number,
     request: Promise<T>,
   ): Promise<T> {

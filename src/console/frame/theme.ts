@@ -1,6 +1,6 @@
 import type { Theme } from "@mui/material";
 import { defaultDarkTheme, defaultLightTheme, type RaThemeOptions } from "react-admin";
-import { texts } from "./texts.ts";
+import { texts } from "../texts.ts";
 
 const shape = { borderRadius: 8 };
 const typography = {

@@ -1,42 +1,42 @@
-// The state of the connection: whether the server responds, and whether the operator of this page is still signed in. Requests report changes of the
-// state, and wait until it is `open` again.
+// Whether this page can use the server: whether the server responds, and whether the operator of this page is still signed in. Requests report
+// changes, and wait until the access is `open` again.
 
 import { useSyncExternalStore } from "react";
 
 /** `gone`: the server cannot be reached. `signed-out`: the session of this page's operator has ended; another operator may be signed in. */
-type Connection = "open" | "gone" | "signed-out";
+type ServerAccess = "open" | "gone" | "signed-out";
 
-let connection: Connection = "open";
+let access: ServerAccess = "open";
 const listeners = new Set<() => void>();
 
-/** Returns the state of the connection, and renders the component again when it changes. */
-export function useConnection(): Connection {
-  return useSyncExternalStore(subscribe, () => connection);
+/** Returns the access to the server, and renders the component again when it changes. */
+export function useServerAccess(): ServerAccess {
+  return useSyncExternalStore(subscribe, () => access);
 }
 
 /** Reports that a request was rejected because the session of this page's operator has ended. */
-export function noteSignedOut(): void {
+export function markSignedOut(): void {
   change("signed-out");
 }
 
 /** Reports that the operator of this page has signed in again. */
-export function noteSignedIn(): void {
+export function markSignedIn(): void {
   change("open");
 }
 
 /** Reports that the server could not be reached. Starts to probe it until it responds. */
-export function noteGone(): void {
-  if (connection === "gone") return;
+export function markUnreachable(): void {
+  if (access === "gone") return;
   change("gone");
   void untilBack();
 }
 
 /** Resolves when the server responds and the operator of this page is signed in. */
 export function whenOpen(): Promise<void> {
-  if (connection === "open") return Promise.resolve();
+  if (access === "open") return Promise.resolve();
   return new Promise((resolve) => {
     const stop = subscribe(() => {
-      if (connection !== "open") return;
+      if (access !== "open") return;
       stop();
       resolve();
     });
@@ -73,7 +73,7 @@ function subscribe(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-function change(next: Connection): void {
-  connection = next;
+function change(next: ServerAccess): void {
+  access = next;
   for (const listener of [...listeners]) listener();
 }

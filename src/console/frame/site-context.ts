@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
-import type { SessionInfo, SiteInfo } from "../admin/api/types.ts";
-import type { Declared } from "./declarations.ts";
+import type { SessionInfo, SiteInfo } from "../../admin/api/types.ts";
+import type { Declared } from "../api/declarations.ts";
 
 interface SiteContextValue {
   readonly site: SiteInfo;

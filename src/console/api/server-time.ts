@@ -6,7 +6,7 @@ const tolerance = 5000;
 let offset = 0;
 
 /** Compares the clocks of server and browser. @param date the `Date` of a response that has just arrived (RFC 9110 section 6.6.1) */
-export function noteDate(date: string | null): void {
+export function compareClocks(date: string | null): void {
   const found = Date.parse(date ?? "") - Date.now();
   if (!Number.isNaN(found)) offset = Math.abs(found) > tolerance ? found : 0;
 }

@@ -6,16 +6,16 @@ import StorefrontIcon from "@mui/icons-material/Storefront";
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
-import { FindButton, FindDialog } from "./find/find-dialog.tsx";
-import { ConnectionNotices } from "./shell/connection-notices.tsx";
-import { TitleAnnouncer } from "./shell/page-title.tsx";
-import { Shortcuts } from "./shell/shortcuts.tsx";
-import { SiteChoice } from "./shell/site-choice.tsx";
-import { UnsavedGuard } from "./shell/unsaved-guard.tsx";
-import { ConsoleUserMenu } from "./shell/user-menu.tsx";
+import { FindButton, FindDialog } from "../find/find-dialog.tsx";
+import { AccessNotices } from "../shell/access-notices.tsx";
+import { TitleAnnouncer } from "../shell/page-title.tsx";
+import { Shortcuts } from "../shell/shortcuts.tsx";
+import { SiteChoice } from "../shell/site-choice.tsx";
+import { UndoOffer } from "../shell/undo-offer.tsx";
+import { UnsavedGuard } from "../shell/unsaved-guard.tsx";
+import { ConsoleUserMenu } from "../shell/user-menu.tsx";
+import { texts } from "../texts.ts";
 import { useDeclared, useSession, useSite } from "./site-context.ts";
-import { texts } from "./texts.ts";
-import { UndoOffer } from "./undo-offer.tsx";
 
 /** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
 export function ConsoleLayout({ children, ...rest }: LayoutProps) {
@@ -31,7 +31,7 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       <Portal>
         <TitleAnnouncer />
         <UndoOffer />
-        <ConnectionNotices />
+        <AccessNotices />
       </Portal>
       <FindDialog />
       <Shortcuts />

@@ -1,52 +1,14 @@
-import CloseIcon from "@mui/icons-material/Close";
-import DeleteIcon from "@mui/icons-material/Delete";
-import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
-import { useEffect, useState } from "react";
-import {
-  Create,
-  Edit,
-  SaveButton,
-  SimpleForm,
-  Toolbar,
-  useFormIsDirty,
-  useNotify,
-  useRecordContext,
-  useTranslate,
-} from "react-admin";
-import { useFormState } from "react-hook-form";
-import type { ResourceInfo } from "../../admin/api/types.ts";
+import { Alert, Box, Stack, Tab, Tabs, Typography } from "@mui/material";
+import { useState } from "react";
+import { Edit, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";
 import { HistoryList } from "../history/history-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
-import { useDocumentTitle } from "../shell/page-title.tsx";
-import { useUnsaved } from "../shell/unsaved.ts";
-import { visible } from "../visible.ts";
 import { AddressBlock } from "./address.tsx";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { ContactLinks } from "./contact-links.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
+import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
 import { RecordFields } from "./record-form.tsx";
-
-interface RecordPageProps {
-  readonly resource: ResourceInfo;
-  /** Closes the form after it was saved. */
-  readonly onClose: () => void;
-  /** Leaves the form, after a question if it has changes that were not saved. */
-  readonly onLeave: () => void;
-}
-
-/** A form for a new record. */
-export function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
-  const translate = useTranslate();
-  return (
-    <Create title=" " resource={resource.path} mutationOptions={{ onSuccess: onClose }} component={Box}>
-      <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
-      <SimpleForm toolbar={<FormToolbar />}>
-        <RecordFields resource={resource} />
-        <EditedNote />
-      </SimpleForm>
-    </Create>
-  );
-}
 
 /** The dialog that is open over the form. */
 type Open = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
@@ -150,7 +112,7 @@ function RecordTabs({ resource, id, onLeave, onEdited, onDelete }: RecordTabsPro
       <Box hidden={tab !== 0}>
         <SimpleForm toolbar={<FormToolbar onDelete={onDelete} />} warnWhenUnsavedChanges={false}>
           <RecordFields resource={resource} />
-          <EditedNote onEdited={onEdited} />
+          <UnsavedReporter onEdited={onEdited} />
         </SimpleForm>
       </Box>
       {tab === 1 && <HistoryList filter={{ resource: resource.path, id: Number(id) }} isOfRecord />}
@@ -173,58 +135,5 @@ function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "
         {record?.Address && <AddressBlock record={record} />}
       </Stack>
     </>
-  );
-}
-
-function FormHeader({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
-  const translate = useTranslate();
-  useDocumentTitle(title);
-  return (
-    <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
-      <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
-        {visible(title)}
-      </Typography>
-      <IconButton onClick={onLeave} aria-label={translate("record.close")}>
-        <CloseIcon />
-      </IconButton>
-    </Stack>
-  );
-}
-
-/** Reports whether the surrounding form has changes that were not saved. */
-function EditedNote({ onEdited }: { readonly onEdited?: (isEdited: boolean) => void }) {
-  const isDirty = useFormIsDirty();
-  useUnsaved(isDirty);
-  useEffect(() => onEdited?.(isDirty), [isDirty, onEdited]);
-  return null;
-}
-
-/** Keeps the buttons visible while the fields scroll. */
-const toolbarStyle = {
-  position: "sticky",
-  bottom: 0,
-  zIndex: 2,
-  justifyContent: "space-between",
-  borderTop: 1,
-  borderColor: "divider",
-  bgcolor: "background.paper",
-} as const;
-
-interface FormToolbarProps {
-  readonly onDelete?: () => void;
-}
-
-function FormToolbar({ onDelete }: FormToolbarProps) {
-  const translate = useTranslate();
-  const { isSubmitting } = useFormState();
-  return (
-    <Toolbar sx={toolbarStyle}>
-      <SaveButton alwaysEnable={!isSubmitting} />
-      {onDelete && (
-        <Button color="error" startIcon={<DeleteIcon />} onClick={onDelete}>
-          {translate("record.delete")}
-        </Button>
-      )}
-    </Toolbar>
   );
 }

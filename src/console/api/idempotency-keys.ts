@@ -4,8 +4,8 @@
 interface Identity {
   /** The value of `Idempotency-Key`. */
   readonly key: string;
-  /** Call it when a response has arrived. The next request then gets a new key. */
-  readonly noteResponse: () => void;
+  /** Call it when a response has arrived. All next requests then get new keys. */
+  readonly clearKeys: () => void;
 }
 
 /** Keys of requests that have no response yet, by the request as JSON. */
@@ -21,7 +21,7 @@ export function identityOf(request: unknown): Identity {
   if (keys.size >= maxKeys) keys.clear();
   keys.set(text, key);
   // After any response, the operator sees the present state, and may want the same change again: for example, create a deleted record once more.
-  return { key, noteResponse: () => keys.clear() };
+  return { key, clearKeys: () => keys.clear() };
 }
 
 /** Returns a random key. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */

@@ -1,12 +1,12 @@
 // Signs in with a link, signs out, and reads the present session.
 
 import type { HttpError } from "react-admin";
-import type { SessionInfo, SessionResponse, SignInBody } from "../admin/api/types.ts";
-import { callApi } from "./api.ts";
+import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
+import { callApi } from "../api/call-api.ts";
 
 const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 
-let entering: Promise<SessionInfo | undefined> | undefined;
+let opening: Promise<SessionInfo | undefined> | undefined;
 
 /**
  * Signs in with the link in the address of this page, if there is one; otherwise reads the present session. Calls at the same time share one attempt,
@@ -15,15 +15,15 @@ let entering: Promise<SessionInfo | undefined> | undefined;
  * @returns undefined if nobody is signed in
  * @throws HttpError
  */
-export function enter(insteadOf?: number): Promise<SessionInfo | undefined> {
-  entering ??= tryToEnter(insteadOf).finally(() => {
-    entering = undefined;
+export function openSession(insteadOf?: number): Promise<SessionInfo | undefined> {
+  opening ??= openSessionOnce(insteadOf).finally(() => {
+    opening = undefined;
   });
-  return entering;
+  return opening;
 }
 
-/** Implements `enter`. It removes the link from the address only after the server's decision, so that the page can try again, also after a reload. */
-async function tryToEnter(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
+/** Implements `openSession`. It removes the link from the address only after the server's decision, so that the page can try again, also after a reload. */
+async function openSessionOnce(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
   const [, link] = linkInHash.exec(location.hash) ?? [];
   if (!link) return currentSession();
   try {
@@ -48,7 +48,7 @@ export function dropLink(): void {
 }
 
 /** Loads the page again without the rest of its address, because that may contain searches of the previous operator. */
-export function startAnew(): void {
+export function reloadWithoutAddress(): void {
   location.hash = "";
   location.reload();
 }
@@ -85,6 +85,6 @@ async function currentSession(): Promise<SessionInfo | undefined> {
 }
 
 /** Signs out in this browser, or in all browsers. */
-export function leave(everywhere: boolean): Promise<void> {
+export function signOut(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
 }

@@ -1,6 +1,6 @@
 // The locale for dates, times and numbers: the language of the texts, and the reader's region if the browser has the same language.
 
-import { texts } from "./texts.ts";
+import { texts } from "../texts.ts";
 
 const { language, region } = texts.locale;
 

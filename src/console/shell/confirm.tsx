@@ -1,7 +1,7 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { useTranslate } from "react-admin";
-import { askToLose, useUnsaved } from "./shell/unsaved.ts";
+import { askToLose, useUnsaved } from "./unsaved.ts";
 
 interface ConfirmProps {
   readonly title: string;

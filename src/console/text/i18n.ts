@@ -1,5 +1,5 @@
 import polyglotI18nProvider from "ra-i18n-polyglot";
-import { texts } from "./texts.ts";
+import { texts } from "../texts.ts";
 
 export const i18nProvider = polyglotI18nProvider(() => texts, "en", [{ locale: "en", name: "English" }], {
   allowMissing: true,
