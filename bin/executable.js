@@ -1,5 +1,5 @@
-// The entry point of the single executable. Like `storefront.js`, it starts the program with the settings for the runtime, which Bun reads when
-// a process starts: the process becomes the same program again, with these settings in its environment. That takes 10 milliseconds.
+// The entry point of the single executable. Like `storefront.js`, it starts the program with the settings for the runtime. Bun reads them when a
+// process starts, so the process replaces itself by the same program with these settings in its environment. That takes 10 milliseconds.
 
 import { runtimeSettings } from "./runtime-settings.js";
 
@@ -7,7 +7,7 @@ const isComplete = Object.keys(runtimeSettings).every((name) => process.env[name
 if (!isComplete && process.platform !== "win32") restart();
 await import("../src/main.ts");
 
-/** Where the system refuses, for example under an emulator, this process goes on without the settings. */
+/** If the kernel does not permit that, for example under an emulator, this process continues without the settings. */
 function restart() {
   // The runtime warns that this is experimental.
   process.removeAllListeners("warning");

@@ -1,4 +1,4 @@
-// Where the Bun that `npm ci` brought lies, also when npm was told to run no install scripts.
+// Finds the Bun that `npm ci` installed, also if npm did not run the install scripts.
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-/** The path of the Bun executable. Throws when the dependencies are not installed. */
+/** Returns the path of the Bun executable. @throws Error if the dependencies are not installed */
 export function findBun() {
   const home = dirname(require.resolve("bun/package.json"));
   const installed = ["bun.exe", "bun"].map((name) => join(home, "bin", name));
@@ -20,7 +20,7 @@ function platformBinaries(folder) {
   return readdirSync(folder).flatMap((name) => ["bun", "bun.exe"].map((file) => join(folder, name, "bin", file)));
 }
 
-/** The placeholder that stands there before the install script ran is a few hundred bytes long. */
+/** Whether `path` is the executable. Before the install script runs, the package has a placeholder of a few hundred bytes instead. */
 function isExecutable(path) {
   return existsSync(path) && statSync(path).size > 1_000_000;
 }

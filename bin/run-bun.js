@@ -1,13 +1,13 @@
-// Runs Bun in place of this Node process, or under it where Node cannot be replaced.
+// Replaces this Node process by Bun. If Node cannot do that, runs Bun as a child process.
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { findBun } from "./find-bun.js";
 
-/** How often to look whether npm is still there, in milliseconds. */
-const interval = 250;
+/** Milliseconds between two checks whether npm's shell still runs. */
+const intervalMs = 250;
 
-/** Runs `bun ...args` and ends this process as Bun ended. `settings` are variables for its environment that are not set there already. */
+/** Runs `bun ...args`, and ends this process with the exit status of Bun. Adds `settings` to its environment, unless they are set. */
 export function runBun(args, settings = {}) {
   let bun;
   try {
@@ -26,19 +26,19 @@ export function runBun(args, settings = {}) {
   if (isUnderNpm) endWithParent(child);
 }
 
-/** Node 22.15 and newer can become another program; it warns that this is experimental. */
+/** Replaces this process. Node 22.15 and newer can do that, with a warning that it is experimental, which is not printed. */
 function replace(bun, args, env) {
   process.removeAllListeners("warning");
   process.on("warning", () => {});
   process.execve(bun, [bun, ...args], env);
 }
 
-/** npm ends the shell between it and us when it is told to end, and leaves us behind: then we end too. */
+/** Ends Bun when the parent process has exited: if npm is stopped, it ends only the shell between npm and this process. */
 function endWithParent(child) {
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
     child.kill("SIGTERM");
-  }, interval);
+  }, intervalMs);
 }

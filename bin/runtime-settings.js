@@ -3,12 +3,12 @@ import { availableParallelism } from "node:os";
 /**
  * Settings that Bun reads when a process starts.
  *
- * How it returns memory to the system: by default, it looks for unused pages between used ones all the time. The system clears them for
- * the next objects moments later, which takes up to a tenth of the time of a create (docs/decisions/memory.md). With these settings it looks every
- * ten seconds, and no thread touches new pages in advance.
+ * Memory: by default, Bun searches all the time for unused pages, and returns them to the kernel. The kernel clears these pages when the next
+ * objects need them, which takes up to a tenth of the time of a create (docs/decisions/memory.md). With these settings, Bun searches every ten
+ * seconds, and no thread touches new pages in advance.
  *
- * How many threads read files, compress, and look up names: as many as there are cores, and one for each look-up that
- * `src/webhooks/name-resolver.ts` has under way, since a look-up keeps its thread for seconds when no name server responds. A thread is started
+ * Threads: Bun's threads read files, compress, and look up names. Their maximum is one per core, and one per look-up that
+ * `src/webhooks/name-resolver.ts` has in flight, because a look-up occupies its thread for seconds if no name server responds. A thread starts
  * when it is needed.
  */
 export const runtimeSettings = {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { runBun } from "./run-bun.js";
 import { runtimeSettings } from "./runtime-settings.js";
 
-// Files in the folder where an operator happens to be must not change what the program does. By default, Bun reads two of them, and one can name
+// Files in the current folder of an operator must not change what the program does. By default, Bun reads two such files, and one of them can name
 // code to run.
 const isolation = ["--no-env-file", `--config=${devNull}`];
 

@@ -7,13 +7,13 @@ import { run } from "./tools.ts";
 const root = join(import.meta.dir, "../..");
 let built: string | undefined;
 
-/** The path of the executable for this machine: that of `--binary <path>`, else one that is built now. @throws if it cannot be built */
+/** Returns the path of the executable for this machine: `--binary <path>`, or an executable that is built now. @throws if it cannot be built */
 export function findBinary(): string {
   built ??= namedBinary() ?? buildBinary();
   return built;
 }
 
-/** The path of `--binary <path>`. @throws if there is no such file */
+/** Returns the path of `--binary <path>`; undefined without this option. @throws Error if the file does not exist */
 export function namedBinary(): string | undefined {
   const at = process.argv.indexOf("--binary");
   if (at < 0) return undefined;

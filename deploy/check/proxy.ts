@@ -69,7 +69,7 @@ export const proxyKinds: readonly ProxyKind[] = [
     find: (folder) => findProgram("caddy", ["caddy"], folder),
     async configure(program, folder, ports, { cert, key }, site) {
       const read = (name: string) => readFileSync(join(deploy, name), "utf8");
-      // The file of the console has no options of Caddy itself: it is added to one that may have them.
+      // console.Caddyfile has no global options, because it is made to be added to a Caddyfile that may have some.
       const source = site === "shop" ? read("Caddyfile") : `\n{\n\tservers {\n\t}\n}\n${read("console.Caddyfile")}`;
       const text = replaceAll(source, {
         [upstreams[site]]: `127.0.0.1:${ports.upstream}`,

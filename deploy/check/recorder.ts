@@ -9,7 +9,7 @@ export interface Recorder {
   stop(): void;
 }
 
-/** Responds to `/wait/<seconds>` after so many seconds, and to everything else at once. It reads no bodies. */
+/** Starts a server that responds to `/wait/<seconds>` after this time, and to all other requests at once. It does not read bodies. */
 export function startRecorder(): Recorder {
   const requests: string[] = [];
   let connections = 0;
