@@ -125,7 +125,7 @@ export class Connection implements StepTask {
   checkTimeout(): void {
     const { roundRobin } = this.#context;
     const { state, output } = this.#requestLoop;
-    if (this.#waitsForClient) this.#clientRate.tick();
+    if (this.#waitsForClient) this.#clientRate.countSecond();
     const isServerDue = (roundRobin.has(this.#stepEntry) && !output.isBlocked) || isHandlerRunning(state);
     this.#isTimeoutPending = !isServerDue && this.#hasClientTimedOut;
     // The kernel reports free space only when much of its send buffer is free. A slow client may need longer than the idle timeout to
@@ -263,10 +263,10 @@ const minRate = 256;
 const minute = 60;
 
 /** Seconds that the server waits for a client before its connection may be ended to make room for another. */
-const grace = 2;
+const graceSeconds = 2;
 
 /** Maximum seconds over which the rate is averaged. */
-const memory = 8;
+const averagedSeconds = 8;
 
 /**
  * Measures how fast a client reads a response or sends a body, since its connection was last idle. Only the seconds count in which the server
@@ -275,7 +275,7 @@ const memory = 8;
 class ClientRate {
   #seconds = 0;
   #rate = 0;
-  /** Bytes since the last tick, and since the current minute began. */
+  /** Bytes since the last `countSecond`, and since the current minute began. */
   #ofSecond = 0;
   #ofMinute = 0;
   #isTooSlow = false;
@@ -287,7 +287,7 @@ class ClientRate {
 
   /** Whether the server has waited long enough (more than 2 s) to know the rate. */
   get isKnown(): boolean {
-    return this.#seconds > grace;
+    return this.#seconds > graceSeconds;
   }
 
   /** Whether the client has read or sent less than 256 bytes per second in the last whole minute. */
@@ -300,10 +300,10 @@ class ClientRate {
   }
 
   /** Counts one second. Call it once a second if the server waits for the client at that moment. */
-  tick(): void {
-    // Bytes before the first tick do not count: the kernel's buffers took them, not the client.
+  countSecond(): void {
+    // Bytes before the first call do not count: the kernel's buffers took them, not the client.
     if (this.#seconds > 0) {
-      this.#rate += (this.#ofSecond - this.#rate) / Math.min(this.#seconds, memory);
+      this.#rate += (this.#ofSecond - this.#rate) / Math.min(this.#seconds, averagedSeconds);
       this.#ofMinute += this.#ofSecond;
       if (this.#seconds % minute === 0) this.#endMinute();
     }

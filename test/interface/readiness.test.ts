@@ -116,11 +116,11 @@ describe("the storage is asked", () => {
   let engine: Engine;
   let now = 0;
   let count = 0;
-  const asks = (tryWrite: () => Promise<void>) => {
+  const asks = (probe: () => Promise<void>) => {
     count = 0;
     const counted = () => {
       count++;
-      return tryWrite();
+      return probe();
     };
     const readiness = new Readiness({ readHeads: engine.readHeads, probeWrite: counted }, () => now);
     return () => readiness.require();

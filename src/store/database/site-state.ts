@@ -178,7 +178,7 @@ export function contiguousChanges(
 }
 
 /** The code in the cause of the error that `requireHeadAtLeast` throws. */
-export const storeBehindCode = "OUTDATED";
+export const storeBehindCode = "STORE_BEHIND";
 
 /**
  * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different

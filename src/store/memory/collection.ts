@@ -31,13 +31,13 @@ export class Collection {
   /** Limits long computations on the records. */
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
-  /** The blocks, without the changes in `#applying` and `#pendingChanges`. */
+  /** The blocks, without the changes in `#changesInNext` and `#pendingChanges`. */
   #version: CollectionVersion;
-  /** The changes after `#version` that are being put into blocks, by ID; undefined for a deleted record. */
-  #applying: Changed = new Map();
-  /** The changes after those in `#applying`, by ID; undefined for a deleted record. */
+  /** The changes after `#version` that `#next` will have, by ID; undefined for a deleted record. */
+  #changesInNext: Changed = new Map();
+  /** The changes after those in `#changesInNext`, by ID; undefined for a deleted record. */
   #pendingChanges = new Map<number, MemoryRecord | undefined>();
-  /** Estimated memory of the changes in `#applying` and `#pendingChanges`, in bytes. */
+  /** Estimated memory of the changes in `#changesInNext` and `#pendingChanges`, in bytes. */
   #pendingBytes = 0;
   /** The next version, while it is being made in slices. */
   #next: Promise<CollectionVersion> | undefined;
@@ -53,13 +53,13 @@ export class Collection {
   /** Returns the record with this ID after all changes so far; undefined if none exists. */
   find(id: number): MemoryRecord | undefined {
     if (this.#pendingChanges.has(id)) return this.#pendingChanges.get(id);
-    if (this.#applying.has(id)) return this.#applying.get(id);
+    if (this.#changesInNext.has(id)) return this.#changesInNext.get(id);
     return this.#version.find(id);
   }
 
   /** Yields all records after all changes so far, in no particular order. */
   *[Symbol.iterator](): Generator<MemoryRecord> {
-    const changed = new Map([...this.#applying, ...this.#pendingChanges]);
+    const changed = new Map([...this.#changesInNext, ...this.#pendingChanges]);
     for (const block of this.#version.blocks) {
       for (const record of block.records()) if (!changed.has(record.id)) yield record;
     }
@@ -69,20 +69,21 @@ export class Collection {
   /** Adds a change, as the row of the record after it. Any program version may have written the row. */
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
-    if (this.#pendingChanges.size > Math.max(maxPendingChanges, this.#version.size * pendingShare)) this.#catchUp();
+    if (this.#pendingChanges.size > Math.max(maxPendingChanges, this.#version.size * pendingShare))
+      this.#makeNextEarly();
   }
 
-  /** Returns the records with all changes so far. If many changes are pending, applies them in slices. */
+  /** Returns the records with all changes so far. Many pending changes are put into blocks in slices. */
   version(): MaybePromise<CollectionVersion> {
     if (this.#pendingChanges.size === 0) return this.#next ?? this.#version;
     // The version in progress may lack the latest changes: ask again after it.
-    return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
+    return this.#next ? this.#next.then(() => this.version()) : this.#makeNext();
   }
 
   /** Returns an independent collection with the same records. It shares the blocks; changes that are not in blocks yet are copied. */
   copy(): Collection {
     const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
-    copy.#pendingChanges = new Map([...this.#applying, ...this.#pendingChanges]);
+    copy.#pendingChanges = new Map([...this.#changesInNext, ...this.#pendingChanges]);
     copy.#pendingBytes = this.#pendingBytes;
     copy.#revision = this.#revision;
     return copy;
@@ -100,25 +101,25 @@ export class Collection {
     this.#revision = Math.max(this.#revision, revision);
   }
 
-  #catchUp(): void {
+  #makeNextEarly(): void {
     if (this.#next) return;
     // No request waits for the blocks, so a failure is ignored. The next list tries again and reports it.
     try {
-      Promise.resolve(this.#applyAll()).catch(() => {});
+      Promise.resolve(this.#makeNext()).catch(() => {});
     } catch {}
   }
 
-  #applyAll(): MaybePromise<CollectionVersion> {
-    const made = slices.run(this.#apply());
+  #makeNext(): MaybePromise<CollectionVersion> {
+    const made = slices.run(this.#makeVersion());
     if (!(made instanceof Promise)) return made;
     this.#next = made.finally(() => (this.#next = undefined));
     return this.#next;
   }
 
-  *#apply(): Steps<CollectionVersion> {
+  *#makeVersion(): Steps<CollectionVersion> {
     const changed = this.#pendingChanges;
     const [revision, bytes] = [this.#revision, this.#pendingBytes];
-    this.#applying = changed;
+    this.#changesInNext = changed;
     this.#pendingChanges = new Map();
     let blocks: readonly Block[];
     try {
@@ -126,13 +127,13 @@ export class Collection {
     } catch (error) {
       // For example, memory is exhausted. The changes become pending again, so that the next request tries again.
       this.#pendingChanges = new Map([...changed, ...this.#pendingChanges]);
-      this.#applying = new Map();
+      this.#changesInNext = new Map();
       throw error;
     }
     const { number } = this.#version;
     this.selections.markChanged(number, new Set(changed.keys()));
     this.#version = new CollectionVersion(blocks, revision, number + 1);
-    this.#applying = new Map();
+    this.#changesInNext = new Map();
     this.#pendingBytes -= bytes;
     return this.#version;
   }

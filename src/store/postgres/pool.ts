@@ -7,7 +7,7 @@
 // closed. Until the database has ended it, this abandoned commit counts as a connection. Abandoned commits leave one connection of a pool for other
 // work, if the pool has several (connection-queue.ts).
 //
-// Repeated reads: work that only reads is repeated if its connection was lost or its host is outdated. It is not repeated if the database is slow,
+// Repeated reads: work that only reads is repeated if its connection was lost or its host is behind or was replaced. It is not repeated if the database is slow,
 // cannot be reached or returns another error.
 
 import { storeBehindCode } from "../database/site-state.ts";
@@ -85,7 +85,7 @@ export class Pool {
     }
   }
 
-  /** Runs `work`, which must not change anything, as `use` does. Repeats it if the connection was lost or its host is outdated. */
+  /** Runs `work`, which must not change anything, as `use` does. Repeats it if the connection was lost or its host is behind or was replaced. */
   async read<T>(work: Work<T>): Promise<T> {
     const started = performance.now();
     for (let attempt = 1; ; attempt++) {
@@ -93,7 +93,7 @@ export class Pool {
         return await this.use(work);
       } catch (error) {
         const isLate = attempt === maxReads || performance.now() - started > this.#timeout / 4;
-        if (isLate || !isWorthAnother(error)) throw error;
+        if (isLate || !isWorthRepeating(error)) throw error;
       }
     }
   }
@@ -151,8 +151,8 @@ export class Pool {
   }
 }
 
-/** Whether to repeat a read after `error`: its connection was lost, or its host is outdated. */
-function isWorthAnother(error: unknown): boolean {
+/** Whether to repeat a read after `error`: its connection was lost, or its host is behind or was replaced. */
+function isWorthRepeating(error: unknown): boolean {
   const code = codeOf((error as Error).cause ?? {});
   return code === storeBehindCode || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);
 }

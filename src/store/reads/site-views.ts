@@ -192,7 +192,7 @@ export class SiteViews {
 
   /** Verifies one snapshot after the other, up to the first failure. The snapshots that remain are verified when requests use them. */
   async #verifyAll(timeline: number | undefined): Promise<void> {
-    for (const site of this.#snapshots.unverified(timeline)) {
+    for (const site of this.#snapshots.listUnverified(timeline)) {
       const snapshot = this.#snapshots.find(site);
       // The system site is left out, because every request verifies it.
       if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#snapshots.verify(snapshot);

@@ -51,7 +51,7 @@ export class SnapshotCache {
   }
 
   /** Returns the sites with a snapshot that was not verified on `timeline`: it may have changes that the database lost. */
-  unverified(timeline: number | undefined): number[] {
+  listUnverified(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
     return snapshots.map(({ siteId }) => siteId);
   }

@@ -83,11 +83,11 @@ export class WriteQueue {
       const batch = this.#queue.splice(0, maxBatchWrites);
       this.#lastSize = batch.length;
       this.batchSizes.add(batch.length);
-      const before = this.#reads;
+      const readsBefore = this.#reads;
       const outcomes = await this.#commit(batch);
-      const now = this.#reads;
-      await this.#resolveOutcomes(batch, outcomes, now > before);
-      if (now > before) await this.#yieldToReads(now + batch.length * readsPerWrite);
+      const readsAfter = this.#reads;
+      await this.#resolveOutcomes(batch, outcomes, readsAfter > readsBefore);
+      if (readsAfter > readsBefore) await this.#yieldToReads(readsAfter + batch.length * readsPerWrite);
     }
     this.#committing = false;
   }
