@@ -3,7 +3,7 @@
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { canManage, type ListedOperator, operatorOf } from "../operator/operators.ts";
+import { canManage, findOperator, type ListedOperator } from "../operator/operators.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readCurrentSystemRecords, requireSession } from "./session.ts";
 
@@ -54,5 +54,5 @@ async function operatorOfSession(call: ActionContext): Promise<ListedOperator | 
 }
 
 async function currentOperator({ session, siteViews }: ActionContext): Promise<ListedOperator | undefined> {
-  return operatorOf(await readCurrentSystemRecords(siteViews), session.operator.ID);
+  return findOperator(await readCurrentSystemRecords(siteViews), session.operator.ID);
 }

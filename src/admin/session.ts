@@ -8,7 +8,7 @@ import { systemSite } from "../model/limits.ts";
 import type { ListedOperator } from "../operator/operators.ts";
 import {
   findSession,
-  operatorOfLink,
+  getOperatorOfLink,
   sessionLifetimeMs,
   signIn,
   signOutEverywhere,
@@ -134,7 +134,7 @@ async function requireAgreed(
   input: ReceivedBody<SignInBody>,
   { engine, now }: SessionDependencies,
 ): Promise<void> {
-  const other = await operatorOfLink(engine, link, now());
+  const other = await getOperatorOfLink(engine, link, now());
   if (other.ID === operator.ID || input.insteadOf === operator.ID) return;
   throw new ProblemError(
     "conflict",

@@ -81,10 +81,14 @@ With --json, each line is a JSON object with the record after and before the cha
       const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
       const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
       await withEngine(options, async (engine) => {
-        const site = await oneSite(engine, options);
-        const entries = selected(await entriesOf(engine, site, { since, until }, options.follow), options, resource);
+        const site = await getSiteId(engine, options);
+        const entries = filterEntries(
+          await readSelectedEntries(engine, site, { since, until }, options.follow),
+          options,
+          resource,
+        );
         if (options.csv && !printText(toCsvRow(csvColumns))) return;
-        await printAll(options.csv ? csvRows(entries) : lines(entries, options.json ? toJsonLine : toLine));
+        await printAll(options.csv ? csvRows(entries) : formatEntries(entries, options.json ? toJsonLine : toLine));
       });
     })
     .addCommand(pruneCommand());
@@ -138,7 +142,7 @@ async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promis
 }
 
 /** Returns the ID of the site that the options name. @throws UsageError unless there is exactly one of `--site` and `--system` */
-async function oneSite(engine: Engine, { site, system }: SiteFlags): Promise<number> {
+async function getSiteId(engine: Engine, { site, system }: SiteFlags): Promise<number> {
   if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
   return site === undefined ? systemSite : (await getSite(engine, site)).ID;
 }
@@ -148,7 +152,7 @@ interface JournalRange {
   readonly until: JournalPoint | undefined;
 }
 
-async function entriesOf(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
+async function readSelectedEntries(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
   const after = since && (await revisionSince(engine, site, since));
   if (isFollowed) return follow(engine, site, after);
   const entries = readEntries(engine, site, after);
@@ -185,7 +189,7 @@ async function* follow(engine: Engine, site: number, since: number | undefined):
   }
 }
 
-async function* selected(
+async function* filterEntries(
   entries: AsyncIterable<JournalEntry>,
   { id, actor, run }: JournalFlags,
   resource: Resource | undefined,
@@ -204,7 +208,7 @@ function getAnyResource(name: string): Resource {
   throw new UsageError(`unknown resource \`${name}\`: known are ${allResources.map(({ path }) => path).join(", ")}`);
 }
 
-async function* lines(
+async function* formatEntries(
   entries: AsyncIterable<JournalEntry>,
   toText: (entry: JournalEntry) => string,
 ): AsyncGenerator<string> {
@@ -230,12 +234,12 @@ function nameIn(body: string): string {
 }
 
 function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
-  const records = { record: toShown(body), before: before === null ? null : toShown(before) };
+  const records = { record: withoutDigest(body), before: before === null ? null : withoutDigest(before) };
   return JSON.stringify({ ...entry, at: new Date(at).toISOString(), ...records });
 }
 
 /** Returns the record without the digest of a key, which only the server needs. */
-function toShown(body: string): object {
+function withoutDigest(body: string): object {
   const { Digest: _, ...shown } = JSON.parse(body);
   return shown;
 }

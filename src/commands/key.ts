@@ -78,7 +78,7 @@ function listCommand(): Command {
         "STATE",
       ];
       const rows = keys.map((key) => toRow(key, sites.length > 0, now));
-      printResult(options, keys.map(toShown), toTable(header, rows));
+      printResult(options, keys.map(toKeyJson), toTable(header, rows));
     });
 }
 
@@ -140,7 +140,7 @@ function parseRate(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-function toShown({ siteName, endsAt: _, lastUsed, ...key }: ListedKey) {
+function toKeyJson({ siteName, endsAt: _, lastUsed, ...key }: ListedKey) {
   return { ...withoutDigest(key), SiteName: siteName, LastUsed: lastUsed?.toISOString() ?? "" };
 }
 

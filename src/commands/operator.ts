@@ -64,7 +64,7 @@ function addCommand(): Command {
       const added = await withNewEngine(options, (engine) =>
         createOperator(engine, name, options.site ?? [], Date.now()),
       );
-      printResult(options, toShown(added), [String(added.ID)]);
+      printResult(options, toOperatorJson(added), [String(added.ID)]);
       const link = commandLine(["operator", "link", added.Name], options.database);
       printMessage(`added the operator ${added.Name}; to sign in: ${link}`);
     });
@@ -75,7 +75,7 @@ function listCommand(): Command {
     .description("list the operators")
     .action(async (options: CommonOptions) => {
       const operators = await withEngine(options, listOperators);
-      printResult(options, operators.map(toShown), toTable(header, operators.map(toRow)));
+      printResult(options, operators.map(toOperatorJson), toTable(header, operators.map(toRow)));
     });
 }
 
@@ -98,7 +98,7 @@ function setCommand(): Command {
           throw isLast ? error : withAdvice(error, "limit");
         }),
       );
-      printResult(options, toShown(changed), []);
+      printResult(options, toOperatorJson(changed), []);
       printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all sites"}`);
     });
 }
@@ -115,7 +115,7 @@ function removeCommand(): Command {
           throw isLast ? error : withAdvice(error, "remove");
         }),
       );
-      printResult(options, toShown(removed), []);
+      printResult(options, toOperatorJson(removed), []);
       printMessage(`removed the operator ${removed.Name}`);
     });
 }
@@ -156,7 +156,7 @@ function signOutCommand(): Command {
     });
 }
 
-function toShown({ siteNames, Sites: _, ...operator }: ListedOperator) {
+function toOperatorJson({ siteNames, Sites: _, ...operator }: ListedOperator) {
   return { ...operator, Sites: siteNames ?? null };
 }
 

@@ -62,7 +62,7 @@ function addCommand(): Command {
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
-      printResult(options, { ...toShownWebhook(webhook), secret }, [secret]);
+      printResult(options, { ...toWebhookJson(webhook), secret }, [secret]);
     });
 }
 
@@ -75,7 +75,7 @@ function listCommand(): Command {
         listWebhooks(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
       );
       const header = ["ID", "SITE", "URL", "RESOURCES", "CREATED (UTC)", "BEHIND", "STATUS"];
-      printResult(options, webhooks.map(toShownWebhook), toTable(header, webhooks.map(toWebhookRow)));
+      printResult(options, webhooks.map(toWebhookJson), toTable(header, webhooks.map(toWebhookRow)));
     });
 }
 
@@ -86,7 +86,7 @@ function testCommand(): Command {
     const { allow } = policyOf(options);
     const { webhook, attempt } = await withEngine(options, (engine) => testWebhook(engine, id, allow));
     const { status, milliseconds, fault } = attempt;
-    printResult(options, toShownAttempt(attempt), []);
+    printResult(options, toAttemptJson(attempt), []);
     printMessage(fault ? `${webhook.URL}: ${fault}` : `${webhook.URL} responded with ${status} in ${milliseconds} ms`);
     if (fault) process.exitCode = 1;
   });
@@ -96,7 +96,7 @@ function pauseCommand(): Command {
   return withWebhook("pause", "deliver nothing until `webhook resume`; no change is lost").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => pauseWebhook(engine, id, Date.now()));
-      printResult(options, toShownWebhook(webhook), []);
+      printResult(options, toWebhookJson(webhook), []);
       printMessage(`paused webhook ${id}`);
     },
   );
@@ -108,7 +108,7 @@ function resumeCommand(): Command {
   ).action(async (id: number, options: AllowOptions) => {
     const policy = policyOf(options);
     const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
-    printResult(options, toShownWebhook(webhook), []);
+    printResult(options, toWebhookJson(webhook), []);
     printMessage(`resumed webhook ${id}`);
   });
 }
@@ -130,7 +130,7 @@ function rewindCommand(): Command {
     .action(async (id: number, options: CommonOptions & { since: string }) => {
       const point = parseDeliveryStart("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
-      printResult(options, toShownWebhook(webhook), []);
+      printResult(options, toWebhookJson(webhook), []);
       printMessage(`webhook ${id} continues after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
     });
 }
@@ -141,7 +141,7 @@ function deliveriesCommand(): Command {
       const attempts = await withEngine(options, async (engine) =>
         engine.webhookAttempts(webhookRefOf(await getWebhook(engine, id))),
       );
-      printResult(options, attempts.map(toShownAttempt), toAttemptTable(attempts));
+      printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
     },
   );
 }
@@ -182,7 +182,7 @@ function collect(value: string, before: readonly Resource[] = []): readonly Reso
 // Webhooks and attempts in the output.
 
 /** Converts a webhook to the form that `--json` prints. */
-function toShownWebhook({ state, siteName, status, detail, lag, ...record }: ListedWebhook) {
+function toWebhookJson({ state, siteName, status, detail, lag, ...record }: ListedWebhook) {
   const { cursor = "", failures = 0, failingSince = null, nextAt = 0, rewinds = 0 } = state ?? {};
   return {
     ...record,
@@ -205,13 +205,13 @@ function toWebhookRow(webhook: ListedWebhook): string[] {
 }
 
 /** Converts an attempt to the form that `--json` prints. */
-function toShownAttempt({ at, ...attempt }: DeliveryAttempt) {
+function toAttemptJson({ at, ...attempt }: DeliveryAttempt) {
   return { at: new Date(at).toISOString(), ...attempt };
 }
 
 function toAttemptTable(attempts: readonly DeliveryAttempt[]): string[] {
   const rows = attempts
-    .map(toShownAttempt)
+    .map(toAttemptJson)
     .map(({ at, status, milliseconds, fault }) => [at, `${status ?? "none"}`, `${milliseconds}`, fault ?? ""]);
   return toTable(["AT (UTC)", "STATUS", "MILLISECONDS", "FAULT"], rows);
 }

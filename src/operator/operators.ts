@@ -95,7 +95,10 @@ function requireOtherGlobalOperator(system: SystemRecords, { ID, Name, siteNames
 }
 
 /** Finds the operator with this ID. @param system the records of the system site, up to date */
-export function operatorOf(system: Pick<SystemRecords, "sites" | "operators">, id: number): ListedOperator | undefined {
+export function findOperator(
+  system: Pick<SystemRecords, "sites" | "operators">,
+  id: number,
+): ListedOperator | undefined {
   const found = system.operators.find(({ ID }) => ID === id);
   return found && toListed(found, system);
 }

@@ -6,7 +6,7 @@ import type { Credential, Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { readSystemRecords } from "../system/system-changes.ts";
 import type { SystemRecords } from "../system/system-records.ts";
-import { type ListedOperator, operatorOf, requireOperator } from "./operators.ts";
+import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 
 /** Milliseconds in which a link can be used. */
 const linkLifetimeMs = 10 * 60_000;
@@ -41,7 +41,7 @@ export async function signOutEverywhere(engine: Engine, name: string): Promise<v
 export async function signIn(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Read before writing, so that an invalid link does not cause a write.
-  const operator = await operatorOfLink(engine, linkSecret, now);
+  const operator = await getOperatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetimeMs;
   await engine.saveCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
@@ -53,10 +53,10 @@ export async function signIn(engine: Engine, linkSecret: string, now: number): P
 }
 
 /** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
-export async function operatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
+export async function getOperatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
   const link = await engine.findCredential(digestOfSecret(linkSecret));
   const operator =
-    link && isValid(link, "link", now) ? operatorOf(await readSystemRecords(engine), link.operator) : undefined;
+    link && isValid(link, "link", now) ? findOperator(await readSystemRecords(engine), link.operator) : undefined;
   if (operator) return operator;
   throw unusableLinkError();
 }
@@ -77,7 +77,7 @@ export async function findSession(
 ): Promise<Omit<SignedIn, "secret"> | undefined> {
   const session = await engine.findCredential(digestOfSecret(secret));
   if (!session || !isValid(session, "session", now)) return undefined;
-  const operator = operatorOf(system, session.operator);
+  const operator = findOperator(system, session.operator);
   return operator && { operator, expiresAt: session.expiresAt };
 }
 

@@ -65,7 +65,7 @@ export async function attemptDelivery(
   if (valid.length === 0) return releaseLease(leaseRef, "later");
   const aborting = abortAtLeaseEnd(leaseRef.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : abandonLease(leaseRef));
-  const begun = clock.monotonicMs();
+  const startedAt = clock.monotonicMs();
   dependencies.lastSent.saveCursor((leaseRef.lease as WebhookLease).state, event.next);
   // Await nothing between this check and the request. Otherwise it could be sent after the lease.
   const received = aborting.signal.aborted
@@ -74,7 +74,7 @@ export async function attemptDelivery(
   aborting.cancel();
   if (!received) return giveUp();
   const outcome = outcomeOf(received, aborting.signal);
-  const milliseconds = Math.round(clock.monotonicMs() - begun);
+  const milliseconds = Math.round(clock.monotonicMs() - startedAt);
   onAttempt(outcome, webhook, milliseconds);
   if (outcome === "interrupted") return giveUp();
   const { status, fault } = received;
@@ -198,13 +198,13 @@ export async function deliverTest(
   const at = Date.now();
   const secrets = validSecrets(await store.webhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { status, fault } = await send(
     toDelivery(webhook.url, event, at, secrets),
     toDeliveryPolicy(allow),
     new AbortController().signal,
   );
-  const attempt = { at, status, milliseconds: Math.round(performance.now() - begun), fault };
+  const attempt = { at, status, milliseconds: Math.round(performance.now() - startedAt), fault };
   await store.addWebhookAttempt(webhook, attempt);
   return attempt;
 }

@@ -81,10 +81,10 @@ export class NameResolver {
   }
 
   async #run(name: string, { done }: Lookup): Promise<void> {
-    const begun = this.#elapsed();
+    const startedAt = this.#elapsed();
     await this.#resolve(name).then(done.resolve, done.reject);
     this.#running.delete(name);
-    this.#remember(name, this.#elapsed() - begun < quickMs);
+    this.#remember(name, this.#elapsed() - startedAt < quickMs);
     this.#startLookups();
   }
 

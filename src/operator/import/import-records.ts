@@ -32,7 +32,7 @@ import {
   type ImportSummary,
   rejectionFieldError,
   repeatedValueError,
-  withProgress,
+  withStored,
 } from "./import-summary.ts";
 import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
@@ -91,7 +91,7 @@ export async function importRecords(
     await new RowImporter(context, system.epoch, head.revision).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
-    else throw dryRun || atomic ? error : withProgress(error, summary);
+    else throw dryRun || atomic ? error : withStored(error, summary);
   } finally {
     matcher.close();
     pendingValues?.close();

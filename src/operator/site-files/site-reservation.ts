@@ -20,7 +20,7 @@ import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { findCursorRevision } from "../../store/database/cursor.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type SiteRecord, toSite } from "../../system/system-records.ts";
-import { resolveAllowedUrl } from "../../webhooks/address-policy.ts";
+import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
 import { requireUnusedNames, updateSites } from "../sites.ts";
 import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
@@ -209,7 +209,7 @@ export async function parseWebhooks(records: readonly SystemRecord[], allow: rea
 /** Returns why a URL is not allowed, or undefined. Does not resolve its name: `webhook resume` and each delivery do that. */
 async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<string | undefined> {
   try {
-    await resolveAllowedUrl(url, { allow, isLoopbackAllowed: false, lookup: async () => [] });
+    await resolveAllowedUrl(url, { ...toConsolePolicy(allow), lookup: async () => [] });
     return undefined;
   } catch (error) {
     return errorMessage(error);
