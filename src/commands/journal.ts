@@ -76,22 +76,24 @@ With --csv, these are columns.
 With --json, each line is a JSON object with the record after and before the change as well.`,
     )
     .enablePositionalOptions()
-    .action(async (options: JournalFlags) => {
-      const since = options.since === undefined ? undefined : parsePoint("--since", options.since);
-      const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
-      const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
-      await withEngine(options, async (engine) => {
-        const site = await getSiteId(engine, options);
-        const entries = filterEntries(
-          await readSelectedEntries(engine, site, { since, until }, options.follow),
-          options,
-          resource,
-        );
-        if (options.csv && !printText(toCsvRow(csvColumns))) return;
-        await printAll(options.csv ? csvRows(entries) : formatEntries(entries, options.json ? toJsonLine : toLine));
-      });
-    })
+    .action(showJournal)
     .addCommand(pruneCommand());
+}
+
+async function showJournal(options: JournalFlags): Promise<void> {
+  const since = options.since === undefined ? undefined : parsePoint("--since", options.since);
+  const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
+  const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
+  await withEngine(options, async (engine) => {
+    const site = await getSiteId(engine, options);
+    const entries = filterEntries(
+      await readSelectedEntries(engine, site, { since, until }, options.follow),
+      options,
+      resource,
+    );
+    if (options.csv && !printText(toCsvRow(csvColumns))) return;
+    await printAll(options.csv ? csvRows(entries) : formatEntries(entries, options.json ? toJsonLine : toLine));
+  });
 }
 
 function pruneCommand(): Command {
