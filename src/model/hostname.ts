@@ -27,7 +27,7 @@ export function hostnameOf(authority: string): string {
 export function parseHostname(text: string): string {
   const fault = describeFormError(text);
   if (fault) throw invalidHostname(text, fault);
-  if (isAddressV6(text)) return readAddressV6(text);
+  if (isAddressV6(text)) return parseAddressV6(text);
   const name = withoutTrailingDot(toAscii(text));
   if (isIPv4(name)) return name;
   const wrong = describeNameError(name);
@@ -55,7 +55,7 @@ function isAddressV6(text: string): boolean {
   return text.startsWith("[") || text.split(":").length > 2;
 }
 
-function readAddressV6(text: string): string {
+function parseAddressV6(text: string): string {
   const address = text.replace(/^\[(.*)\]$/, "$1");
   if (address.includes("%"))
     throw invalidHostname(text, "it is an address with a zone, which is valid on one machine only");

@@ -1,4 +1,4 @@
-// The operations of credentials (CredentialStore in model/engine.ts).
+// The database operations on credentials (CredentialStore in model/engine.ts).
 
 import { type Credential, maxCredentials } from "../../model/engine.ts";
 import { change, insert, query, type Row, type Transaction } from "./transaction.ts";

@@ -1,4 +1,4 @@
-// The operations: rare work on a database, written once for both engines as transactions (transaction.ts). Each is one transaction. An engine executes
+// The database operations: rare work on a database, written once for both engines. Each is one transaction (transaction.ts). An engine executes
 // them by name, because SQLite does so in another thread: their arguments and results are plain data.
 
 import { randomText } from "../../lib/text.ts";
@@ -45,9 +45,9 @@ import {
   webhookStates,
 } from "./webhook-state.ts";
 
-interface Operation {
+interface DatabaseOperation {
   // biome-ignore lint/suspicious/noExplicitAny: every operation has its own arguments
-  readonly run: (...args: any[]) => Transaction<unknown>;
+  readonly transaction: (...args: any[]) => Transaction<unknown>;
   /**
    * `read`: one statement, as of one moment. `durable`: its changes are on durable storage when it returns, and on the synchronous standby, if any.
    * `loose`: its changes may be lost in a crash, so it waits for neither.
@@ -58,40 +58,40 @@ interface Operation {
 }
 
 export const operations = {
-  pruneJournal: { run: pruneJournal, kind: "loose" },
-  renewEpochs: { run: renewEpochs, kind: "durable" },
-  saveKeyUses: { run: saveKeyUses, kind: "loose" },
-  readLastKeyUses: { run: readLastKeyUses, kind: "read" },
-  saveBackupTime: { run: saveBackupTime, kind: "durable" },
-  readLastBackupTime: { run: readLastBackupTime, kind: "read" },
-  readSitesToDrop: { run: readSitesToDrop, kind: "read" },
-  deleteSiteChunk: { run: deleteSiteChunk, kind: "durable" },
-  startSiteImport: { run: startSiteImport, kind: "durable" },
-  importSiteChunk: { run: importSiteChunk, kind: "durable" },
-  saveCredential: { run: saveCredential, kind: "durable" },
-  findCredential: { run: findCredential, kind: "read" },
-  consumeCredential: { run: consumeCredential, kind: "durable" },
-  deleteCredentials: { run: deleteCredentials, kind: "durable" },
-  webhookStates: { run: webhookStates, kind: "read" },
-  webhookSecrets: { run: webhookSecrets, kind: "read" },
-  webhookAttempts: { run: webhookAttempts, kind: "read" },
-  readDatabaseId: { run: readDatabaseId, kind: "read" },
-  acquireWebhookLease: { run: acquireWebhookLease, kind: "durable", isSmall: true },
-  compareAndSetWebhook: { run: compareAndSetWebhook, kind: "durable", isSmall: true },
-  saveWebhook: { run: saveWebhook, kind: "durable", isSmall: true },
-  rotateWebhookSecret: { run: rotateWebhookSecret, kind: "durable", isSmall: true },
-  deleteWebhook: { run: deleteWebhook, kind: "durable", isSmall: true },
-  addWebhookAttempt: { run: addWebhookAttempt, kind: "durable", isSmall: true },
-} as const satisfies Record<string, Operation>;
+  pruneJournal: { transaction: pruneJournal, kind: "loose" },
+  renewEpochs: { transaction: renewEpochs, kind: "durable" },
+  saveKeyUses: { transaction: saveKeyUses, kind: "loose" },
+  readLastKeyUses: { transaction: readLastKeyUses, kind: "read" },
+  saveBackupTime: { transaction: saveBackupTime, kind: "durable" },
+  readLastBackupTime: { transaction: readLastBackupTime, kind: "read" },
+  readSitesToDrop: { transaction: readSitesToDrop, kind: "read" },
+  deleteSiteChunk: { transaction: deleteSiteChunk, kind: "durable" },
+  startSiteImport: { transaction: startSiteImport, kind: "durable" },
+  importSiteChunk: { transaction: importSiteChunk, kind: "durable" },
+  saveCredential: { transaction: saveCredential, kind: "durable" },
+  findCredential: { transaction: findCredential, kind: "read" },
+  consumeCredential: { transaction: consumeCredential, kind: "durable" },
+  deleteCredentials: { transaction: deleteCredentials, kind: "durable" },
+  webhookStates: { transaction: webhookStates, kind: "read" },
+  webhookSecrets: { transaction: webhookSecrets, kind: "read" },
+  webhookAttempts: { transaction: webhookAttempts, kind: "read" },
+  readDatabaseId: { transaction: readDatabaseId, kind: "read" },
+  acquireWebhookLease: { transaction: acquireWebhookLease, kind: "durable", isSmall: true },
+  compareAndSetWebhook: { transaction: compareAndSetWebhook, kind: "durable", isSmall: true },
+  saveWebhook: { transaction: saveWebhook, kind: "durable", isSmall: true },
+  rotateWebhookSecret: { transaction: rotateWebhookSecret, kind: "durable", isSmall: true },
+  deleteWebhook: { transaction: deleteWebhook, kind: "durable", isSmall: true },
+  addWebhookAttempt: { transaction: addWebhookAttempt, kind: "durable", isSmall: true },
+} as const satisfies Record<string, DatabaseOperation>;
 
 export type OperationName = keyof typeof operations;
-type Arguments<N extends OperationName> = Parameters<(typeof operations)[N]["run"]>;
+type Arguments<N extends OperationName> = Parameters<(typeof operations)[N]["transaction"]>;
 type Result<N extends OperationName> =
-  ReturnType<(typeof operations)[N]["run"]> extends Transaction<infer R> ? R : never;
+  ReturnType<(typeof operations)[N]["transaction"]> extends Transaction<infer R> ? R : never;
 
 /** Creates the statements of an operation. @param args the arguments of the operation of this name */
 export function transactionOf(name: OperationName, args: readonly unknown[]): Transaction<unknown> {
-  return (operations[name] as Operation).run(...args);
+  return (operations[name] as DatabaseOperation).transaction(...args);
 }
 
 export function isRead(name: OperationName): boolean {

@@ -1,4 +1,4 @@
-// The rows of webhooks: the operations on them (WebhookStore in model/webhooks.ts), and the rules for changes of a state.
+// The rows of webhooks: the database operations on them (WebhookStore in model/webhooks.ts), and the rules for changes of a state.
 //
 // A write locks the state of its webhook first. So the writes of one webhook are executed one after the other, and a restore cannot replace the tables
 // during a write.

@@ -118,7 +118,7 @@ export class Block {
     const made = this.#gather(sources.filter(({ name }) => !this.#columns.has(name)));
     const columns = sources.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
     if (sources.length <= maxColumns)
-      this.#keepColumns(new Map(sources.map(({ name }, index) => [name, columns[index] as readonly string[]])));
+      this.#cacheColumns(new Map(sources.map(({ name }, index) => [name, columns[index] as readonly string[]])));
     return columns;
   }
 
@@ -126,8 +126,8 @@ export class Block {
   texts(index: number, sources: readonly TextSource[]): readonly string[] {
     let record: StorefrontRecord | undefined;
     return sources.map((source) => {
-      const kept = this.#columns.get(source.name)?.[index];
-      if (kept !== undefined) return kept;
+      const cached = this.#columns.get(source.name)?.[index];
+      if (cached !== undefined) return cached;
       record ??= JSON.parse(this.text(index)) as StorefrontRecord;
       return source.of(record);
     });
@@ -151,7 +151,7 @@ export class Block {
   }
 
   /** Caches `used` as the most recently used columns, and evicts others. */
-  #keepColumns(used: ReadonlyMap<string, readonly string[]>): void {
+  #cacheColumns(used: ReadonlyMap<string, readonly string[]>): void {
     for (const [name, texts] of used) {
       if (!this.#columns.delete(name)) this.#columnsUse += bytesOf(texts);
       this.#columns.set(name, texts);

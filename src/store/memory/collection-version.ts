@@ -93,7 +93,7 @@ export class CollectionVersion {
   /** Returns the cached page `name`. If none exists, makes the page and caches it, because clients request the same pages repeatedly. */
   page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
-    return known ?? whenResolved(make(), (page) => this.#keepPage(name, page));
+    return known ?? whenResolved(make(), (page) => this.#cachePage(name, page));
   }
 
   /** Estimates its memory, in bytes. */
@@ -114,7 +114,7 @@ export class CollectionVersion {
     return new EncodedList(parts);
   }
 
-  #keepPage(name: string, page: Page): Page {
+  #cachePage(name: string, page: Page): Page {
     const bytes = 500 + page.body.length;
     if (this.#pages.has(name)) return page;
     if (name.length > maxPageName || bytes > maxPageBytes / 8) return page;

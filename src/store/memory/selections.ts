@@ -61,10 +61,10 @@ export class Selections {
   ): MaybePromise<readonly number[]> {
     const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
     const before = this.#cached.get(name);
-    if (before?.version === version.number) return this.#keep(name, before);
+    if (before?.version === version.number) return this.#cache(name, before);
     const make = () => this.#make(version, filters, sort, this.#cached.get(name));
     return whenResolved(this.#limiter.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
-      this.#keep(name, { ids, version: version.number }),
+      this.#cache(name, { ids, version: version.number }),
     );
   }
 
@@ -103,7 +103,7 @@ export class Selections {
     const name = JSON.stringify([[], sort.map(nameOfOrder)]);
     const kept = this.#cached.get(name);
     const ids = kept?.version === version.number ? kept.ids : yield* this.#make(version, [], sort, kept);
-    return this.#keep(name, { ids, version: version.number });
+    return this.#cache(name, { ids, version: version.number });
   }
 
   /** Returns the IDs of the records that differ between two versions; undefined if they are not known any more. */
@@ -112,7 +112,7 @@ export class Selections {
     return from < to && changes.length === to - from ? new Set(changes.flatMap(({ ids }) => ids)) : undefined;
   }
 
-  #keep(name: string, selection: Selection): readonly number[] {
+  #cache(name: string, selection: Selection): readonly number[] {
     this.#evict(name);
     this.#cached.set(name, selection);
     this.#bytes += bytesOf(name, selection);

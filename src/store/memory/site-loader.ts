@@ -21,13 +21,13 @@ export async function buildSnapshot(
 
 function* addAllRows(loader: SiteLoader, rowChunks: Iterable<readonly RecordRow[]>): Steps<void> {
   for (const chunk of rowChunks) {
-    yield* loader.take(chunk);
+    yield* loader.add(chunk);
     yield;
   }
 }
 
 async function addAllRowsAsync(loader: SiteLoader, rowChunks: AsyncIterable<readonly RecordRow[]>): Promise<void> {
-  for await (const chunk of rowChunks) await slices.run(loader.take(chunk));
+  for await (const chunk of rowChunks) await slices.run(loader.add(chunk));
 }
 
 /** The rows of a resource that were added so far. */
@@ -49,7 +49,7 @@ class SiteLoader {
   }
 
   /** Adds the next rows. The rows of a resource must come in ID order. */
-  *take(rows: readonly RecordRow[]): Steps<void> {
+  *add(rows: readonly RecordRow[]): Steps<void> {
     for (const { resource, id, revision, body } of rows) {
       const loading = this.#of(resource);
       if (!loading) continue;

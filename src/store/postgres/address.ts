@@ -49,11 +49,11 @@ export function parseAddress(url: string): DatabaseAddress {
   for (const name of settings.keys()) if (!parameters.includes(name)) throw unknownParameterError(name);
   const [user = "", ...password] = login.split(":");
   return {
-    hosts: (hosts || "localhost").split(",").map(readHost),
+    hosts: (hosts || "localhost").split(",").map(parseHost),
     database: decoded(database),
     user: decoded(user),
     password: decoded(password.join(":")),
-    tls: readTls(settings.get("sslmode") ?? "prefer", settings.get("sslrootcert")),
+    tls: parseTls(settings.get("sslmode") ?? "prefer", settings.get("sslrootcert")),
     poolSize: number(settings, "pool_size", 10, 2, 1000),
     timeout: number(settings, "statement_timeout", 2000, 100, 600_000),
     prepare: flag(settings, "prepare"),
@@ -65,14 +65,14 @@ export function nameOf({ host, port }: Host): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function readHost(text: string): Host {
+function parseHost(text: string): Host {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
   const port = Number(parts?.[2] ?? 5432);
   if (!parts || port < 1 || port > 65_535) throw addressError(`"${text.slice(0, 100)}" is not a host`);
   return { host: (parts[1] as string).replace(/^\[|\]$/g, ""), port };
 }
 
-function readTls(mode: string, rootCertificate: string | null): Tls {
+function parseTls(mode: string, rootCertificate: string | null): Tls {
   const ca = rootCertificate === null ? {} : { ca: readCertificate(rootCertificate) };
   switch (mode) {
     case "disable":

@@ -204,7 +204,7 @@ type Definitions = ReadonlyMap<string, string>;
 
 /** Whether the existing views have every column that this program declares. @param views the definitions of the existing views, one per line */
 function areViewsCurrent(views: string, resources: readonly Resource[]): boolean {
-  return outdatedViews(readDefinitions(views), resources).length === 0;
+  return outdatedViews(parseDefinitions(views), resources).length === 0;
 }
 
 /**
@@ -217,7 +217,7 @@ async function makeViews(
   views: string,
   resources: readonly Resource[],
 ): Promise<string> {
-  const definitions = new Map(readDefinitions(views));
+  const definitions = new Map(parseDefinitions(views));
   for (const { name, text } of outdatedViews(definitions, resources)) {
     // A view with an unknown definition is dropped, because it may have other columns, and then it could not be replaced.
     if (!definitions.has(name)) await connection.script(`drop view if exists "${name}"`);
@@ -227,7 +227,7 @@ async function makeViews(
   return [...definitions.values()].join("\n");
 }
 
-function readDefinitions(views: string): Definitions {
+function parseDefinitions(views: string): Definitions {
   const lines = [...views.matchAll(/^create or replace view "([^"]+)" .*$/gm)];
   return new Map(lines.map(([line, name = ""]) => [name, line]));
 }

@@ -1,4 +1,4 @@
-// Executes the transactions of operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
+// Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
 // commits. Only the statements that drop tables or analyze them are executed outside a transaction.
 
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";

@@ -1,4 +1,4 @@
-// Executes the transactions of operations (store/database/transaction.ts), and builds statements from the declaration of the tables. Each parameter has
+// Executes the transactions of database operations (store/database/transaction.ts), and builds statements from the declaration of the tables. Each parameter has
 // the name of its column, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";

@@ -169,7 +169,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   if (decision.kind === "unchanged") {
     const same = { ...decision, operation };
     addStoredResponse(intent, same, stored, written);
-    return { kind: "unchanged", ...toWriteResult(same, site) };
+    return { kind: "unchanged", ...toRecordAfterWrite(same, site) };
   }
   site.revision++;
   site.lastIds[intent.resource] = Math.max(last, decision.id);
@@ -186,7 +186,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   site.counts = countsAfterChange(site.counts, { resource, revision, difference: +existsAfter - +wasThere });
   written.rows.add(stored.rows.upsertFromEntry(row, change));
   addStoredResponse(intent, change, stored, written);
-  return { kind: "done", ...toWriteResult(change, site), change, timeline: stored.timeline };
+  return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: stored.timeline };
 }
 
 interface RecordState {
@@ -214,7 +214,7 @@ function toJournalOperation({ operation }: Intent, row: BatchRow | undefined): O
   return row?.body == null ? "create" : "update";
 }
 
-function toWriteResult({ operation, id, revision, body }: RecordState, { epoch }: SiteState): RecordAfterWrite {
+function toRecordAfterWrite({ operation, id, revision, body }: RecordState, { epoch }: SiteState): RecordAfterWrite {
   return { operation, id, epoch, revision, body };
 }
 
