@@ -10,7 +10,7 @@ export class Router<Route> {
   /** Patterns with their routes, by number of segments. */
   readonly #patterns = new Map<number, { readonly segments: readonly string[]; readonly route: Route }[]>();
 
-  /** @param routes by pattern. If a path matches two patterns, the pattern counts that has a fixed text at the first segment in which they differ */
+  /** @param routes by pattern. If a path matches two patterns, compare their segments from the left: the first fixed segment wins */
   constructor(routes: ReadonlyMap<string, Route>) {
     for (const [pattern, route] of routes) {
       const segments = pattern.split("/");

@@ -111,7 +111,8 @@ async function endOwn(
   { operator }: Session,
   { engine, onSignOut }: SessionContext,
 ): Promise<void> {
-  // Call `onSignOut` before the session ends, because a running import checks the session until it is marked to outlive it.
+  // Call `onSignOut` before the session ends. It marks the running imports, which then continue without the session. Otherwise their next check of the
+  // session would stop them.
   await onSignOut(operator.ID, false);
   for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
 }

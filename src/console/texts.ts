@@ -50,7 +50,7 @@ export const texts = {
     sign_in_instead: "Sign in instead",
     asked_title: "Sign in as someone else?",
     asked_explain:
-      "Pages that are open in other tabs then ask whom they belong to. Nothing that was typed in them is lost.",
+      "Pages that are open in other tabs then ask you which of the two operators to go on as. Nothing that was typed in them is lost.",
     stay: "Stay signed in",
     ended_title: "Your session has ended",
     ended: "Sign in again to go on. What you have typed is still there.",

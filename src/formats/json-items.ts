@@ -10,7 +10,7 @@ import {
   maxItemLength,
   positionOf,
   shownAt,
-  tooLong,
+  tooLongError,
 } from "./syntax-errors.ts";
 
 /**
@@ -63,7 +63,7 @@ class ArrivingText {
 
   /** Waits for the next chunk, and discards the text before `at`. Returns false at the end of the text. */
   async more(): Promise<boolean> {
-    if (this.#text.length - this.at > maxItemLength) throw tooLong(this.#count + 1);
+    if (this.#text.length - this.at > maxItemLength) throw tooLongError(this.#count + 1);
     const { done, value } = await this.#chunks.next();
     if (done) return false;
     this.#from = positionOf(this.#text, this.at, this.#from);
@@ -90,7 +90,7 @@ class ArrivingText {
   read(end = this.#text.length): FileItem {
     const text = this.#text.slice(this.at, end);
     const item = text.trim();
-    if (item.length > maxItemLength) throw tooLong(this.#count + 1);
+    if (item.length > maxItemLength) throw tooLongError(this.#count + 1);
     const separator = this.#text[end];
     if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
       this.at = end;

@@ -2,7 +2,7 @@
 // Our own parser handles all other texts, and reports each error with its position.
 
 import { type FieldError, hasTooManyFieldErrors } from "../model/errors.ts";
-import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";
+import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeepError } from "./syntax-errors.ts";
 
 /** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
@@ -117,7 +117,7 @@ class JsonReader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
-      if (depth > maxDepth) throw tooDeep(this.#text, this.#at, this.#from);
+      if (depth > maxDepth) throw tooDeepError(this.#text, this.#at, this.#from);
       return first === "{" ? this.#object(depth) : this.#array(depth);
     }
     const literal = this.#take(word);

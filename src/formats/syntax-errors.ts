@@ -37,7 +37,7 @@ export function malformedError(
 }
 
 /** Returns the error of a text that exceeds `maxDepth` at the index `at`. */
-export function tooDeep(text: string, at: number, from = firstPosition): ProblemError {
+export function tooDeepError(text: string, at: number, from = firstPosition): ProblemError {
   const { line, column } = positionOf(text, at, from);
   const detail = "the body is nested too deeply";
   return new ProblemError("bad-request", `${detail}: line ${line}, column ${column}`, {
@@ -85,7 +85,7 @@ export interface FileItem {
 export const maxItemLength = 1 << 20;
 
 /** Returns the error of an item that exceeds `maxItemLength`. @param number the number of the item in its file, from 1 */
-export function tooLong(number: number): ProblemError {
+export function tooLongError(number: number): ProblemError {
   return new ProblemError(
     "bad-request",
     `record ${number} is longer than ${maxItemLength} characters; its end may be missing`,

@@ -42,7 +42,7 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, label = "utf
     }
     yield decoder ? decoder.decode() : decoderOf(start, label).decode(start);
   } catch (error) {
-    if (error instanceof TypeError) throw invalidText(decoder?.encoding ?? label);
+    if (error instanceof TypeError) throw invalidTextError(decoder?.encoding ?? label);
     throw error;
   }
 }
@@ -58,7 +58,7 @@ function createDecoder(label: string): TextDecoder {
   return new TextDecoder(label as "utf-8", { fatal: true });
 }
 
-function invalidText(encoding: string): ProblemError {
+function invalidTextError(encoding: string): ProblemError {
   const name = encoding.toUpperCase();
   const isDefault = name === "UTF-8";
   const hint = isDefault ? ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252" : "";

@@ -2,7 +2,7 @@
 // error, and does not limit the depth or the number of elements.
 
 import { ProblemError } from "../model/errors.ts";
-import { firstPosition, malformedError, maxDepth, shownAt, tooDeep } from "./syntax-errors.ts";
+import { firstPosition, malformedError, maxDepth, shownAt, tooDeepError } from "./syntax-errors.ts";
 
 // Scans the tokens of XML 1.0.
 
@@ -219,7 +219,7 @@ export class XmlReader extends XmlScanner {
     const begin = this.at++;
     const name = this.name("an element's name after `<`");
     if (this.root && this.open.length === 0) this.fail("a document has one root element; this is the second", begin);
-    if (this.open.length > maxDepth) throw tooDeep(this.text, begin, this.from);
+    if (this.open.length > maxDepth) throw tooDeepError(this.text, begin, this.from);
     const element = { name, attributes: this.attributes(), children: [] };
     this.root ??= element;
     this.open.at(-1)?.children.push(element);

@@ -6,7 +6,7 @@ import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
-import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLong } from "./syntax-errors.ts";
+import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
 import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
 
@@ -33,7 +33,7 @@ export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
 
 /** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
 function decodeRecord(resource: Resource, root: XmlElement): Decoded {
-  if (root.name !== resource.element) throw otherRoot(resource, root);
+  if (root.name !== resource.element) throw otherRootError(resource, root);
   const fieldErrors: FieldError[] = [];
   const input: Record<string, unknown> = Object.create(null);
   let attribute: unknown;
@@ -96,7 +96,7 @@ function rejectOtherEncodings(body: Uint8Array): void {
   }
 }
 
-function otherRoot({ element }: Resource, root: XmlElement): ProblemError {
+function otherRootError({ element }: Resource, root: XmlElement): ProblemError {
   const isWrapped = root.children.some((child) => isElement(child) && child.name === element);
   const name = root.name.slice(0, 100);
   const hint = isWrapped ? `; send one <${element}>, without <${name}> around it` : "";
@@ -244,7 +244,8 @@ class XmlItems extends XmlReader {
 
   /** @throws ProblemError `bad-request` if a record is longer than `maxItemLength` */
   requireBounded(): void {
-    if (this.text.length - (this.#isInItem ? this.#begin : this.at) > maxItemLength) throw tooLong(this.#count + 1);
+    if (this.text.length - (this.#isInItem ? this.#begin : this.at) > maxItemLength)
+      throw tooLongError(this.#count + 1);
   }
 
   /** Yields the records that are complete. @param isEnd whether the whole text has arrived */

@@ -1,6 +1,5 @@
 // `/healthz` and `/readyz`: whether the process lives, and whether it can serve requests (contract section 11).
 
-import { whenResolved } from "../lib/maybe-promise.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import { systemSite } from "../model/limits.ts";
@@ -20,7 +19,7 @@ const resultLifetimeMs = 1000;
 /** Maximum milliseconds for the database to respond to a check. */
 const storageTimeoutMs = 3000;
 /** Maximum milliseconds for which the metrics wait for a check. */
-const patience = 500;
+const patienceMs = 500;
 
 interface CheckResult {
   /** When the check started, in milliseconds since 1970. */
@@ -68,7 +67,7 @@ export class Readiness {
       () => true,
       () => false,
     );
-    return Promise.race([checked, Bun.sleep(patience).then(() => this.latest === true)]);
+    return Promise.race([checked, Bun.sleep(patienceMs).then(() => this.latest === true)]);
   }
 
   /** Whether the server was ready at the last check; undefined if it was never checked. */
@@ -96,7 +95,8 @@ export class Readiness {
 }
 
 async function readAndWrite(engine: Pick<Engine, "readHeads" | "probeWrite">): Promise<void> {
-  await whenResolved(engine.readHeads([systemSite]), () => engine.probeWrite());
+  await engine.readHeads([systemSite]);
+  await engine.probeWrite();
 }
 
 async function withTimeout(check: Promise<void>): Promise<void> {

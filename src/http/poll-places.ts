@@ -56,7 +56,7 @@ export class PollPlaces {
     const own = this.#holders.get(id);
     const count = own?.member.places.size ?? 0;
     if (count >= this.#max) {
-      throw problem(`${count} requests with the API key ${prefix}... wait already`);
+      throw noPlaceError(`${count} requests with the API key ${prefix}... wait already`);
     }
     if (this.#size >= this.#max) this.#endLongest(this.#chooseHolder(own, count));
     const holder = this.#holders.get(id) ?? new QueueEntry<Holder>({ key: id, places: new LinkedQueue() });
@@ -110,7 +110,7 @@ export class PollPlaces {
       this.#displacedSince = now;
       this.#displaced = 0;
     }
-    if (this.#displaced >= this.#max) throw problem(`${this.#size} requests of all API keys wait already`);
+    if (this.#displaced >= this.#max) throw noPlaceError(`${this.#size} requests of all API keys wait already`);
     this.#displaced++;
   }
 
@@ -142,7 +142,7 @@ export class PollPlaces {
   }
 }
 
-function problem(detail: string): ProblemError {
+function noPlaceError(detail: string): ProblemError {
   return new ProblemError("too-many-requests", `${detail}; use fewer connections, or a key for each client`, {
     retryAfterSeconds,
   });

@@ -35,14 +35,23 @@ export function respondToRead(
 
 function readList(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
   const query = parseListParameters(route.resource, context.target.query);
-  if (siteView instanceof Snapshot) return respondToList(context, route, siteView, query);
-  const load = () =>
-    whenResolved(siteView.loadSnapshot(), (snapshot) => respondToList(context, route, snapshot, query));
-  return query && isUnfilteredPage(query)
-    ? whenResolved(readUncachedPage(route, siteView, query), (page) =>
-        page ? respondPage(context, route, siteView, query, page) : load(),
-      )
-    : load();
+  return siteView instanceof Snapshot
+    ? respondToList(context, route, siteView, query)
+    : readUncachedList(context, route, siteView, query);
+}
+
+/** Reads a plain page from the database. Loads the site for every other list, and for a page with a large offset. */
+async function readUncachedList(
+  context: RequestContext,
+  route: ResourceRoute,
+  siteView: UncachedSite,
+  query: ListParameters | undefined,
+): Promise<WireResponse> {
+  if (query && isUnfilteredPage(query)) {
+    const page = await readUncachedPage(route, siteView, query);
+    if (page) return respondPage(context, route, siteView, query, page);
+  }
+  return respondToList(context, route, await siteView.loadSnapshot(), query);
 }
 
 /** Returns the error for an ID that is invalid or unknown. */
@@ -172,19 +181,18 @@ function isUnfilteredPage(query: ListParameters): query is PlainPage {
 }
 
 /** Reads a page of an uncached site; undefined if the site must be loaded for it. */
-function readUncachedPage(
+async function readUncachedPage(
   { resource, format }: ResourceRoute,
   site: UncachedSite,
   { limit, offset, fields }: PlainPage,
-): MaybePromise<PageAtRevision | undefined> {
-  return whenResolved(site.readRecordPage(resource, { limit, offset }), (page) => {
-    if (!page) return undefined;
-    const items = page.records.map(({ json }) =>
-      fields ? format.part(resource, pickFields(JSON.parse(json), fields)) : format.item(resource, json),
-    );
-    const body = Buffer.from(format.listStart + items.join(format.separator) + format.listEnd);
-    return { body, total: page.total, revision: page.revision };
-  });
+): Promise<PageAtRevision | undefined> {
+  const page = await site.readRecordPage(resource, { limit, offset });
+  if (!page) return undefined;
+  const items = page.records.map(({ json }) =>
+    fields ? format.part(resource, pickFields(JSON.parse(json), fields)) : format.item(resource, json),
+  );
+  const body = Buffer.from(format.listStart + items.join(format.separator) + format.listEnd);
+  return { body, total: page.total, revision: page.revision };
 }
 
 function makePage(

@@ -1,4 +1,4 @@
-// The context of a request on its way to its response, and the authorized view, with which an authorized request works.
+// The context of a request on its way to its response, and the view of its site after authorization.
 
 import type { Head } from "../model/engine.ts";
 import type { HeadQueryResult } from "../store/reads/head-queries.ts";

@@ -3,7 +3,8 @@
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
 import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
-import { bodyLength, type WireResponse } from "../wire/response.ts";
+import type { WireResponse } from "../wire/response.ts";
+import { bodyLength } from "../wire/response-body.ts";
 import { clientAddress } from "./authenticate.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";

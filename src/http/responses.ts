@@ -6,14 +6,9 @@ import { json } from "../formats/json.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
 import type { EncodedList } from "../store/memory/collection-version.ts";
-import {
-  type HeaderParts,
-  type HeaderValues,
-  joinParts,
-  type ResponseBody,
-  toHeaderLines,
-  type WireResponse,
-} from "../wire/response.ts";
+import { type HeaderParts, type HeaderValues, joinParts, toHeaderLines } from "../wire/header-parts.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { ResponseBody } from "../wire/response-body.ts";
 import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
 import type { RequestContext } from "./request-context.ts";

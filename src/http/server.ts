@@ -24,12 +24,12 @@ export interface HttpServer extends Listener {
 }
 
 interface HttpOptions
-  extends Omit<ListenOptions, "maxBodyBytes" | "receiveBuffer" | "unsent">,
+  extends Omit<ListenOptions, "maxBodyBytes" | "receiveBufferBytes" | "maxUnsentBytes">,
     AuthorizerOptions,
     RequestLogOptions {}
 
 /** Milliseconds between the start and the loading of further code. */
-const loadDelay = 250;
+const loadDelayMs = 250;
 
 /** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
 const receiveBufferBytes = 64 * 1024;
@@ -87,5 +87,5 @@ function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): Node
     for (const error of errors) log.error({ err: error }, "the documentation or the metrics could not be loaded");
     if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
   };
-  return setTimeout(() => void loadAll(), loadDelay).unref();
+  return setTimeout(() => void loadAll(), loadDelayMs).unref();
 }

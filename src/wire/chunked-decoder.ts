@@ -62,7 +62,7 @@ export class ChunkedDecoder {
     const feed = bytes.indexOf(0x0a, at);
     const end = feed === -1 ? bytes.length : feed + 1;
     this.#line += bytes.toString("latin1", at, Math.min(end, at + maxLine + 2));
-    if (this.#line.length > maxLine) throw malformedBody();
+    if (this.#line.length > maxLine) throw malformedBodyError();
     if (feed !== -1) this.#endLine();
     return end;
   }
@@ -70,10 +70,10 @@ export class ChunkedDecoder {
   #endLine(): void {
     const line = this.#line;
     this.#line = "";
-    if (!line.endsWith("\r\n")) throw malformedBody();
+    if (!line.endsWith("\r\n")) throw malformedBodyError();
     if (this.#next === "size") this.#startChunk(line);
     else if (this.#next === "end of data") {
-      if (line !== "\r\n") throw malformedBody();
+      if (line !== "\r\n") throw malformedBodyError();
       this.#next = "size";
     } else if (line === "\r\n") this.#next = "nothing";
     else this.#checkTrailerLine(line);
@@ -81,20 +81,20 @@ export class ChunkedDecoder {
 
   #startChunk(line: string): void {
     const [, size] = sizeLine.exec(line) ?? [];
-    if (size === undefined) throw malformedBody();
+    if (size === undefined) throw malformedBodyError();
     this.#left = Number.parseInt(size, 16);
     this.#next = this.#left === 0 ? "trailer" : "data";
   }
 
   #checkTrailerLine(line: string): void {
     this.#trailer += line.length;
-    if (this.#trailer > maxTrailer) throw malformedBody();
+    if (this.#trailer > maxTrailer) throw malformedBodyError();
     const headers = parseHeaders(line);
     // A trailer must not contain fields for message framing (RFC 9110 section 6.5.1).
-    if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBody();
+    if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBodyError();
   }
 }
 
-function malformedBody(): RequestError {
+function malformedBodyError(): RequestError {
   return new RequestError("malformed", "the body is not in chunks as Transfer-Encoding says");
 }

@@ -10,7 +10,7 @@ import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 
 /**
- * The state of a connection. `since` is in seconds of the listener's clock: in `lingering`, when that state began; in the other states, when the
+ * The state of a connection. `startedAtSeconds` is in seconds of the listener's clock: in `lingering`, when that state began; in the other states, when the
  * request began to arrive.
  */
 export type ConnectionState = Idle | ReadingHeader | Handling | Responding | SendingLast | Lingering | Closed;
@@ -77,7 +77,7 @@ export function canRead(state: ConnectionState, available: number): boolean {
 
 /** Whether the handler has a request and the server does not wait for the client to send more of its body. */
 export function isHandlerRunning(state: ConnectionState): boolean {
-  return state.kind === "handling" && !state.body?.isAwaited;
+  return state.kind === "handling" && !state.body?.isIncoming;
 }
 
 /** Whether further input is discarded, because the connection is ending. */

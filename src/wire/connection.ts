@@ -167,12 +167,12 @@ export class Connection implements StepTask {
   runStep(): boolean {
     if (this.#requestLoop.step()) this.#beginRequest();
     if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
-    return this.#scheduleOrWait();
+    return this.#waitUnlessStepLeft();
   }
 
   /** Adds the connection to the round robin if there is a step to run. */
   schedule(): void {
-    if (this.#scheduleOrWait()) this.#context.roundRobin.add(this.#stepEntry);
+    if (this.#waitUnlessStepLeft()) this.#context.roundRobin.add(this.#stepEntry);
   }
 
   #beginRequest(): void {
@@ -186,7 +186,7 @@ export class Connection implements StepTask {
    */
   get #waitsForClient(): boolean {
     const { state, input, output } = this.#requestLoop;
-    if (state.kind === "handling") return state.body?.isWaitedFor === true && !input.bytes;
+    if (state.kind === "handling") return state.body?.isHandlerWaiting === true && !input.bytes;
     return output.isBlocked;
   }
 
@@ -220,7 +220,7 @@ export class Connection implements StepTask {
   }
 
   /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */
-  #scheduleOrWait(): boolean {
+  #waitUnlessStepLeft(): boolean {
     if (this.#requestLoop.state.kind === "closed") return false;
     const hasMore = this.#requestLoop.canStep;
     if (!hasMore) this.#waitForClient();
@@ -260,7 +260,7 @@ export class Connection implements StepTask {
 
 /** Minimum bytes per second that a client must read or send, averaged over a minute (60 s) of waiting for it. A slower client times out. */
 const minRate = 256;
-const minute = 60;
+const minuteSeconds = 60;
 
 /** Seconds that the server waits for a client before its connection may be ended to make room for another. */
 const graceSeconds = 2;
@@ -305,7 +305,7 @@ class ClientRate {
     if (this.#seconds > 0) {
       this.#rate += (this.#ofSecond - this.#rate) / Math.min(this.#seconds, averagedSeconds);
       this.#ofMinute += this.#ofSecond;
-      if (this.#seconds % minute === 0) this.#endMinute();
+      if (this.#seconds % minuteSeconds === 0) this.#endMinute();
     }
     this.#ofSecond = 0;
     this.#seconds++;
@@ -321,7 +321,7 @@ class ClientRate {
   }
 
   #endMinute(): void {
-    this.#isTooSlow = this.#ofMinute < minute * minRate;
+    this.#isTooSlow = this.#ofMinute < minuteSeconds * minRate;
     this.#ofMinute = 0;
   }
 }

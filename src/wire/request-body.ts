@@ -77,12 +77,12 @@ export class RequestBody {
   }
 
   /** Whether the client is expected to send more of the body. */
-  get isAwaited(): boolean {
+  get isIncoming(): boolean {
     return !this.isComplete && !this.isEndUnknown;
   }
 
   /** Whether the handler waits for the client to send more of the body. */
-  get isWaitedFor(): boolean {
+  get isHandlerWaiting(): boolean {
     return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
   }
 
@@ -146,7 +146,7 @@ export class RequestBody {
 
   #lowerLimit(limit: number): void {
     this.#limit = limit;
-    if (Math.max(this.#length, this.#size) > limit) this.#fail(tooLarge(limit));
+    if (Math.max(this.#length, this.#size) > limit) this.#fail(tooLargeError(limit));
   }
 
   get #missing(): string {
@@ -172,7 +172,7 @@ export class RequestBody {
 
   #appendPart(part: Buffer, start: number, end: number): void {
     this.#size += end - start;
-    if (this.#size > this.#limit) this.#fail(tooLarge(this.#limit));
+    if (this.#size > this.#limit) this.#fail(tooLargeError(this.#limit));
     else if (!this.#isDiscarded) this.#buffer.add(part, start, end);
   }
 
@@ -183,7 +183,7 @@ export class RequestBody {
   }
 }
 
-function tooLarge(limit: number): RequestError {
+function tooLargeError(limit: number): RequestError {
   return new RequestError("body-too-large", `the body has more than ${limit} bytes`);
 }
 

@@ -84,7 +84,7 @@ function toHeader(
 /** Parses a request line, without its CRLF. @throws RequestError `malformed` */
 function parseRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
-  if (method === undefined || target === undefined) throw invalidRequestLine();
+  if (method === undefined || target === undefined) throw invalidRequestLineError();
   return { method, target, isHttp10: minor === "0" };
 }
 
@@ -103,12 +103,12 @@ function checkIncomplete(text: string, start: number): undefined {
     );
   }
   // Report these errors now. Otherwise a client that speaks TLS to an HTTP port, or that ends its lines with LF alone, would wait for the timeout.
-  if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw invalidRequestLine();
+  if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw invalidRequestLineError();
   if (/[^\r]\n/.test(text)) throw new RequestError("malformed", "a line of the header section does not end in CR LF");
   return undefined;
 }
 
-function invalidRequestLine(): RequestError {
+function invalidRequestLineError(): RequestError {
   return new RequestError("malformed", "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`");
 }
 
@@ -198,7 +198,7 @@ export function parseHeaders(section: string): RequestHeaders {
   const values = new Map<string, string>();
   for (const text of section.split("\r\n").slice(0, -1)) {
     const [, name, raw] = line.exec(text) ?? [];
-    if (name === undefined || raw === undefined) throw malformed(text);
+    if (name === undefined || raw === undefined) throw malformedError(text);
     const key = name.toLowerCase();
     const value = withoutOuterWhitespace(raw);
     const before = values.get(key);
@@ -207,7 +207,7 @@ export function parseHeaders(section: string): RequestHeaders {
   return new RequestHeaders(values);
 }
 
-function malformed(text: string): RequestError {
+function malformedError(text: string): RequestError {
   const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
   return new RequestError("malformed", `a line of the header section is not a header field: \`${shown}\``);
 }

@@ -6,7 +6,7 @@
 import type { Socket } from "bun";
 import type { MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
-import { partsLength } from "./response.ts";
+import { partsLength } from "./response-body.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
 
 /** Maximum unread bytes; above it, the socket is paused. The runtime reads up to 512 KiB at once, so a little more may arrive. */

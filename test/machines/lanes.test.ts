@@ -21,9 +21,10 @@ import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
+import { joinParts } from "../../src/wire/header-parts.ts";
 import { BodyBytes, emptyBody } from "../../src/wire/request-body.ts";
 import { RequestHeaders } from "../../src/wire/request-header.ts";
-import { joinParts, type WireResponse } from "../../src/wire/response.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { type EngineKind, engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

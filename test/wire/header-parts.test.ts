@@ -1,7 +1,13 @@
 // Header lines that consist of parts are written like their joined text.
 
 import { expect, test } from "bun:test";
-import { type HeaderParts, joinParts, maxByteLength, toHeaderLines, writeEndingAt } from "../../src/wire/response.ts";
+import {
+  type HeaderParts,
+  joinParts,
+  maxByteLength,
+  toHeaderLines,
+  writeEndingAt,
+} from "../../src/wire/header-parts.ts";
 
 const cases: HeaderParts = [
   "",
