@@ -48,9 +48,9 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
 
   // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
-  if (kind !== engines[0]) return;
+  const testOnce = test.skipIf(kind !== engines[0]);
 
-  test("an import prints its revisions and the command that undoes only this import", async () => {
+  testOnce("an import prints its revisions and the command that undoes only this import", async () => {
     await shop.data.addSite("main", { isDefault: true });
     const key = await shop.data.addKey("main");
     await shop.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
@@ -72,7 +72,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
   });
 
-  test("an age or a time selects the changes to undo, as for journal", async () => {
+  testOnce("an age or a time selects the changes to undo, as for journal", async () => {
     await shop.data.addSite("main");
     await shop.data.load("main", "brands", "Name\nOld\n");
     const [created] = JSON.parse(`[${await shop.must(["journal", "--site", "main", "--json"])}]`);
@@ -91,23 +91,26 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
       expect((await undo(...bad)).code).toBe(2);
   });
 
-  test("delete deletes all given records or none, locations too, and prints the command that undoes it", async () => {
-    await shop.data.addSite("main");
-    await shop.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
-    const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
-    const missing = await remove("1", "7");
-    expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
-    expect((await remove("1", "x")).code).toBe(2);
-    expect((await remove()).code).toBe(2);
-    const removed = await remove("1", "3", "1");
-    expect(removed.stdout.split("\n").map((line) => line && JSON.parse(line).Name)).toEqual(["North", "West", ""]);
-    expect(removed.stderr).toMatch(/^deleted 2 locations\nrevisions 4 to 5; to undo this: npx --no storefront undo/);
-    expect(await names("locations")).toEqual(["2 South"]);
-    await runPrinted(removed.stderr);
-    expect(await names("locations")).toEqual(["1 North", "2 South", "3 West"]);
-  });
+  testOnce(
+    "delete deletes all given records or none, locations too, and prints the command that undoes it",
+    async () => {
+      await shop.data.addSite("main");
+      await shop.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
+      const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
+      const missing = await remove("1", "7");
+      expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
+      expect((await remove("1", "x")).code).toBe(2);
+      expect((await remove()).code).toBe(2);
+      const removed = await remove("1", "3", "1");
+      expect(removed.stdout.split("\n").map((line) => line && JSON.parse(line).Name)).toEqual(["North", "West", ""]);
+      expect(removed.stderr).toMatch(/^deleted 2 locations\nrevisions 4 to 5; to undo this: npx --no storefront undo/);
+      expect(await names("locations")).toEqual(["2 South"]);
+      await runPrinted(removed.stderr);
+      expect(await names("locations")).toEqual(["1 North", "2 South", "3 West"]);
+    },
+  );
 
-  test("changes are journaled with the name of the operator and the run of the command", async () => {
+  testOnce("changes are journaled with the name of the operator and the run of the command", async () => {
     await shop.data.addSite("main");
     await load("Name\nA\nB\n", "--as", "Zoë O'Neil");
     await shop.must(["delete", "--site", "main", "brands", "1"], { env: { SUDO_USER: "root-for-anna", USER: "root" } });
@@ -127,7 +130,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
       expect((await load("Name\nA\n", "--as", name)).code).toBe(2);
   });
 
-  test("undo reports errors in its options", async () => {
+  testOnce("undo reports errors in its options", async () => {
     await shop.data.addSite("main");
     await shop.data.addBrands("main", "A");
     const undo = async (...more: string[]) => {

@@ -20,7 +20,7 @@ import { call, startTestServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
-/** An engine on the same database, as in another process. */
+/** A second engine on the same database. It stands for another process, because nothing in memory is shared with the server. */
 let elsewhere: Engine;
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ describe("a key", () => {
     expect((await list(key)).status).toBe(401);
   });
 
-  test("that another process revokes is rejected on the very next request", async () => {
+  test("that is revoked elsewhere is rejected on the very next request", async () => {
     for (let i = 0; i < 50; i++) {
       const key = (await createKey(elsewhere, server.site, {}, clock)).key;
       expect((await list(key)).status).toBe(200);
@@ -80,7 +80,7 @@ describe("a key", () => {
     await later.stop();
   });
 
-  test("that is revoked after it expired stays rejected", async () => {
+  test("with a revocation later than its end is rejected from its end", async () => {
     const key = await server.issueKey({ expiresAt: clock + 1000 });
     await revokeKey(elsewhere, key.slice(0, 12), clock + 2000);
     expect((await list(key)).status).toBe(200);
@@ -163,7 +163,7 @@ describe("a site", () => {
     expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
   });
 
-  test("that is renamed, moved or removed in another process is so on the very next request", async () => {
+  test("that is renamed, moved or removed elsewhere is so on the very next request", async () => {
     const site = await createSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     expect((await list(key, { Host: "a.example" })).status).toBe(200);
@@ -295,9 +295,11 @@ describe("limits", () => {
   test("an address that sends many invalid keys is throttled, and valid keys continue to work", async () => {
     const other = await startTestServer({ now: () => clock });
     const statuses = new Set<number>();
+    // More than the 100 requests that an address may make at once.
     for (let i = 0; i < 130; i++) statuses.add((await other.call("GET", "/restapi/brands.json", { key: null })).status);
     expect([...statuses]).toEqual([401, 429]);
     expect((await other.call("GET", "/restapi/brands.json")).status).toBe(200);
+    // The address may make two more requests per second.
     clock += 5000;
     expect((await other.call("GET", "/restapi/brands.json", { key: null })).status).toBe(401);
     await other.stop();

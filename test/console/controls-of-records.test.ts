@@ -1,18 +1,14 @@
-// Uses every button and every choice of every page once. The test before the last one names the buttons and choices that were shown and not used.
+// Uses every button and every choice of the frame, the overview, and the pages of records, history and imports once. The test before the last one
+// names the buttons and choices that were shown and not used.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { publicResources } from "../../src/model/resource.ts";
-import { listSites } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { openBrowser } from "../support/browser.ts";
-import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { startShop } from "../support/console-shop.ts";
-import { type Pressed, trackPressed } from "../support/pressed.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { putTestWebhook } from "../support/test-webhook.ts";
+import type { ConsolePage } from "../support/console-page.ts";
+import { type ControlsPage, controlsOf, unusedOutsideSettings, useControls } from "../support/controls.ts";
+import type { Pressed } from "../support/pressed.ts";
 
 setDefaultTimeout(120_000);
 
@@ -20,63 +16,24 @@ const resources = publicResources(allResources);
 const plurals = resources.map(({ plural }) => plural);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-let server: Awaited<ReturnType<typeof startShop>>;
-let browser: Browser;
-let receiver: TestReceiver;
+let server: ControlsPage["server"];
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 let pressed: Pressed;
-beforeAll(async () => {
-  const settings = { WEBHOOK_ALLOW: "203.0.113.0/24" };
-  [server, browser, receiver] = await Promise.all([startShop({ settings }), openBrowser(), startReceiver()]);
-  ben = await server.signIn("ben");
-  for (let i = 0; i < 60; i++) await ben.call("POST", "/sites/shop/records/brands", { Name: `Zeta ${i}` });
-  view = await openConsole(browser, server);
-  page = view.page;
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const names = [
-    /sfk_\w+/,
-    /anna|ben|carla|outlet|garden|toys/,
-    /Zeta \d+|New name|Alder & Co|Barn Owl Books|Copperfield|Dunmore Pottery|Elm Street Linens|Fernhill|Greywether/,
-    /Harbour Lane|Ivy House|Juniper Row/,
-    /http\S+/,
-    /(?<=New )(brand|location|order status)/,
-    /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
-    /(?<=^(Change|Open|Suspend|Remove) )shop$|^shop$/,
-    /Leeds \w+/,
-  ];
-  pressed = await trackPressed(page, names);
-});
-afterAll(async () => {
-  await view.finish(/401|40\d/);
-  await browser.close();
-  await server.stop();
-  await receiver.stop();
+let dialog: ReturnType<typeof controlsOf>["dialog"];
+let chooseEach: ReturnType<typeof controlsOf>["chooseEach"];
+let click: ReturnType<typeof controlsOf>["click"];
+let choose: ReturnType<typeof controlsOf>["choose"];
+let said: ReturnType<typeof controlsOf>["said"];
+useControls((opened) => {
+  ({ server, view, page, ben, pressed } = opened);
+  ({ dialog, chooseEach, click, choose, said } = controlsOf(opened));
 });
 
-const dialog = () => page.getByRole("dialog").last();
-const click = (name: string | RegExp) => view.button(name).first().click();
-const choose = (name: string | RegExp) => dialog().getByRole("button", { name, exact: true }).click();
-const closed = () => page.getByRole("dialog").waitFor({ state: "hidden" });
 const get = async (path: string) => (await ben.call("GET", path)).json;
-const said = (text: string | RegExp) => page.getByRole("alert").getByText(text).last().waitFor();
 
-/** Chooses each option of a list once, the first option last. @returns their names */
-async function chooseEach(label: string): Promise<string[]> {
-  const list = page.getByRole("combobox", { name: label, exact: true }).last();
-  const open = () => list.click();
-  await open();
-  const names = await page.getByRole("option").allTextContents();
-  for (const [index, name] of [...names.slice(1), names[0] as string].entries()) {
-    if (index > 0) await open();
-    await page.getByRole("option", { name, exact: true }).click();
-    await page.getByRole("listbox").waitFor({ state: "hidden" });
-  }
-  return names;
-}
-
-/** Does the same for a native list of the browser. @returns the names of the options */
+/** Chooses each option of a native list of the browser once, the first option last. @returns the names of the options */
 async function chooseEachNative(label: string | RegExp): Promise<string[]> {
   const list = page.getByLabel(label).first();
   await list.waitFor();
@@ -260,92 +217,6 @@ test("a record is created, changed, shown with its history, restored and deleted
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
 });
 
-test("a key is created, copied, changed, replaced and revoked", async () => {
-  await view.show("shop/keys");
-  await click("New key");
-  await view.field("Purpose").fill("everything");
-  await chooseEach("Access");
-  await dialog().getByLabel("Requests per second").fill("7");
-  await dialog().getByLabel("Expires").fill("2099-12-31");
-  await choose("Create");
-  const key = await view.field("Key").inputValue();
-  for (const button of await dialog().getByRole("button", { name: /^Copy/ }).all()) await button.click();
-  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain(key);
-  await choose("Done");
-  await closed();
-  const row = page.getByRole("row").filter({ hasText: "everything" });
-  await row.getByRole("button", { name: /^Change/ }).click();
-  await view.field("Purpose").fill("everything else");
-  await choose("Save");
-  await closed();
-  const changed = page.getByRole("row").filter({ hasText: "everything else" });
-  await changed
-    .first()
-    .getByRole("button", { name: /^Replace/ })
-    .click();
-  await chooseEach("Old key works for");
-  await choose("Replace");
-  await choose("Done");
-  await closed();
-  await changed
-    .first()
-    .getByRole("button", { name: /^Revoke/ })
-    .click();
-  await choose("Cancel");
-  await changed
-    .first()
-    .getByRole("button", { name: /^Revoke/ })
-    .click();
-  await choose("Revoke");
-  await changed.getByText("Revoked").first().waitFor();
-});
-
-test("a webhook is added, tested, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
-  const local = (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
-  const of = async (id: number) =>
-    (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
-  await waitFor(async () => (await of(local)).behind === 0, "the deliveries");
-  await view.show("shop/webhooks");
-  const card = page.getByRole("article", { name: receiver.url });
-  const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
-  const more = async (name: string) => {
-    await card.getByRole("button", { name: /^More/ }).click();
-    await page.getByRole("menuitem", { name, exact: true }).click();
-  };
-  await press("Deliveries");
-  await card.getByRole("list", { name: "Deliveries" }).getByText("200").first().waitFor();
-  await press("Deliveries");
-  await press("Send a test");
-  await said("The receiver responded with 200.");
-  await press("Pause");
-  await card.getByText("Paused", { exact: true }).waitFor();
-  expect(await of(local)).toMatchObject({ status: "paused" });
-  await press("Resume");
-  await card.getByText("Active", { exact: true }).waitFor();
-  const before = receiver.events.length;
-  await more("Send again");
-  await dialog().getByLabel("From").fill("2020-01-01T00:00");
-  await choose("Send again");
-  await closed();
-  await waitFor(() => receiver.events.length > before, "the repeated delivery");
-  await more("New secret");
-  await choose("New secret");
-  await dialog().getByRole("button", { name: /^Copy/ }).click();
-  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toStartWith("whsec_");
-  await choose("Done");
-  await more("Remove");
-  await choose("Cancel");
-  await more("Remove");
-  await choose("Remove");
-  await card.waitFor({ state: "hidden" });
-  await click("New webhook");
-  await dialog().getByLabel("URL").fill("https://203.0.113.9/hooks");
-  for (const box of await dialog().getByRole("checkbox").all()) await box.check();
-  await choose("Create");
-  await choose("Done");
-  await page.getByText(`Only ${resources.map(({ path }) => path).join(", ")}`).waitFor();
-});
-
 test("the history is filtered by resource and operator, shows earlier changes, and undoes changes", async () => {
   await view.show("shop/history");
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
@@ -362,88 +233,9 @@ test("the history is filtered by resource and operator, shows earlier changes, a
   await dialog().getByText("1 record that was created is deleted.").waitFor();
   await choose("Undo");
   await said("1 record is as before");
+  await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
   await page.getByRole("combobox", { name: "By" }).click();
   await click("Clear");
-});
-
-test("a shop is added, changed, suspended, resumed and removed", async () => {
-  const of = async (name: string) => (await listSites(server.engine)).find(({ Name }) => Name === name);
-  await view.show("shop/sites");
-  await click("New shop");
-  await view.field(/^Name/).fill("toys");
-  await view.field(/^Hostnames/).fill("toys.example");
-  await dialog().getByLabel("Serve it also for hostnames").check();
-  await dialog().getByLabel("Make a key that may read and write").check();
-  await choose("Create");
-  await choose(/^Copy/);
-  await choose("Done");
-  await closed();
-  await click("Change toys");
-  await view.field(/^Hostnames/).fill("toys.example\nplay.example");
-  await choose("Save");
-  await page.getByText("toys.example, play.example").waitFor();
-  await click("Suspend toys");
-  await choose("Suspend");
-  await view.button("Resume toys").waitFor();
-  expect((await of("toys"))?.Suspended).not.toBe("");
-  await click("Resume toys");
-  await choose("Resume");
-  await view.button("Suspend toys").waitFor();
-  await page.getByRole("link", { name: "Open toys" }).click();
-  await page.waitForURL(/#\/toys$/);
-  await view.show("shop/sites");
-  await click("Remove toys");
-  await choose("Cancel");
-  await click("Remove toys");
-  await dialog().getByText("1 key: programs that use it are refused").waitFor();
-  await view.field("Type toys to confirm").fill("toys");
-  await choose("Remove");
-  await closed();
-  await view.button("Remove toys").waitFor({ state: "hidden" });
-  expect(await of("toys")).toBeUndefined();
-});
-
-test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
-  await view.show("shop/operators");
-  await click("New operator");
-  await view.field(/^Name/).fill("carla");
-  await dialog()
-    .getByRole("radio", { name: /^All shops/ })
-    .check();
-  await dialog().getByRole("radio", { name: "Only these shops" }).check();
-  await choose("Open");
-  await page.getByRole("option", { name: "shop" }).click();
-  await choose("Close");
-  // The button is visible while the pointer is over the field.
-  await dialog().getByRole("combobox", { name: "Shops" }).hover();
-  await choose("Clear");
-  await dialog().getByRole("combobox", { name: "Shops" }).fill("out");
-  await page.getByRole("option", { name: "outlet" }).click();
-  await choose("Close");
-  await choose("Create");
-  await closed();
-  await click("Make a link: carla");
-  await dialog().getByRole("button", { name: /^Copy/ }).click();
-  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("#sign-in=");
-  await choose("Done");
-  const carla = await server.signIn("carla");
-  await click("Change shops: carla");
-  await dialog()
-    .getByRole("radio", { name: /^All shops/ })
-    .check();
-  await choose("Save");
-  await closed();
-  expect((await carla.call("GET", "/operators")).status).toBe(200);
-  await click("Sign out: carla");
-  await choose("Sign out");
-  await closed();
-  expect((await carla.call("GET", "/operators")).status).toBe(401);
-  await click("Remove: carla");
-  await choose("Cancel");
-  await click("Remove: carla");
-  await choose("Remove");
-  await closed();
-  await view.button("Remove: carla").waitFor({ state: "hidden" });
 });
 
 test("an import has choices for its file, mapping and rows, and can be undone; records can be exported", async () => {
@@ -513,11 +305,11 @@ test("no other button or choice was shown", async () => {
   const excepted = [
     "Import and export: Stop",
     "Import and export: Import 0 row",
-    "Profile",
-    "Sign out",
-    "Sign out on all devices",
+    "Menu: Profile",
+    "Menu: Sign out",
+    "Menu: Sign out on all devices",
   ];
-  expect((await pressed.unused()).filter((name) => !excepted.includes(name))).toEqual([]);
+  expect((await unusedOutsideSettings(pressed)).filter((name) => !excepted.includes(name))).toEqual([]);
 });
 
 test("an operator signs out on all devices, and in one browser", async () => {
