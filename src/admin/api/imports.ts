@@ -127,7 +127,7 @@ async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<
 async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
-  if (file.size > maxDownload) throw tooLargeError("the file of refused rows");
+  if (file.size > maxDownload) throw tooLargeError("the file of rejected rows");
   return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `refused.${format}`);
 }
 
