@@ -1,6 +1,6 @@
 // A write, from its request to the journal.
 //
-// - `Intent`: what a writer asks for, with the conditions under which it is done. It was validated, but not yet decided.
+// - `Intent`: a validated write that is not decided yet, and the conditions of the writer.
 // - `Outcome`: the result of an intent: done, unchanged, replayed or rejected, with the record after it (`RecordAfterWrite`).
 // - `RecordChange`: the effect of an intent that was done. A `Change` also has its time and actor, and a `JournalEntry` also its run and the record
 //   before it.

@@ -63,8 +63,8 @@ export function countsAfterChange(
   return { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
 }
 
-// Rows that programs older than commit 271c903 have written. That commit opens their databases and restores their backups, and leaves such rows as they
-// are. So each start, restore and import completes them, and nothing else need know them.
+// Programs older than commit 271c903 have written rows without some of these columns. That commit opens such databases and restores such backups, but
+// does not complete the rows. So each start, restore and import completes them, and no other code has to know such rows.
 
 /** A condition for every engine: a program older than commit 271c903 has written this row of `sites`. */
 export const incompleteSites =

@@ -41,7 +41,7 @@ export function query(sql: string, values: StatementValues = {}): Transaction<re
   return answered({ kind: "query", sql, values });
 }
 
-/** Reads rows that no other transaction changes until the end of this one. */
+/** Reads rows. Until this transaction ends, no other transaction can change them. */
 export function queryForUpdate(
   sql: string,
   values: Readonly<Record<string, number>> = {},

@@ -1,11 +1,11 @@
 // A block: up to 128 neighbouring records of a collection, as the bytes that they have in a JSON list. So a list is sent without encoding its
-// records again, and the versions of a collection share all blocks that did not change.
+// records again. The versions of a collection share unchanged blocks.
 //
-// - `Block` has the records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
-// - `EncodedItems` has the items of a block in one encoding: one buffer, and the end of each item in it.
-// - `ListPart` has a part of a list, with its compressed forms. A slow client may still read its bytes after a newer version exists.
+// - `Block`: the records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
+// - `EncodedItems`: the items of a block in one encoding, as one buffer with the end of each item.
+// - `ListPart`: a part of a list, with its compressed forms. A slow client may still read the bytes of an earlier version.
 //
-// Invariant: the records of a block never change. For a change, a new block is made; it copies the bytes of the unchanged records.
+// Invariant: the records of a block never change. A change makes a new block, which copies the bytes of the unchanged records.
 
 import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";

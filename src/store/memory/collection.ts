@@ -5,9 +5,9 @@
 // sees every change at once, because it searches the pending changes, then the changes that are being put into blocks, then the version.
 //
 // Invariants:
-// - At most one version is being made at a time. A request that needs later changes waits for it, and then for the next version.
-// - If making a version fails, for example without memory, its changes are pending again, and the version before stays.
-// - A version never changes, so a long computation can read it while further changes arrive.
+// - At most one version is being made at a time. A request that needs later changes waits for that version, and then for the next version.
+// - If a version cannot be made, for example because memory is exhausted, its changes are pending again. The current version stays.
+// - A version never changes. So a long computation can read a version while further changes arrive.
 
 import { type Steps, slices } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";

@@ -90,7 +90,7 @@ export class ConnectionQueue {
     try {
       this.#add(await this.#primary.connect(hosts));
     } catch (error) {
-      const reason = `${limit} commits at ${current} are still under way; its synchronous standby does not respond`;
+      const reason = `${limit} commits at ${current} are still in progress; its synchronous standby does not respond`;
       throw unavailableError(reason, error);
     }
   }

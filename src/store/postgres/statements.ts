@@ -28,7 +28,7 @@ import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type Tabl
 import type { SystemRow } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
-/** Minimum milliseconds after which the database ends an idle transaction: its process may not respond any more, and its locks block others. */
+/** Minimum milliseconds after which the database ends an idle transaction. Otherwise the locks of a process that hangs would block others for ever. */
 const minIdleTimeoutMs = 10_000;
 
 /** The channel of the notifications of commits. Channels belong to a database. */

@@ -84,8 +84,8 @@ export class SiteViews {
   }
 
   /**
-   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call it in the step in which `checkSystemSiteUpToDate` has
-   * returned true: it does not ask the engine again. Until the caller awaits something, neither snapshot changes.
+   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call `checkSystemSiteUpToDate` immediately before, without an
+   * `await` in between, because this method does not ask the engine. Until the caller awaits something, neither snapshot changes.
    */
   findUpToDate(site: number): Snapshot | undefined {
     const view = this.#isSystemSiteChecked ? this.#findChecked(site) : undefined;
