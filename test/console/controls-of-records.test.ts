@@ -7,7 +7,7 @@ import { publicResources } from "../../src/model/resource.ts";
 import { allResources } from "../../src/resources/all.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
-import { type ControlsPage, controlsOf, unusedOutsideSettings, useControls } from "../support/controls.ts";
+import { type ControlsPage, controlsOf, listUnusedOutsideSettings, useControls } from "../support/controls.ts";
 import type { Pressed } from "../support/pressed.ts";
 
 setDefaultTimeout(120_000);
@@ -309,7 +309,7 @@ test("no other button or choice was shown", async () => {
     "Menu: Sign out",
     "Menu: Sign out on all devices",
   ];
-  expect((await unusedOutsideSettings(pressed)).filter((name) => !excepted.includes(name))).toEqual([]);
+  expect((await listUnusedOutsideSettings(pressed)).filter((name) => !excepted.includes(name))).toEqual([]);
 });
 
 test("an operator signs out on all devices, and in one browser", async () => {

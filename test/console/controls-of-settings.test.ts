@@ -9,7 +9,7 @@ import { allResources } from "../../src/resources/all.ts";
 import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
-import { type ControlsPage, controlsOf, unusedInSettings, useControls } from "../support/controls.ts";
+import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../support/controls.ts";
 import type { Pressed } from "../support/pressed.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
@@ -208,5 +208,5 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
 });
 
 test("no other button or choice was shown", async () => {
-  expect(await unusedInSettings(pressed)).toEqual([]);
+  expect(await listUnusedInSettings(pressed)).toEqual([]);
 });

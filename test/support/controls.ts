@@ -56,12 +56,12 @@ export function useControls(set: (opened: ControlsPage) => void): void {
 }
 
 /** Returns the controls of the settings pages, and of menus, that were shown and not used. */
-export async function unusedInSettings(pressed: Pressed): Promise<string[]> {
+export async function listUnusedInSettings(pressed: Pressed): Promise<string[]> {
   return (await pressed.unused()).filter((name) => settingsPages.test(name) || menus.test(name));
 }
 
 /** Returns the controls that were shown and not used, except the controls of settings pages. */
-export async function unusedOutsideSettings(pressed: Pressed): Promise<string[]> {
+export async function listUnusedOutsideSettings(pressed: Pressed): Promise<string[]> {
   return (await pressed.unused()).filter((name) => !settingsPages.test(name));
 }
 
