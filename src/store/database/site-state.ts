@@ -63,7 +63,7 @@ export function countsAfterChange(
   return { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
 }
 
-// Programs older than commit 271c903 have written rows without some of these columns. That commit opens such databases and restores such backups, but
+// Programs older than commit 271c903 have written incomplete rows (`incompleteSites`). That commit opens such databases and restores such backups, but
 // does not complete the rows. So each start, restore and import completes them, and no other code has to know such rows.
 
 /** A condition for every engine: a program older than commit 271c903 has written this row of `sites`. */
