@@ -1,7 +1,8 @@
-// Unusual texts: too long for a search, too wide for a phone, and with invisible characters.
+// Unusual texts: too long for a search, too wide for a phone, with invisible characters, or with code.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import { type ConsolePage, openConsole, phone } from "../support/console-page.ts";
 import { type ShopPage, useShopPage } from "../support/use-console.ts";
@@ -99,4 +100,38 @@ test("actions that the console does not offer fail", async () => {
   const provider = (await import(path)).createDataProvider("shop", 255, () => {});
   for (const name of ["updateMany", "getManyReference"])
     expect(await provider[name]("brands", { ids: [1], data: {} }).catch(String)).toContain("does not offer this");
+});
+
+describe.each([
+  ["<script>alert(1)</script>"],
+  ["=cmd|'/C calc'!A0"],
+  ["<img src=x onerror=alert(1)>"],
+])("a brand named %s", (name) => {
+  test("is shown as text everywhere", async () => {
+    const id = await add("brands", { Name: name });
+    let alerts = 0;
+    page.on("dialog", (opened) => {
+      alerts++;
+      void opened.dismiss();
+    });
+    await view.show("shop");
+    await page.getByText(`Created the brand ${name}`).waitFor();
+    await view.show("shop/history");
+    await page.getByText(`Created the brand ${name}`).first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Name, account number, code or ID").fill(name);
+    await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();
+    await page.getByRole("heading", { name, exact: true }).waitFor();
+    await waitFor(async () => (await page.title()).startsWith(name), "the title");
+    await waitFor(async () => (await view.field(/^Name/).inputValue()) === name, "the name");
+    const file = await ben.call("GET", `/sites/shop/records/brands/export?format=csv`);
+    expect(file.text).toContain(name);
+    await view.button("Delete").click();
+    await page.getByRole("dialog").last().getByText(name).first().waitFor();
+    await page.getByRole("dialog").last().getByRole("button", { name: "Delete" }).click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
+    await page.getByRole("alert").getByText("deleted").waitFor();
+    expect((await ben.call("GET", `/sites/shop/records/brands/${id}`)).status).toBe(404);
+    expect(alerts).toBe(0);
+  });
 });

@@ -190,3 +190,26 @@ test("a link in a browser with the session of another operator asks, and a page 
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
   await mine.finish(/401|409/);
 });
+
+test("an operator of one shop sees only this shop, also at addresses of other shops", async () => {
+  const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
+  await dora.page.waitForURL(/#\/outlet/);
+  await dora.page.getByRole("menuitem", { name: "Shops" }).waitFor();
+  expect(await dora.page.getByRole("menuitem", { name: "Operators" }).count()).toBe(0);
+  await dora.page.getByRole("combobox", { name: "Shop" }).click();
+  await dora.page.getByRole("option").first().waitFor();
+  expect(await dora.page.getByRole("option").allTextContents()).toEqual(["outlet"]);
+  await dora.page.keyboard.press("Escape");
+  for (const path of Object.values(server.pages)) {
+    await dora.show(path);
+    await dora.page.getByText("There is no shop shop").waitFor();
+  }
+  await dora.show("outlet/operators");
+  await dora.page.getByText("There is nothing at this address").waitFor();
+  await dora.show("outlet/sites");
+  expect(await dora.button(/New shop|Remove/).count()).toBe(0);
+  await dora.page.keyboard.press("Control+k");
+  await dora.page.getByLabel("Name, account number, code or ID").fill("Fernhill");
+  await dora.page.getByText("Nothing was found").waitFor();
+  await dora.finish();
+});

@@ -39,6 +39,7 @@ export function useConsoleOn(kind: EngineKind, set: SetConsole): void {
 export interface ShopPage {
   readonly server: Awaited<ReturnType<typeof startShop>>;
   readonly browser: Browser;
+  /** The console of anna, an operator of all sites. */
   readonly view: ConsolePage;
   readonly page: Page;
   /** Another operator of all sites, without a page. */

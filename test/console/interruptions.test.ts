@@ -1,25 +1,22 @@
-// The console in unexpected situations: changes by other operators, the end of a session, an unreachable server, hostile names.
+// Edits while the session ends, the server cannot be reached, a response is lost, or the network is slow.
 
 import { describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import type { ConsolePage } from "../support/console-page.ts";
 import { type ShopPage, useShopPage } from "../support/use-console.ts";
 
 let server: ShopPage["server"];
-let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
-// The tests cause these errors: rejected changes, ended sessions, an unreachable server.
+// The tests cause these errors: ended sessions, an unreachable server, lost responses, and a change that is sent again after a lost response (412).
 useShopPage((opened) => {
-  ({ server, browser, view, page, ben } = opened);
+  ({ server, view, page, ben } = opened);
 }, /412|401|ERR_|Failed to fetch/);
 
 const brandsPath = "/sites/shop/records/brands";
-const locationsPath = "/sites/shop/records/locations";
 
 async function addBrand(name: string): Promise<number> {
   return (await ben.call("POST", brandsPath, { Name: name })).json.record.ID;
@@ -33,7 +30,6 @@ async function numberOf(name: string): Promise<number> {
   return (await ben.call("GET", `${brandsPath}?search=${encodeURIComponent(name)}`)).json.total;
 }
 
-const dialog = () => page.getByRole("dialog").last();
 const notice = (text: string) => page.getByRole("alert").getByText(text);
 
 /** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
@@ -46,79 +42,6 @@ async function save(button = "Save"): Promise<void> {
   await view.button(button).click();
   await saved("Saved");
 }
-
-describe("a change by another operator during an edit", () => {
-  const edit = async (name: string) => {
-    const id = await addBrand(name);
-    await view.show(`shop/brands/${id}`);
-    await view.field(/^Name/).fill(`${name} of anna`);
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: `${name} of ben` });
-    return id;
-  };
-
-  test("is shown next to the operator's own change, which can still be saved", async () => {
-    const id = await edit("Acme");
-    await view.button("Save").click();
-    const row = dialog().getByRole("row", { name: /Name/ });
-    await row.waitFor();
-    expect(await row.innerText()).toMatch(/Acme of ben\s+Acme of anna/);
-    expect((await brandOf(id)).Name).toBe("Acme of ben");
-    await save("Save the chosen values");
-    expect((await brandOf(id)).Name).toBe("Acme of anna");
-  });
-
-  test("is merged field by field, by the operator's choice", async () => {
-    const Telephone = { Daytime: "1", Evening: "2" };
-    const mill = { Name: "Mill", Code: "A", Manager: "Mr A", Telephone };
-    const { ID: id } = (await ben.call("POST", locationsPath, mill)).json.record;
-    await view.show(`shop/locations/${id}`);
-    await view.field(/^Name/).fill("Mill of anna");
-    await view.field("Manager").fill("Ms A");
-    await view.field("Evening").fill("22 of anna");
-    const theirs = { Name: "Mill of ben", Code: "B", Telephone: { Daytime: "11", Evening: "22 of ben" } };
-    await ben.call("PATCH", `${locationsPath}/${id}`, theirs);
-    await view.button("Save").click();
-    const choice = (name: string) => page.getByRole("radio", { name, exact: true });
-    await choice("Telephone: evening: Stored now").check();
-    // A field that only the other operator has changed keeps that change by default. A further change during the choice is a conflict again.
-    expect(await choice("Code: Stored now").isChecked()).toBe(true);
-    await choice("Code: Yours").check();
-    await ben.call("PATCH", `${locationsPath}/${id}`, { Email: "mill@example.com" });
-    await view.button("Save the chosen values").click();
-    await dialog().getByText("was changed by someone else").waitFor();
-    await save("Save the chosen values");
-    expect((await ben.call("GET", `${locationsPath}/${id}`)).json.record).toMatchObject({
-      Name: "Mill of anna",
-      Code: "A",
-      Manager: "Ms A",
-      Email: "mill@example.com",
-      Telephone: { Daytime: "11", Evening: "22 of ben" },
-    });
-  });
-
-  test("does not replace typed text when the page reads its data again", async () => {
-    await edit("Zeta");
-    const read = page.waitForResponse(/brands\?/);
-    await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
-    await read;
-    await page.getByRole("cell", { name: "Zeta of ben", includeHidden: true }).waitFor();
-    expect(await view.field(/^Name/).inputValue()).toBe("Zeta of anna");
-    await page.keyboard.press("Escape");
-    await view.button("Discard").click();
-    await view.field(/^Name/).waitFor({ state: "hidden" });
-  });
-
-  test("stays when the operator discards the typed text", async () => {
-    const id = await edit("Beta");
-    await view.button("Save").click();
-    await view.button("Discard mine").click();
-    await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
-    await waitFor(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
-    expect((await brandOf(id)).Name).toBe("Beta of ben");
-    await view.button("Close").click();
-    await view.field(/^Name/).waitFor({ state: "hidden" });
-  });
-});
 
 const supplier = {
   name: "supplier.csv",
@@ -314,61 +237,4 @@ test("an operator who signs out in one tab is asked to sign in in the other tab,
   await page.evaluate("dispatchEvent(new Event('focus'))");
   await saved("Created");
   expect(await numberOf("In two tabs")).toBe(1);
-});
-
-test("an operator of one shop sees only this shop, also at addresses of other shops", async () => {
-  const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
-  await dora.page.waitForURL(/#\/outlet/);
-  await dora.page.getByRole("menuitem", { name: "Shops" }).waitFor();
-  expect(await dora.page.getByRole("menuitem", { name: "Operators" }).count()).toBe(0);
-  await dora.page.getByRole("combobox", { name: "Shop" }).click();
-  await dora.page.getByRole("option").first().waitFor();
-  expect(await dora.page.getByRole("option").allTextContents()).toEqual(["outlet"]);
-  await dora.page.keyboard.press("Escape");
-  for (const path of Object.values(server.pages)) {
-    await dora.show(path);
-    await dora.page.getByText("There is no shop shop").waitFor();
-  }
-  await dora.show("outlet/operators");
-  await dora.page.getByText("There is nothing at this address").waitFor();
-  await dora.show("outlet/sites");
-  expect(await dora.button(/New shop|Remove/).count()).toBe(0);
-  await dora.page.keyboard.press("Control+k");
-  await dora.page.getByLabel("Name, account number, code or ID").fill("Fernhill");
-  await dora.page.getByText("Nothing was found").waitFor();
-  await dora.finish();
-});
-
-describe.each([
-  ["<script>alert(1)</script>"],
-  ["=cmd|'/C calc'!A0"],
-  ["<img src=x onerror=alert(1)>"],
-])("a brand named %s", (name) => {
-  test("is shown as text everywhere", async () => {
-    const id = await addBrand(name);
-    let alerts = 0;
-    page.on("dialog", (opened) => {
-      alerts++;
-      void opened.dismiss();
-    });
-    await view.show("shop");
-    await page.getByText(`Created the brand ${name}`).waitFor();
-    await view.show("shop/history");
-    await page.getByText(`Created the brand ${name}`).first().waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByLabel("Name, account number, code or ID").fill(name);
-    await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();
-    await page.getByRole("heading", { name, exact: true }).waitFor();
-    await waitFor(async () => (await page.title()).startsWith(name), "the title");
-    await waitFor(async () => (await view.field(/^Name/).inputValue()) === name, "the name");
-    const file = await ben.call("GET", `${brandsPath}/export?format=csv`);
-    expect(file.text).toContain(name);
-    await view.button("Delete").click();
-    await dialog().getByText(name).first().waitFor();
-    await dialog().getByRole("button", { name: "Delete" }).click();
-    await view.field(/^Name/).waitFor({ state: "hidden" });
-    await notice("deleted").waitFor();
-    expect((await ben.call("GET", `${brandsPath}/${id}`)).status).toBe(404);
-    expect(alerts).toBe(0);
-  });
 });
