@@ -42,6 +42,11 @@ describe("comments", () => {
   });
 });
 
+test("every test file begins with a comment that says what it shows", () => {
+  const tests = files.filter(({ file }) => file.endsWith(".test.ts"));
+  expect(tests.filter(({ startsWithComment }) => !startsWithComment).map(({ file }) => file)).toEqual([]);
+});
+
 describe("titles of tests", () => {
   test.each(hardSentences)("%s", (_, pattern) => {
     const found = files.flatMap(({ file, titles }) =>
@@ -87,13 +92,14 @@ describe("names", () => {
 });
 
 /** Comments, the titles of tests, and the code without comments and without the texts of strings. */
-function split(text: string): { comments: string[]; titles: string[]; code: string } {
+function split(text: string): { startsWithComment: boolean; comments: string[]; titles: string[]; code: string } {
   const strings = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
   const blocks = /^[ \t]*\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
   const title =
     /(?:^|[\])])[ \t]*(?:(?:test|describe)[.\w]*)?\((?:"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`), (?:async )?\(/gm;
   const code = text.replaceAll(blocks, "");
   return {
+    startsWithComment: text.startsWith("//"),
     comments: text.match(blocks) ?? [],
     titles: [...code.matchAll(title)].map(([, quoted, template]) => quoted ?? template ?? ""),
     code: code.replaceAll(strings, '""'),

@@ -1,3 +1,5 @@
+// Callers that wait share one call (src/lib/concurrency.ts).
+
 import { expect, test } from "bun:test";
 import { coalesceCalls } from "../../src/lib/concurrency.ts";
 
