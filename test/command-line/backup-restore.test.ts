@@ -73,6 +73,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect((await run(["check"])).stdout).toContain("the next `restore` keeps it in a file");
     const kept = keptBy((await run(["restore", file])).stderr);
     expect(kept.map((path) => brandsIn(path).length)).toEqual([20_001, 2]);
+    expect(kept[1]).toBe(`${kept[0]}-2`);
     expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
   });
 
