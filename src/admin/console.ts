@@ -66,7 +66,7 @@ function toPage(digest: string | undefined): AdminContent {
 <meta name="style-nonce" content="${nonce}">
 <link rel="icon" href="${icon}">
 <title>Storefront</title>
-<script src="/console.js${digest ? `?${digest}` : ""}" defer></script>
+<script type="module" src="/console.js${digest ? `?${digest}` : ""}"></script>
 </head>
 <body><div id="root">${digest ? "" : "<p>The console is being built, once after each start from a checkout. It opens in a moment.</p>"}</div></body>
 </html>

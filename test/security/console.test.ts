@@ -38,7 +38,7 @@ test("the page cannot be framed, runs only its own script, and talks to its own 
   const nonceIn = (text: string | null) => /'nonce-([^']+)'/.exec(text ?? "")?.[1];
   expect(nonceIn(policy)?.length).toBeGreaterThan(20);
   expect(nonceIn(second.headers.get("Content-Security-Policy"))).not.toBe(nonceIn(policy));
-  expect(await first.text()).not.toMatch(/<script(?! src="\/console\.js["?])|<style| style=| on[a-z]+=/);
+  expect(await first.text()).not.toMatch(/<script(?! type="module" src="\/console\.js["?])|<style| style=| on[a-z]+=/);
   expect(first.headers.get("Referrer-Policy")).toBe("no-referrer");
 });
 
