@@ -25,8 +25,6 @@ export async function buildConsole(): Promise<BuiltConsole> {
   const { outputs, metafile } = await Bun.build({
     entrypoints: [consoleEntry],
     target: "browser",
-    // In a function, so that the short names of the script are not globals, which other scripts in the page could replace.
-    format: "iife",
     minify: true,
     metafile: true,
     banner: `/*! For license information please see ${noticesPath.slice(1)} */`,
