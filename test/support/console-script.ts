@@ -19,7 +19,7 @@ export async function documentOf(adminUrl: string): Promise<string> {
 export async function scriptOf(adminUrl: string, encoding: string): Promise<LoadedScript> {
   // Until it is made, the page names it without its digest.
   await fetch(new URL("/console.js", adminUrl)).then((made) => made.arrayBuffer());
-  const [, path = ""] = /<script src="([^"]+)"/.exec(await documentOf(adminUrl)) ?? [];
+  const [, path = ""] = /<script type="module" src="([^"]+)"/.exec(await documentOf(adminUrl)) ?? [];
   const url = new URL(path, adminUrl).href;
   const response = await fetch(url, { headers: { "Accept-Encoding": encoding }, decompress: false });
   if (response.status !== 200) throw new Error(`the script of the console has status ${response.status}`);
