@@ -47,7 +47,7 @@ async function checkPage(check: Check, client: ProxyClient): Promise<void> {
   const page = await client.request({ path: "/" });
   const policy = page.headers["content-security-policy"] ?? "";
   check("the page has its content security policy", page.status === 200 && policy.includes("'nonce-"), page.headers);
-  const [, path = ""] = /<script src="([^"]+)"/.exec(page.body) ?? [];
+  const [, path = ""] = /<script type="module" src="([^"]+)"/.exec(page.body) ?? [];
   const script = await client.request({ path, headers: { "accept-encoding": "gzip, br" } });
   check("the script is sent with Brotli", script.headers["content-encoding"] === "br", script.headers);
 }
