@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import type { TestRecord } from "../support/data.ts";
-import { engines } from "../support/engines.ts";
+import { engines, testIf } from "../support/engines.ts";
 
 describe.each(engines)("changes and their undo on $name", (kind) => {
   let shop: Workshop;
@@ -48,7 +48,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
 
   // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
-  const testOnce = test.skipIf(kind !== engines[0]);
+  const testOnce = testIf(kind === engines[0]);
 
   testOnce("an import prints its revisions and the command that undoes only this import", async () => {
     await shop.data.addSite("main", { isDefault: true });
