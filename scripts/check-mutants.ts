@@ -13,6 +13,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { once } from "../src/lib/concurrency.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { sharedPort } from "../test/support/postgres-databases.ts";
 import { Checkout } from "./mutants/checkout.ts";
@@ -53,9 +54,12 @@ const samples = new Map<string, readonly Mutant[]>();
 for (const seed of values.seed.split(",")) samples.set(seed, await drawSample(Number(seed)));
 const mutants = [...samples.values()].flat();
 const tests = findTestFiles(root).filter(({ distances }) => mutants.some(({ file }) => distances.has(file)));
-const postgres = await startPostgres({ settings: { max_connections: "500" } });
-const environment = { [sharedPort]: String(postgres.port) };
-const checkouts = Array.from({ length: Number(values.jobs) }, () => new Checkout(root));
+const checkouts: Checkout[] = [];
+const postgres = once(() => startPostgres({ settings: { max_connections: "500" } }));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => void cleanUp().then(() => process.exit(1)));
+const environment = { [sharedPort]: String((await postgres()).port) };
+for (let job = 0; job < Number(values.jobs); job++) checkouts.push(new Checkout(root));
 const survivors: Mutant[] = [];
 let tried = 0;
 try {
@@ -69,10 +73,17 @@ try {
     console.log(`${tried}/${mutants.length} ${killer ? `killed by ${killer}` : "SURVIVED"}: ${shown(mutant)}`);
   });
 } finally {
-  for (const checkout of checkouts) checkout.remove();
-  await postgres.remove();
+  await cleanUp();
 }
 for (const [seed, sample] of samples) report(seed, sample);
+
+/** Ends what runs, and removes what was created. */
+async function cleanUp(): Promise<void> {
+  for (const checkout of checkouts) checkout.remove();
+  await (await postgres()).remove();
+  // A run may have created a folder in a copy meanwhile.
+  for (const checkout of checkouts) checkout.remove();
+}
 
 function report(seed: string, sample: readonly Mutant[]): void {
   const left = sample.filter((mutant) => survivors.includes(mutant));

@@ -16,6 +16,9 @@ export class Checkout {
   readonly folder = mkdtempSync(join(tmpdir(), "storefront-mutants-"));
   /** The original source of changed files, by path. */
   readonly #originals = new Map<string, string>();
+  /** The process ID of the run in progress. */
+  #running: number | undefined;
+  #isRemoved = false;
 
   /** Copies the files of the working tree, except files that git ignores. */
   constructor(root: string) {
@@ -54,6 +57,7 @@ export class Checkout {
 
   /** Runs a test file until its first failure. A run that exceeds the time limit fails. @param reached the folder for the reports of markers */
   async run(test: string, limitMs: number, environment: Record<string, string>, reached = ""): Promise<TestRun> {
+    if (this.#isRemoved) throw new Error("the copy was removed");
     const preload = join(this.folder, "test/support/property-seed.ts");
     const began = performance.now();
     const child = Bun.spawn(
@@ -65,14 +69,19 @@ export class Checkout {
         detached: true,
       },
     );
+    this.#running = child.pid;
     const timer = setTimeout(() => endGroup(child.pid), limitMs);
     const code = await child.exited;
     clearTimeout(timer);
     endGroup(child.pid);
+    this.#running = undefined;
     return { hasPassed: code === 0, milliseconds: performance.now() - began };
   }
 
+  /** Ends the run in progress, and removes the copy. */
   remove(): void {
+    this.#isRemoved = true;
+    if (this.#running !== undefined) endGroup(this.#running);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
