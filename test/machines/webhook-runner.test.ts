@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
+import { ProblemError } from "../../src/model/errors.ts";
 import { systemSite } from "../../src/model/limits.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { getWebhook } from "../../src/operator/webhook-list.ts";
@@ -82,9 +83,16 @@ interface RunnerOptions {
   readonly onRefresh?: () => void | Promise<void>;
   readonly received?: DeliveryResponse | (() => Promise<DeliveryResponse>);
   readonly onPause?: () => void;
+  readonly onWarning?: (warning: unknown) => void;
 }
 
-function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
+function startRunner({
+  onRefresh = () => {},
+  received,
+  onPause = () => {},
+  onWarning = () => {},
+  ...options
+}: RunnerOptions): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
   const siteViews = new SiteViews(engine, allResources, 1_000_000);
   siteViews.subscribeToSystemSite(index);
@@ -103,7 +111,7 @@ function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...op
     random: () => 0.5,
     onAttempt: () => {},
     onPause,
-    log: { warn: () => {} },
+    log: { warn: onWarning },
   });
 }
 
@@ -175,6 +183,30 @@ describe("a lease", () => {
     expect(renewedUntil).toBeGreaterThan(until);
     expect(renewedEnd).toBe(renewedUntil - before - 1000);
   });
+});
+
+test("a pause that came too late, and that the database does not undo, is a logged error of the delivery", async () => {
+  await addWebhook();
+  let commits = 0;
+  // An operator resumes the webhook after the attempt was saved. Then the database fails.
+  const failing: Engine = {
+    ...engine,
+    async commit(intents, atomic) {
+      if (++commits === 2) throw new ProblemError("unavailable", "the disk is full");
+      return engine.commit(intents, atomic);
+    },
+    webhookStates: async (keys) => {
+      const states = await engine.webhookStates(keys);
+      return commits === 1 ? states.map((state) => ({ ...state, resumes: state.resumes + 1 })) : states;
+    },
+  };
+  const warnings: unknown[] = [];
+  const received = { status: 410, retryAfter: undefined, fault: "410 Gone" };
+  const runner = startRunner({ engine: failing, received, onWarning: (warning) => void warnings.push(warning) });
+  clock.end();
+  await waitFor(() => warnings.length > 0, "the warning");
+  expect(JSON.stringify(warnings)).toContain("the disk is full");
+  await runner.stop();
 });
 
 test("receivers whose last attempt was slow have half of the deliveries, until they are quick again", async () => {
