@@ -1,10 +1,11 @@
-import { Card, MenuItem, Stack, TextField } from "@mui/material";
+import { Autocomplete, Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { useDeclared } from "../frame/site-context.ts";
 import { Page } from "../shell/page.tsx";
-import { ActorChoice } from "./actor-choice.tsx";
+import { useHistory } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
+import { useActorName } from "./summary.ts";
 
 /** The page that shows what changed in the site, when, and by whom. */
 export function HistoryPage() {
@@ -41,5 +42,38 @@ export function HistoryPage() {
         <HistoryList filter={filter} />
       </Card>
     </Page>
+  );
+}
+
+interface ActorChoiceProps {
+  /** The actor in the form of the journal; empty for everyone. */
+  readonly value: string;
+  readonly onChange: (actor: string) => void;
+}
+
+/** Chooses the actor of the changes to show: offers the actors of the latest changes, and accepts any other text. */
+function ActorChoice({ value, onChange }: ActorChoiceProps) {
+  const translate = useTranslate();
+  const nameOf = useActorName();
+  const { items } = useHistory({}, 0);
+  const actors = [...new Set(items.map(({ actor }) => actor))];
+  return (
+    <Autocomplete
+      freeSolo
+      options={actors}
+      value={value || null}
+      getOptionLabel={nameOf}
+      onChange={(_event, chosen) =>
+        onChange(actors.find((actor) => nameOf(actor) === chosen?.trim()) ?? chosen?.trim() ?? "")
+      }
+      renderInput={(parameters) => (
+        <TextField
+          {...parameters}
+          label={translate("history.actor")}
+          placeholder={translate("history.everyone")}
+          slotProps={{ ...parameters.slotProps, inputLabel: { ...parameters.slotProps?.inputLabel, shrink: true } }}
+        />
+      )}
+    />
   );
 }

@@ -1,7 +1,7 @@
-import { Alert, Button, Stack, Typography } from "@mui/material";
+import { Alert, Button, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { useTranslate } from "react-admin";
+import { useRef, useState } from "react";
+import { useNotify, useTranslate } from "react-admin";
 import type {
   CheckBody,
   DialectBody,
@@ -10,15 +10,21 @@ import type {
   ImportMapping,
   ResourceInfo,
 } from "../../admin/api/types.ts";
+import { fullLabelOf } from "../api/declarations.ts";
 import { useDeclared, useSession, useSite, useSiteInfo } from "../frame/site-context.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
 import { checkImport, lookAtFile } from "./imports.ts";
-import { MappingFile } from "./mapping-file.tsx";
-import { keepMapping, keptMapping, suggestedMapping, suggestedMatch } from "./mappings.ts";
-import { MatchChoice } from "./match-choice.tsx";
+import {
+  keepMapping,
+  keptMapping,
+  readMappingFile,
+  saveMappingFile,
+  suggestedMapping,
+  suggestedMatch,
+} from "./mappings.ts";
 
 interface ColumnsStepProps {
   readonly state: ImportInfo;
@@ -147,5 +153,72 @@ function Failed({ error: { detail, faults } }: { readonly error: NonNullable<Imp
         </Typography>
       ))}
     </Alert>
+  );
+}
+
+interface MappingFileProps {
+  readonly mapping: ImportMapping;
+  readonly onLoad: (mapping: ImportMapping) => void;
+}
+
+/** Buttons that save the mapping as a file for the command line, and load such a file. */
+function MappingFile({ mapping, onLoad }: MappingFileProps) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const input = useRef<HTMLInputElement>(null);
+  const load = (file: File | null | undefined) => {
+    if (file) readMappingFile(file).then(onLoad, () => notify(translate("import.bad_mapping"), { type: "error" }));
+  };
+  return (
+    <>
+      <Button onClick={() => saveMappingFile(mapping)}>{translate("import.save_mapping")}</Button>
+      <Button onClick={() => input.current?.click()}>{translate("import.load_mapping")}</Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept=".json"
+        aria-label={translate("import.load_mapping")}
+        onChange={({ target }) => {
+          load(target.files?.item(0));
+          target.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+interface MatchChoiceProps {
+  readonly resource: ResourceInfo;
+  /** Undefined for a format without columns (JSON, XML). */
+  readonly mapping: ImportMapping | undefined;
+  /** The path of a field. */
+  readonly value: string;
+  readonly onChange: (path: string) => void;
+}
+
+/** Chooses the match field: a row changes the record with the same value in this field. */
+function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
+  const translate = useTranslate();
+  const isThere = (path: string) => !mapping || path in mapping.fields;
+  const paths = resource.fields.map(({ path }) => path).filter(isThere);
+  const isKnown = value === "ID" || paths.includes(value);
+  return (
+    <TextField
+      select
+      size="small"
+      label={translate("import.match")}
+      value={isKnown ? value : "ID"}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { native: true } }}
+      sx={{ maxWidth: 420, m: 0 }}
+    >
+      <option value="ID">{translate(isThere("ID") ? "import.match_id" : "import.match_none")}</option>
+      {paths.map((path) => (
+        <option key={path} value={path}>
+          {fullLabelOf(path)}
+        </option>
+      ))}
+    </TextField>
   );
 }

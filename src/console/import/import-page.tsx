@@ -1,18 +1,32 @@
-import { Alert, Button, Card, CardContent, Step, StepLabel, Stepper } from "@mui/material";
+import DownloadIcon from "@mui/icons-material/Download";
+import {
+  Alert,
+  Button,
+  Card,
+  CardContent,
+  List,
+  ListItem,
+  ListItemButton,
+  ListItemText,
+  Stack,
+  Step,
+  StepLabel,
+  Stepper,
+  Typography,
+} from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type HttpError, useTranslate } from "react-admin";
-import { useSearchParams } from "react-router-dom";
+import { Link, useSearchParams } from "react-router-dom";
 import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
 import { useSite } from "../frame/site-context.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
-import { ExportCard } from "./export-card.tsx";
 import { FileStep } from "./file-step.tsx";
-import { discardImport, readImport } from "./imports.ts";
-import { OpenImports } from "./open-imports.tsx";
+import { discardImport, exportUrl, readImport, readImports } from "./imports.ts";
+import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
@@ -140,6 +154,74 @@ function Framed({ step, isDone = false, children }: FramedProps) {
           ))}
         </Stepper>
         {children}
+      </CardContent>
+    </Card>
+  );
+}
+
+/** Lists the open imports, also those of other tabs, so that the operator can continue one. */
+function OpenImports() {
+  const translate = useTranslate();
+  const site = useSite();
+  const {
+    data = [],
+    error,
+    refetch,
+  } = useQuery({ queryKey: ["imports", site], queryFn: () => readImports(site), gcTime: 0 });
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
+  if (data.length === 0) return null;
+  return (
+    <div>
+      <Typography id="begun-imports">{translate("import.begun")}</Typography>
+      <List dense disablePadding aria-labelledby="begun-imports">
+        {data.map(({ id, name, state }) => (
+          <ListItem key={id} disablePadding>
+            <ListItemButton component={Link} to={`/${site}/import?id=${id}`}>
+              <ListItemText
+                primary={name}
+                secondary={translate(`import.state_${state}`)}
+                slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
+              />
+            </ListItemButton>
+          </ListItem>
+        ))}
+      </List>
+    </div>
+  );
+}
+
+const formats = ["csv", "json", "xml"];
+
+/** A card that exports all records of a resource as a file. */
+function ExportCard() {
+  const translate = useTranslate();
+  const site = useSite();
+  const [resource, setResource] = useState(useFirstResource());
+  return (
+    <Card>
+      <CardContent>
+        <Stack spacing={2}>
+          <Typography variant="h6" component="h2">
+            {translate("import.export_title")}
+          </Typography>
+          <Typography color="textSecondary">{translate("import.export_explain")}</Typography>
+          <ResourceChoice value={resource} onChange={setResource} />
+          <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
+            {formats.map((format) => (
+              <Button
+                key={format}
+                variant="outlined"
+                component="a"
+                href={exportUrl(site, resource, format)}
+                download
+                startIcon={<DownloadIcon />}
+                aria-label={translate("import.export_as", { format: format.toUpperCase() })}
+              >
+                {format.toUpperCase()}
+              </Button>
+            ))}
+          </Stack>
+        </Stack>
       </CardContent>
     </Card>
   );

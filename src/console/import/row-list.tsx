@@ -1,13 +1,24 @@
-import { Checkbox, FormControlLabel, List, ListItem, ListItemText, TablePagination, Typography } from "@mui/material";
+import {
+  Box,
+  Checkbox,
+  FormControlLabel,
+  List,
+  ListItem,
+  ListItemText,
+  TablePagination,
+  Typography,
+} from "@mui/material";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
+import { fullLabelOf } from "../api/declarations.ts";
 import { useSite } from "../frame/site-context.ts";
+import { newValue, oldValue } from "../history/changed-fields.tsx";
+import { differences } from "../history/history.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { visible } from "../text/visible.ts";
 import { readImportRows } from "./imports.ts";
-import { RowChanges } from "./row-changes.tsx";
 
 interface RowListProps {
   readonly id: string;
@@ -107,5 +118,44 @@ function Row({ row, onLeaveOut, isLeftOut, isFixed }: RowProps) {
         slotProps={{ primary: { sx: { overflowWrap: "anywhere" } }, secondary: { component: "div" } }}
       />
     </ListItem>
+  );
+}
+
+/** Maximum number of errors to show for a row. */
+const maxFaults = 5;
+
+/** Shows what a row changes, field by field, or why it is rejected. */
+function RowChanges({ row }: { readonly row: ImportRowInfo }) {
+  const translate = useTranslate();
+  const { before, after, faults } = row;
+  if (faults.length > 0) {
+    return (
+      <Box sx={{ color: "error.main", overflowWrap: "anywhere" }}>
+        {faults.slice(0, maxFaults).map(({ field, detail }) => (
+          <div key={field + detail}>{field ? `${fullLabelOf(field)}: ${detail}` : detail}</div>
+        ))}
+        {faults.length > maxFaults && translate("import.more_faults", { count: faults.length - maxFaults })}
+      </Box>
+    );
+  }
+  if (!after) return null;
+  return (
+    <Box sx={{ overflowWrap: "anywhere" }}>
+      {differences(before, after).map(({ path, before: old, after: now }) => (
+        <div key={path}>
+          {fullLabelOf(path)}:{" "}
+          {old && (
+            <Box component="del" sx={oldValue}>
+              {visible(old)}
+            </Box>
+          )}{" "}
+          {now && (
+            <Box component="ins" sx={newValue}>
+              {visible(now)}
+            </Box>
+          )}
+        </div>
+      ))}
+    </Box>
   );
 }

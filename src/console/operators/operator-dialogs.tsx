@@ -1,11 +1,10 @@
-import { Alert, TextField, Typography } from "@mui/material";
+import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
-import { useSession } from "../frame/site-context.ts";
+import { useDeclared, useSession } from "../frame/site-context.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import { type ManagedSites, SitesChoice, sitesOf } from "./sites-choice.tsx";
 
 interface AddOperatorProps {
   readonly onSubmit: (added: NewOperatorBody) => Promise<unknown>;
@@ -99,5 +98,56 @@ export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }
       {name === own && <Alert severity="warning">{translate("operators.remove_self")}</Alert>}
       {isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
     </Confirm>
+  );
+}
+
+/** The sites that an operator may manage. */
+interface ManagedSites {
+  readonly isForAll: boolean;
+  /** Names of the chosen sites. They are kept while `isForAll` is true. */
+  readonly sites: readonly string[];
+}
+
+/** Converts the choice to the form of the API: null for all sites. */
+function sitesOf({ isForAll, sites }: ManagedSites): readonly string[] | null {
+  return isForAll ? null : sites;
+}
+
+/** Maximum number of options that the list shows at once. */
+const maxOptions = 50;
+
+interface SitesChoiceProps {
+  readonly value: ManagedSites;
+  readonly onChange: (value: ManagedSites) => void;
+}
+
+function SitesChoice({ value, onChange }: SitesChoiceProps) {
+  const translate = useTranslate();
+  const { sites: known } = useDeclared();
+  const { isForAll, sites } = value;
+  return (
+    <>
+      <RadioGroup
+        aria-label={translate("operators.sites")}
+        value={isForAll ? "all" : "some"}
+        onChange={({ target }) => onChange({ ...value, isForAll: target.value === "all" })}
+      >
+        <FormControlLabel value="some" control={<Radio />} label={translate("operators.some_sites")} />
+        <FormControlLabel value="all" control={<Radio />} label={translate("operators.every_site")} />
+      </RadioGroup>
+      {!isForAll && (
+        <Autocomplete
+          multiple
+          disableCloseOnSelect
+          options={known.map((site) => site.name)}
+          value={[...sites]}
+          onChange={(_event, chosen) => onChange({ ...value, sites: chosen })}
+          filterOptions={(options, { inputValue }) =>
+            options.filter((option) => option.includes(inputValue.trim().toLowerCase())).slice(0, maxOptions)
+          }
+          renderInput={(parameters) => <TextField {...parameters} label={translate("operators.sites")} />}
+        />
+      )}
+    </>
   );
 }

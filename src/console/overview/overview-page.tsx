@@ -1,4 +1,17 @@
-import { Box, Button, Card, CardActionArea, CardContent, Stack, Typography } from "@mui/material";
+import DoneIcon from "@mui/icons-material/CheckCircle";
+import TodoIcon from "@mui/icons-material/RadioButtonUnchecked";
+import {
+  Box,
+  Button,
+  Card,
+  CardActionArea,
+  CardContent,
+  List,
+  ListItem,
+  ListItemText,
+  Stack,
+  Typography,
+} from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
@@ -7,7 +20,6 @@ import { HistoryList } from "../history/history-list.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { toNumber } from "../text/locale.ts";
-import { FirstSteps } from "./first-steps.tsx";
 import { useOverview } from "./overview.ts";
 import { State } from "./state.tsx";
 import { Traffic } from "./traffic.tsx";
@@ -80,6 +92,41 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
           </Typography>
         </CardContent>
       </CardActionArea>
+    </Card>
+  );
+}
+
+/** Lists the first steps for a shop without records. */
+function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
+  const translate = useTranslate();
+  const site = useSite();
+  if (Object.values(records).some((count) => count > 0)) return null;
+  const steps = [
+    { name: "records", to: `/${site}/import`, isDone: false },
+    { name: "key", to: `/${site}/keys`, isDone: validKeys > 0 },
+    { name: "webhook", to: `/${site}/webhooks`, isDone: webhooks.length > 0 },
+  ];
+  return (
+    <Card sx={{ mb: 2 }}>
+      <CardContent sx={{ pb: 0 }}>
+        <Typography component="h2" variant="h6">
+          {translate("overview.first_steps")}
+        </Typography>
+      </CardContent>
+      <List>
+        {steps.map(({ name, to, isDone }) => (
+          <ListItem key={name} sx={{ gap: 1.5 }}>
+            {isDone ? <DoneIcon color="success" /> : <TodoIcon color="disabled" />}
+            <ListItemText
+              primary={translate(`overview.step_${name}`)}
+              secondary={translate(`overview.step_${name}_explain`)}
+            />
+            <Button component={Link} to={to} variant="outlined" size="small" sx={{ flexShrink: 0 }}>
+              {translate(`overview.step_${name}_action`)}
+            </Button>
+          </ListItem>
+        ))}
+      </List>
     </Card>
   );
 }

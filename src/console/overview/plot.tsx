@@ -1,9 +1,11 @@
-import { Card, CardContent, Stack, Typography, useTheme } from "@mui/material";
-import { PlotArea, toColor } from "./plot-area.tsx";
-import type { PlotPoint } from "./plot-scale.ts";
+import { Box, Card, CardContent, type Palette, Stack, Typography, useTheme } from "@mui/material";
+import { type PointerEvent, useState } from "react";
+import { useTranslate } from "react-admin";
+import { toHour } from "../text/times.ts";
+import { height, nearest, type PlotPoint, roundMax, span, toPath, toX, width } from "./plot-scale.ts";
 
 /** A line of a plot. */
-export interface PlotLine {
+interface PlotLine {
   /** Name of the line; empty if the plot has only one line. */
   readonly name: string;
   readonly points: readonly PlotPoint[];
@@ -59,4 +61,107 @@ export function Plot({ title, lines, format }: PlotProps) {
 function latest({ points }: PlotLine, format: (value: number) => string): string {
   const value = points.findLast((point) => point.value !== null)?.value;
   return typeof value === "number" ? format(value) : "–";
+}
+
+interface PlotAreaProps {
+  /** Describes the plot for screen readers. */
+  readonly label: string;
+  readonly lines: readonly PlotLine[];
+  readonly format: (value: number) => string;
+}
+
+/** Draws lines over the last hour with a scale, and shows the values at the time under the pointer. */
+function PlotArea({ label, lines, format }: PlotAreaProps) {
+  const translate = useTranslate();
+  const [pointed, setPointed] = useState<number>();
+  const values = lines.flatMap(({ points }) => points.flatMap(({ value }) => value ?? []));
+  const max = roundMax(values);
+  const end = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ at }) => at))) || Date.now();
+  const onPointerMove = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width: shown } = currentTarget.getBoundingClientRect();
+    setPointed(end - span * (1 - (clientX - left) / shown));
+  };
+  const caption = { fontSize: 11, lineHeight: 1.4, color: "text.secondary" };
+  return (
+    <div>
+      <Box sx={{ display: "flex", minHeight: 16, ...caption }}>
+        {pointed === undefined ? format(max) : <PointedValues lines={lines} at={pointed} format={format} />}
+      </Box>
+      <Box onPointerMove={onPointerMove} onPointerLeave={() => setPointed(undefined)} sx={{ touchAction: "pan-y" }}>
+        <Drawing label={label} lines={lines} max={max} end={end} pointed={pointed} />
+      </Box>
+      <Box sx={{ display: "flex", justifyContent: "space-between", ...caption }}>
+        <span>{toHour(end - span)}</span>
+        {pointed !== undefined && <strong>{toHour(pointed)}</strong>}
+        <span>{translate("overview.now")}</span>
+      </Box>
+    </div>
+  );
+}
+
+interface DrawingProps extends Pick<PlotAreaProps, "label" | "lines"> {
+  readonly max: number;
+  readonly end: number;
+  readonly pointed: number | undefined;
+}
+
+function Drawing({ label, lines, max, end, pointed }: DrawingProps) {
+  const { palette } = useTheme();
+  const grid = { stroke: palette.divider, vectorEffect: "non-scaling-stroke" } as const;
+  return (
+    <Box
+      component="svg"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      sx={{ width: "100%", height, display: "block" }}
+    >
+      {[1, height / 2, height - 1].map((y) => (
+        <line key={y} x1="0" x2={width} y1={y} y2={y} {...grid} />
+      ))}
+      {pointed !== undefined && (
+        <line
+          x1={toX(pointed, end)}
+          x2={toX(pointed, end)}
+          y1="0"
+          y2={height}
+          {...grid}
+          stroke={palette.text.secondary}
+        />
+      )}
+      {lines.map(({ name, points, color }) => (
+        <path
+          key={name}
+          d={toPath(points, max, end)}
+          fill="none"
+          stroke={toColor(palette, color)}
+          strokeWidth="1.75"
+          vectorEffect="non-scaling-stroke"
+          strokeLinejoin="round"
+        />
+      ))}
+    </Box>
+  );
+}
+
+/** Shows the values of the lines at a time. */
+function PointedValues({ lines, at, format }: Pick<PlotAreaProps, "lines" | "format"> & { readonly at: number }) {
+  const { palette } = useTheme();
+  return (
+    <Box sx={{ display: "flex", gap: 1, whiteSpace: "nowrap" }}>
+      {lines.map(({ name, points, color }) => {
+        const value = nearest(points, at)?.value ?? null;
+        return (
+          <Box key={name} component="span" sx={{ color: toColor(palette, color), fontWeight: 600 }}>
+            {name} {value === null ? "–" : format(value)}
+          </Box>
+        );
+      })}
+    </Box>
+  );
+}
+
+function toColor(palette: Palette, color: PlotLine["color"]): string {
+  return color === "grey" ? palette.text.secondary : palette[color].main;
 }

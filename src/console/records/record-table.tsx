@@ -1,22 +1,28 @@
 import DeleteIcon from "@mui/icons-material/Delete";
-import { Button, Drawer } from "@mui/material";
+import { Box, Button, Drawer, Link } from "@mui/material";
 import { useState } from "react";
 import {
+  Create,
   DataTable,
   FilterForm,
   List,
   Pagination,
   SearchInput,
+  SimpleForm,
   SimpleList,
+  useCreatePath,
   useListContext,
   useRecordContext,
   useRedirect,
+  useResourceContext,
   useTranslate,
 } from "react-admin";
-import { matchPath, useLocation } from "react-router-dom";
+import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { capitalized } from "../api/declarations.ts";
-import { useDeclared } from "../frame/site-context.ts";
+import { iconOf } from "../frame/icons.ts";
+import { useDeclared, useSite } from "../frame/site-context.ts";
+import { Empty } from "../shell/empty.tsx";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
@@ -24,10 +30,9 @@ import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { visible } from "../text/visible.ts";
 import { columnLabel, textAt, useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import { NameLink } from "./name-link.tsx";
-import { NoRecords } from "./no-records.tsx";
-import { RecordCreate } from "./record-create.tsx";
+import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
 import { RecordEdit } from "./record-edit.tsx";
+import { RecordFields } from "./record-form.tsx";
 import { TableActions } from "./table-actions.tsx";
 
 /**
@@ -191,5 +196,75 @@ function FormBeside({ resource }: RecordTableProps) {
       {id === "create" && <RecordCreate {...form} />}
       {id !== undefined && id !== "create" && <RecordEdit {...form} id={id} />}
     </Drawer>
+  );
+}
+
+/** A form for a new record. */
+function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
+  const translate = useTranslate();
+  return (
+    <Create title=" " resource={resource.path} mutationOptions={{ onSuccess: onClose }} component={Box}>
+      <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
+      <SimpleForm toolbar={<FormToolbar />}>
+        <RecordFields resource={resource} />
+        <UnsavedReporter />
+      </SimpleForm>
+    </Create>
+  );
+}
+
+/** The name of a record in the table, as a link, so that operators without a mouse can open the record. */
+function NameLink() {
+  const record = useRecordContext();
+  const resource = useResourceContext();
+  const createPath = useCreatePath();
+  if (!record || !resource) return null;
+  return (
+    <Link
+      component={RouterLink}
+      to={createPath({ resource, id: record.id, type: "edit" })}
+      // Otherwise the row would open the record a second time.
+      onClick={(event) => event.stopPropagation()}
+      underline="hover"
+      color="inherit"
+    >
+      {visible(record.Name || `#${record.id}`)}
+    </Link>
+  );
+}
+
+/** The placeholder of a list without records, or without records that match the search. */
+function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
+  const translate = useTranslate();
+  const site = useSite();
+  const { maxSearchLength } = useDeclared();
+  const { filterValues, setFilters } = useListContext();
+  const text: string | undefined = filterValues.q;
+  if (text) {
+    return (
+      <Empty
+        icon={iconOf(name)}
+        title={translate("record.none_found", { name: plural, text: visible(text.slice(0, maxSearchLength)) })}
+        explain={translate("record.none_found_explain")}
+      >
+        <Button variant="outlined" onClick={() => setFilters({})}>
+          {translate("record.clear")}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon={iconOf(name)}
+      title={translate("record.none", { name: plural })}
+      explain={translate("record.none_explain")}
+    >
+      <Button component={RouterLink} to={`/${site}/${path}/create`} variant="contained">
+        {translate("record.new", { name: singular })}
+      </Button>
+      <Button component={RouterLink} to={`/${site}/import?resource=${path}`} variant="outlined">
+        {translate("import.step_run")}
+      </Button>
+    </Empty>
   );
 }

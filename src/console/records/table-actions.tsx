@@ -1,13 +1,17 @@
 import AddIcon from "@mui/icons-material/Add";
+import CheckedIcon from "@mui/icons-material/CheckBox";
+import UncheckedIcon from "@mui/icons-material/CheckBoxOutlineBlank";
 import ImportIcon from "@mui/icons-material/ImportExport";
-import { Box, Button, Stack } from "@mui/material";
+import ColumnsIcon from "@mui/icons-material/ViewWeek";
+import { Box, Button, ListItemIcon, Menu, MenuItem, Stack } from "@mui/material";
+import { useState } from "react";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { useSite } from "../frame/site-context.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { ColumnsMenu } from "./columns-menu.tsx";
+import { columnLabel, useHiddenColumns } from "./columns.ts";
 
 /** The buttons above a list of records. */
 export function TableActions({ resource }: { readonly resource: ResourceInfo }) {
@@ -49,5 +53,43 @@ export function TableActions({ resource }: { readonly resource: ResourceInfo }) 
         {translate("record.new", { name: singular })}
       </Button>
     </Stack>
+  );
+}
+
+/** A menu that chooses the columns of the table. The menu of react-admin does not work with screen readers, and needs a mouse. */
+function ColumnsMenu({ resource }: { readonly resource: ResourceInfo }) {
+  const translate = useTranslate();
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const [hidden, setHidden] = useHiddenColumns(resource);
+  const toggle = (path: string) =>
+    setHidden(hidden.includes(path) ? hidden.filter((one) => one !== path) : [...hidden, path]);
+  return (
+    <>
+      <Button
+        size="small"
+        startIcon={<ColumnsIcon />}
+        aria-haspopup="menu"
+        aria-expanded={anchor !== null}
+        onClick={({ currentTarget }) => setAnchor(currentTarget)}
+      >
+        {translate("ra.action.select_columns")}
+      </Button>
+      <Menu open={anchor !== null} anchorEl={anchor} onClose={() => setAnchor(null)}>
+        {resource.fields.map(({ path }) => (
+          <MenuItem
+            key={path}
+            dense
+            role="menuitemcheckbox"
+            aria-checked={!hidden.includes(path)}
+            onClick={() => toggle(path)}
+          >
+            <ListItemIcon>
+              {hidden.includes(path) ? <UncheckedIcon fontSize="small" /> : <CheckedIcon fontSize="small" />}
+            </ListItemIcon>
+            {columnLabel(path)}
+          </MenuItem>
+        ))}
+      </Menu>
+    </>
   );
 }
