@@ -86,29 +86,39 @@ async function readOnce<R>(connection: PostgresConnection, transaction: Transact
   return last.value;
 }
 
-async function changeDurably<R>(
+/** Executes a transaction whose changes are on durable storage when it returns. */
+function changeDurably<R>(
   connection: PostgresConnection,
   progress: CallProgress,
   timeout: number,
   transaction: Transaction<R>,
 ): Promise<R> {
-  const sender = new StatementSender(connection, sql.beginByKeys(timeout));
-  const result = await sender.run(transaction);
-  if (sender.hasChanged) await commitTransaction(connection, progress, ...sender.takePending());
-  else await connection.script("rollback");
-  return result;
+  return commitIfChanged(connection, timeout, transaction, (last, sent) =>
+    commitTransaction(connection, progress, last, sent),
+  );
 }
 
 /** Executes a transaction whose changes may be lost in a crash. */
-export async function changeLoosely<R>(
+export function changeLoosely<R>(
   connection: PostgresConnection,
   timeout: number,
   transaction: Transaction<R>,
 ): Promise<R> {
+  return commitIfChanged(connection, timeout, transaction, (last, sent) =>
+    awaitAll([...sent, commitWithoutWait(connection, last)]),
+  );
+}
+
+/** Executes a transaction, and ends it with `commit` if it has changed anything. @param commit gets what `takePending` returns */
+async function commitIfChanged<R>(
+  connection: PostgresConnection,
+  timeout: number,
+  transaction: Transaction<R>,
+  commit: (last: string, sent: readonly Promise<unknown>[]) => Promise<unknown>,
+): Promise<R> {
   const sender = new StatementSender(connection, sql.beginByKeys(timeout));
   const result = await sender.run(transaction);
-  const [last, sent] = sender.takePending();
-  if (sender.hasChanged) await awaitAll([...sent, commitWithoutWait(connection, last)]);
+  if (sender.hasChanged) await commit(...sender.takePending());
   else await connection.script("rollback");
   return result;
 }
