@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isProcessRunning } from "../lib/operating-system.ts";
 import { randomText } from "../lib/text.ts";
-import { ProblemError } from "../model/errors.ts";
+import { ProblemError, withFileErrors } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/import-job.ts";
-import { withFileErrors } from "../operator/output.ts";
 
 /** Result of undoing an import: the number of records. */
 interface UndoneImport {

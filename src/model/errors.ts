@@ -1,3 +1,5 @@
+import { errorMessageWithoutPath } from "../lib/errors-for-log.ts";
+
 /** The titles of all problems, by error code. The page `/docs/problems/<code>` documents each problem. */
 export const problemTitles = {
   "bad-request": "The request is malformed",
@@ -109,5 +111,24 @@ export class OutdatedError extends RetryableError {
   constructor(reason: keyof typeof outdatedMessages) {
     super(outdatedMessages[reason]);
     this.reason = reason;
+  }
+}
+
+/**
+ * Returns the result of `access`, or a promise of it. An error of the file system becomes a ProblemError without the name of the file, which means
+ * nothing to the client.
+ * @param fault what failed, in words for the client
+ * @throws ProblemError `unavailable`, or the ProblemError that `access` throws
+ */
+export function withFileErrors<T>(fault: string, access: () => T): T {
+  const throwFileError = (error: unknown): never => {
+    if (error instanceof ProblemError) throw error;
+    throw new ProblemError("unavailable", `${fault}: ${errorMessageWithoutPath(error)}`, { cause: error });
+  };
+  try {
+    const value = access();
+    return value instanceof Promise ? (value.catch(throwFileError) as T) : value;
+  } catch (error) {
+    return throwFileError(error);
   }
 }

@@ -15,7 +15,7 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { errorMessage, errorMessageWithoutPath } from "../lib/errors-for-log.ts";
+import { errorMessage } from "../lib/errors-for-log.ts";
 import { isProcessRunning } from "../lib/operating-system.ts";
 import { ProblemError } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
@@ -123,24 +123,5 @@ async function flushToDisk(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-/**
- * Returns the result of `access`, or a promise of it. An error of the file system becomes a ProblemError without the name of the file, which means
- * nothing to the client.
- * @param fault what failed, in words for the client
- * @throws ProblemError `unavailable`, or the ProblemError that `access` throws
- */
-export function withFileErrors<T>(fault: string, access: () => T): T {
-  const throwFileError = (error: unknown): never => {
-    if (error instanceof ProblemError) throw error;
-    throw new ProblemError("unavailable", `${fault}: ${errorMessageWithoutPath(error)}`, { cause: error });
-  };
-  try {
-    const value = access();
-    return value instanceof Promise ? (value.catch(throwFileError) as T) : value;
-  } catch (error) {
-    return throwFileError(error);
   }
 }

@@ -4,8 +4,8 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
+import { withFileErrors } from "../model/errors.ts";
 import { requireBefore } from "./journal-entries.ts";
-import { withFileErrors } from "./output.ts";
 
 /** The changes to undo. */
 export interface UndoRange {

@@ -4,9 +4,9 @@ import { createYielder } from "../../lib/event-loop.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine, Head, RecordRow } from "../../model/engine.ts";
+import { withFileErrors } from "../../model/errors.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
 import { type BatchInput, decideBatch, emptyBatchInput, keysOfBatch } from "../../store/writes/batch.ts";
-import { withFileErrors } from "../output.ts";
 
 export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
 

@@ -1,9 +1,8 @@
 // The report of an import or dry run: one entry per row. It is stored in a file to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { type FieldError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, ProblemError, withFileErrors } from "../../model/errors.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
-import { withFileErrors } from "../output.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
 

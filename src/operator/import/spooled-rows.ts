@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomText } from "../../lib/text.ts";
 import type { Intent } from "../../model/change.ts";
-import { withFileErrors } from "../output.ts";
+import { withFileErrors } from "../../model/errors.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { RowInput } from "./matcher.ts";
 

@@ -3,9 +3,8 @@
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { fieldNames, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { ProblemError, withFileErrors } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { withFileErrors } from "../output.ts";
 import type { FileFormat } from "./file-rows.ts";
 
 /** The file of an upload, on disk. */

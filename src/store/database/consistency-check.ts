@@ -1,9 +1,8 @@
 // Checks stored rows for inconsistencies: in `storefront check`, of a database or a backup, and in `import-site`, of the rows in the file.
 
-import { errorMessageWithoutPath } from "../../lib/errors-for-log.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { withFileErrors } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/limits.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { findCursorRevision } from "./cursor.ts";
@@ -307,7 +306,7 @@ class CheckedRecords {
   readonly #numbers = new Map<string, number>();
 
   add({ id, revision, hash, ...kind }: Omit<CheckedRecord, "journal_end">): void {
-    withFileErrors(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
+    withScratchErrors(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
   }
 
   /** Saves the revision of a journal entry with its record. Returns the record; undefined if none exists. */
@@ -316,7 +315,7 @@ class CheckedRecords {
     revision,
     ...kind
   }: Omit<CheckedRecord, "hash" | "journal_end">): Pick<CheckedRecord, "revision" | "hash"> | undefined {
-    return withFileErrors(() => {
+    return withScratchErrors(() => {
       const number = this.#numberOf(kind);
       const record = this.#find.get(number, id) ?? undefined;
       if (record) this.#setEnd.run(revision, number, id);
@@ -342,11 +341,6 @@ class CheckedRecords {
   }
 }
 
-function withFileErrors<T>(access: () => T): T {
-  try {
-    return access();
-  } catch (error) {
-    const what = "the check cannot use its temporary file (set TMPDIR for another folder)";
-    throw new ProblemError("unavailable", `${what}: ${errorMessageWithoutPath(error)}`, { cause: error });
-  }
+function withScratchErrors<T>(access: () => T): T {
+  return withFileErrors("the check cannot use its temporary file (set TMPDIR for another folder)", access);
 }

@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { errorMessageWithoutPath } from "../../lib/errors-for-log.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { withFileErrors } from "../../model/errors.ts";
 
 /** The IDs of records by the value of a field, in a temporary file. It takes the same memory for any number of records. */
 export class ValueIndex {
@@ -10,34 +9,34 @@ export class ValueIndex {
 
   /** @throws ProblemError `unavailable`, as all methods do, if space is missing for the temporary file */
   constructor() {
-    this.#database = withFileErrors(() => openScratch(tables));
+    this.#database = withScratchErrors(() => openScratch(tables));
     this.#statements = statements(this.#database);
   }
 
   /** Sets the value of a record, and replaces its earlier value. */
   set(id: number, value: string): void {
-    withFileErrors(() => this.#statements.set.run(id, value));
+    withScratchErrors(() => this.#statements.set.run(id, value));
   }
 
   delete(id: number): void {
-    withFileErrors(() => this.#statements.delete.run(id));
+    withScratchErrors(() => this.#statements.delete.run(id));
   }
 
   clear(): void {
-    withFileErrors(() => this.#statements.clear.run());
+    withScratchErrors(() => this.#statements.clear.run());
   }
 
   /** Returns the IDs of the records with a value, in ascending order, at most `limit`. */
   find(value: string, limit: number): number[] {
-    return withFileErrors(() => this.#statements.find.all(value, limit).map(({ id }) => id));
+    return withScratchErrors(() => this.#statements.find.all(value, limit).map(({ id }) => id));
   }
 
   count(value: string): number {
-    return withFileErrors(() => this.#statements.count.get(value)?.count ?? 0);
+    return withScratchErrors(() => this.#statements.count.get(value)?.count ?? 0);
   }
 
   has(id: number, value: string): boolean {
-    return withFileErrors(() => this.#statements.has.get(id, value) !== null);
+    return withScratchErrors(() => this.#statements.has.get(id, value) !== null);
   }
 
   close(): void {
@@ -61,11 +60,9 @@ function statements(database: Database) {
   };
 }
 
-function withFileErrors<T>(access: () => T): T {
-  try {
-    return access();
-  } catch (error) {
-    const what = "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)";
-    throw new ProblemError("unavailable", `${what}: ${errorMessageWithoutPath(error)}`, { cause: error });
-  }
+function withScratchErrors<T>(access: () => T): T {
+  return withFileErrors(
+    "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)",
+    access,
+  );
 }
