@@ -5,44 +5,26 @@ import type { Page } from "playwright-core";
 import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
+import { brandsPath, recordFormOf } from "../support/record-form.ts";
 import { useShopPage } from "../support/use-console.ts";
 
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
+let form: ReturnType<typeof recordFormOf>;
 // A change by another operator makes the server reject the own change.
 useShopPage((opened) => {
   ({ view, page, ben } = opened);
+  form = recordFormOf(opened);
 }, /412/);
 
-const brandsPath = "/sites/shop/records/brands";
 const locationsPath = "/sites/shop/records/locations";
 
-async function addBrand(name: string): Promise<number> {
-  return (await ben.call("POST", brandsPath, { Name: name })).json.record.ID;
-}
-
-async function brandOf(id: number) {
-  return (await ben.call("GET", `${brandsPath}/${id}`)).json.record;
-}
-
 const dialog = () => page.getByRole("dialog").last();
-const notice = (text: string) => page.getByRole("alert").getByText(text);
-
-/** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
-async function saved(text: "Saved" | "Created"): Promise<void> {
-  await view.field(/^Name/).waitFor({ state: "hidden" });
-  await notice(text).waitFor();
-}
-
-async function save(button = "Save"): Promise<void> {
-  await view.button(button).click();
-  await saved("Saved");
-}
 
 describe("a change by another operator during an edit", () => {
   const edit = async (name: string) => {
-    const id = await addBrand(name);
+    const id = await form.addBrand(name);
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill(`${name} of anna`);
     await ben.call("PATCH", `${brandsPath}/${id}`, { Name: `${name} of ben` });
@@ -55,9 +37,9 @@ describe("a change by another operator during an edit", () => {
     const row = dialog().getByRole("row", { name: /Name/ });
     await row.waitFor();
     expect(await row.innerText()).toMatch(/Acme of ben\s+Acme of anna/);
-    expect((await brandOf(id)).Name).toBe("Acme of ben");
-    await save("Save the chosen values");
-    expect((await brandOf(id)).Name).toBe("Acme of anna");
+    expect((await form.brandOf(id)).Name).toBe("Acme of ben");
+    await form.save("Save the chosen values");
+    expect((await form.brandOf(id)).Name).toBe("Acme of anna");
   });
 
   test("is merged field by field, by the operator's choice", async () => {
@@ -79,7 +61,7 @@ describe("a change by another operator during an edit", () => {
     await ben.call("PATCH", `${locationsPath}/${id}`, { Email: "mill@example.com" });
     await view.button("Save the chosen values").click();
     await dialog().getByText("was changed by someone else").waitFor();
-    await save("Save the chosen values");
+    await form.save("Save the chosen values");
     expect((await ben.call("GET", `${locationsPath}/${id}`)).json.record).toMatchObject({
       Name: "Mill of anna",
       Code: "A",
@@ -107,7 +89,7 @@ describe("a change by another operator during an edit", () => {
     await view.button("Discard mine").click();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     await waitFor(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
-    expect((await brandOf(id)).Name).toBe("Beta of ben");
+    expect((await form.brandOf(id)).Name).toBe("Beta of ben");
     await view.button("Close").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });

@@ -5,42 +5,22 @@ import type { Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
+import { brandsPath, recordFormOf } from "../support/record-form.ts";
 import { type ShopPage, useShopPage } from "../support/use-console.ts";
 
 let server: ShopPage["server"];
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
+let form: ReturnType<typeof recordFormOf>;
 // The tests cause these errors: ended sessions, an unreachable server, lost responses, and a change that is sent again after a lost response (412).
 useShopPage((opened) => {
   ({ server, view, page, ben } = opened);
+  form = recordFormOf(opened);
 }, /412|401|ERR_|Failed to fetch/);
-
-const brandsPath = "/sites/shop/records/brands";
-
-async function addBrand(name: string): Promise<number> {
-  return (await ben.call("POST", brandsPath, { Name: name })).json.record.ID;
-}
-
-async function brandOf(id: number) {
-  return (await ben.call("GET", `${brandsPath}/${id}`)).json.record;
-}
 
 async function numberOf(name: string): Promise<number> {
   return (await ben.call("GET", `${brandsPath}?search=${encodeURIComponent(name)}`)).json.total;
-}
-
-const notice = (text: string) => page.getByRole("alert").getByText(text);
-
-/** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
-async function saved(text: "Saved" | "Created"): Promise<void> {
-  await view.field(/^Name/).waitFor({ state: "hidden" });
-  await notice(text).waitFor();
-}
-
-async function save(button = "Save"): Promise<void> {
-  await view.button(button).click();
-  await saved("Saved");
 }
 
 const supplier = {
@@ -54,13 +34,13 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
   [
     "a record",
     async () => {
-      await view.show(`shop/brands/${await addBrand("Gamma")}`);
+      await view.show(`shop/brands/${await form.addBrand("Gamma")}`);
       await page.getByRole("heading", { name: "Gamma" }).waitFor();
       await view.field(/^Name/).fill("Gamma of anna");
     },
     "Save",
     async () => {
-      await saved("Saved");
+      await form.saved("Saved");
       expect(await numberOf("Gamma of anna")).toBe(1);
     },
   ],
@@ -72,7 +52,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     },
     "Save",
     async () => {
-      await saved("Created");
+      await form.saved("Created");
       expect(await numberOf("Theta")).toBe(1);
     },
   ],
@@ -116,17 +96,17 @@ test.each(edits)("the edit of %s is sent after the operator signs in again", asy
 });
 
 test("typed text is kept while the server cannot be reached", async () => {
-  const id = await addBrand("Delta");
+  const id = await form.addBrand("Delta");
   await view.show(`shop/brands/${id}`);
   await view.field(/^Name/).fill("Delta of anna");
   const restart = await server.stopAdmin();
   await view.button("Save").click();
-  await notice("cannot be reached").waitFor();
+  await form.notice("cannot be reached").waitFor();
   await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
   await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
-  await save();
-  expect((await brandOf(id)).Name).toBe("Delta of anna");
+  await form.save();
+  expect((await form.brandOf(id)).Name).toBe("Delta of anna");
 });
 
 test("every page waits for a server that cannot be reached, and then shows its content", async () => {
@@ -165,26 +145,26 @@ describe("a lost response", () => {
     await view.field(/^Name/).fill("Lost and found");
     await lose("POST");
     await view.button("Save").click();
-    await notice("cannot be reached").first().waitFor();
+    await form.notice("cannot be reached").first().waitFor();
     await stopLosing();
     await view.button("Save").click();
-    await saved("Created");
+    await form.saved("Created");
     expect(await numberOf("Lost and found")).toBe(1);
   });
 
   test("does not cause a conflict with the operator's own change, even if the server was restarted", async () => {
-    const id = await addBrand("Omega");
+    const id = await form.addBrand("Omega");
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill("Omega of anna");
     await lose("PATCH");
     await view.button("Save").click();
-    await notice("cannot be reached").first().waitFor();
+    await form.notice("cannot be reached").first().waitFor();
     const restart = await server.stopAdmin();
     await restart();
     await stopLosing();
     await view.button("Save").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
-    expect((await brandOf(id)).Name).toBe("Omega of anna");
+    expect((await form.brandOf(id)).Name).toBe("Omega of anna");
   });
 });
 
@@ -210,7 +190,7 @@ test("the console shows that it is loading on a slow network, and a second click
   await view.show("shop/brands/create");
   await view.field(/^Name/).fill("Twice clicked");
   await whileBlocked(() => view.button("Save").dblclick());
-  await saved("Created");
+  await form.saved("Created");
   await view.show("shop/keys");
   await view.button("New key").click();
   await view.field("Purpose").fill("twice");
@@ -235,6 +215,6 @@ test("an operator who signs out in one tab is asked to sign in in the other tab,
   await other.locator("#main-content").waitFor();
   await other.close();
   await page.evaluate("dispatchEvent(new Event('focus'))");
-  await saved("Created");
+  await form.saved("Created");
   expect(await numberOf("In two tabs")).toBe(1);
 });
