@@ -91,6 +91,40 @@ describe("by keyboard alone", () => {
     await page.waitForURL(/#\/shop\/brands$/);
   });
 
+  test("two keys in succession are a shortcut, also if the page changes between them", async () => {
+    await view.show("shop/keys");
+    // The keys have fixed times, so that a busy machine cannot make their distance too long.
+    const pressAt = (key: string, timeStamp: number) =>
+      page.evaluate(
+        `document.dispatchEvent(Object.defineProperty(new KeyboardEvent("keydown", { key: "${key}" }), "timeStamp", { value: ${timeStamp} }))`,
+      );
+    await pressAt("g", 1000);
+    await view.show("shop/history");
+    await page.getByRole("heading", { name: "History" }).first().waitFor();
+    await pressAt("b", 1200);
+    await page.waitForURL(/#\/shop\/brands$/);
+  });
+
+  test("two keys in succession are a shortcut, also while a form closes", async () => {
+    await view.show("shop/brands");
+    const name = page.getByRole("link", { name: "Copperfield" });
+    await tabTo(name);
+    await press("Enter");
+    await focused(page.locator(".MuiDrawer-root"));
+    // In the first moment in which the focus has left the form. Later, the form may be gone already.
+    const pressed = page.evaluate(`new Promise((resolve) => {
+      const pressWhenLeft = () => {
+        if (document.activeElement.closest(".MuiDrawer-root")) return requestAnimationFrame(pressWhenLeft);
+        for (const key of ["g", "k"]) document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        resolve(document.querySelector(".MuiDrawer-root") !== null);
+      };
+      pressWhenLeft();
+    })`);
+    await press("Escape");
+    expect(await pressed).toBe(true);
+    await page.waitForURL(/#\/shop\/keys$/);
+  });
+
   test("columns are chosen, and kept after a reload", async () => {
     await view.show("shop/brands");
     await tabTo(view.button("Columns"));

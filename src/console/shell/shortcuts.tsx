@@ -11,7 +11,7 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
-import { useEffect, useMemo } from "react";
+import { useEffect, useEffectEvent, useMemo } from "react";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -31,14 +31,16 @@ export function Shortcuts() {
   const site = useSite();
   const navigate = useNavigate();
   const destinations = useDestinations();
+  const go = useEffectEvent((key: string) => {
+    const found = destinations.find((one) => one.key === key);
+    if (found) navigate(`/${site}${found.path}`);
+  });
+  // One listener for the whole time. A listener of each render would forget the first key if the page changes between the two keys.
   useEffect(() => {
-    const onKeyDown = createListener((key) => {
-      const found = destinations.find((one) => one.key === key);
-      if (found) navigate(`/${site}${found.path}`);
-    });
+    const onKeyDown = createListener((key) => go(key));
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
-  }, [destinations, navigate, site]);
+  }, []);
   return usePanel() === "shortcuts" ? <ShortcutList destinations={destinations} /> : null;
 }
 
@@ -103,9 +105,9 @@ function isTyping(target: EventTarget | null): boolean {
   return !isBox && Boolean(element?.closest?.("input, textarea, select, [contenteditable]"));
 }
 
-/** Whether a dialog or a form covers the page. */
+/** Whether a dialog or a form covers the page. It has the focus while it is open. While it closes, it is still visible, but the focus has left it. */
 function isCovered(): boolean {
-  return document.querySelector(".MuiModal-root:not(.MuiModal-hidden):not([aria-hidden='true'])") !== null;
+  return Boolean(document.activeElement?.closest(".MuiModal-root"));
 }
 
 function search(): void {
