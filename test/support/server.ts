@@ -14,6 +14,7 @@ import { type StartOptions, start } from "../../src/start.ts";
 import type { SiteViews } from "../../src/store/reads/site-views.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
+import { waitUntil } from "./time.ts";
 
 export interface CallOptions {
   readonly body?: unknown;
@@ -82,6 +83,12 @@ export async function startTestServer({ settings, ...options }: TestServerOption
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until exactly `count` long polls wait at the server. */
+export function waitForPolls(server: Pick<TestServer, "metrics">, count: number): Promise<boolean> {
+  const line = `\nstorefront_polls_waiting ${count}\n`;
+  return waitUntil(async () => (await server.metrics()).includes(line), `${count} polls`);
 }
 
 /** Sends a request to any address. Throws if the response does not match the OpenAPI document. */

@@ -1,8 +1,8 @@
 // How a test waits: for an event, and never for a time. A time is too short on a slow machine, and too long on any other machine. So `Bun.sleep` and
 // `setTimeout` are in `test/support` only.
 
-/** Milliseconds between two tests of a condition. */
-const pollMs = 2;
+/** Minimum and maximum milliseconds between two tests of a condition. A test that takes long is repeated less often, so that the program has time too. */
+const [minPollMs, maxPollMs] = [2, 20];
 
 /**
  * Waits until a condition holds, and returns its value.
@@ -18,11 +18,13 @@ export async function waitUntil<Value>(
 ): Promise<Exclude<Value, false | null | undefined>> {
   const giveUpAt = performance.now() + withinMs;
   for (;;) {
+    const startedAt = performance.now();
     const value = await condition();
     if (value !== undefined && value !== null && value !== false)
       return value as Exclude<Value, false | null | undefined>;
-    if (performance.now() >= giveUpAt) throw new Error(`waited ${withinMs / 1000} s for ${what}`);
-    await Bun.sleep(pollMs);
+    const now = performance.now();
+    if (now >= giveUpAt) throw new Error(`waited ${withinMs / 1000} s for ${what}`);
+    await Bun.sleep(Math.min(Math.max(minPollMs, 2 * (now - startedAt)), maxPollMs));
   }
 }
 
@@ -60,4 +62,31 @@ export async function slowly<Part>(
 /** Waits for the next ticks, in which the event loop runs the callbacks that are ready. */
 export async function ticks(count = 1): Promise<void> {
   for (let tick = 0; tick < count; tick++) await Bun.sleep(0);
+}
+
+/** Reads in a row that must return the same value. They take longer than the kernel delays the acknowledgement of a packet: 40 ms. */
+const sameReads = 25;
+
+/**
+ * Waits until a number does not change any longer, and returns it. Only for a state without events, such as buffers that are full.
+ * @param read returns undefined as long as the number has no meaning
+ * @param what for the message of the error
+ */
+export function waitUntilSettled(read: () => number | undefined, what: string): Promise<number> {
+  let last: number | undefined;
+  let same = 0;
+  return waitUntil(() => {
+    const value = read();
+    same = value === last ? same + 1 : 0;
+    last = value;
+    return same >= sameReads ? value : undefined;
+  }, what);
+}
+
+/**
+ * Blocks this thread, like a long step of work.
+ * @param ms the constant of the program that the step exceeds; a little is added
+ */
+export function block(ms: number): void {
+  Bun.sleepSync(ms + 5);
 }
