@@ -27,6 +27,7 @@ import { openEngine } from "./store/open.ts";
 import { SiteViews } from "./store/reads/site-views.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
 import { SystemSiteIndex } from "./system/system-site-index.ts";
+import type { Clock } from "./webhooks/lease.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
 import { type Certificate, connectionsWithin, descriptorLimit, type Listener } from "./wire/listen.ts";
 
@@ -55,6 +56,8 @@ export interface StartOptions {
   readonly resources?: readonly Resource[];
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** The clock of the delivery of webhooks; by default, that of the machine. */
+  readonly webhookClock?: Clock;
 }
 
 /** Starts a server. @throws if the database cannot be opened or the port is in use; everything that was opened is closed before */
@@ -74,7 +77,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await engine.close();
     throw error;
   }
-  const webhooks = startWebhooks({ ...parts, allow: config.webhookAllow });
+  const webhooks = startWebhooks({ ...parts, allow: config.webhookAllow, clock: options.webhookClock });
   const retention = startRetention(engine, { days: config.journalDays, log, now });
   const background = [startResponseExpiry(engine, { log, now }), retention];
   return {

@@ -18,7 +18,7 @@ import { EncodedList } from "../store/memory/collection-version.ts";
 import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
-const maxAgeMs = 100;
+export const maxPageAgeMs = 100;
 /** Maximum estimated memory of the cached pages, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024;
 /** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
@@ -61,7 +61,7 @@ export class FeedPageCache {
     const names = query.resources.map(({ name }) => name);
     const key = JSON.stringify([siteId, format.name, query.since, query.limit, query.isCollapsed, names]);
     const shared = this.#pages.get(key);
-    if (shared && performance.now() - shared.at < maxAgeMs && isPageAtLeast(shared.page, head)) return shared.page;
+    if (shared && performance.now() - shared.at < maxPageAgeMs && isPageAtLeast(shared.page, head)) return shared.page;
     // A read in flight may have started before this request. The next read did not, so join at most two.
     for (let joined = 0; joined < 2; joined++) {
       const page = await this.#readsInFlight.get(key);
@@ -103,7 +103,7 @@ export class FeedPageCache {
     this.#pages.set(key, shared);
     this.#bytes += estimatePageBytes(shared);
     for (const [oldest, { at }] of this.#pages) {
-      if (this.#bytes <= maxCachedBytes && shared.at - at < maxAgeMs) break;
+      if (this.#bytes <= maxCachedBytes && shared.at - at < maxPageAgeMs) break;
       this.#evict(oldest);
     }
   }

@@ -24,8 +24,10 @@ import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
 import { isBackingOff, isOwnPauseReason } from "./retry-policy.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
-/** Minimum and maximum milliseconds between two scans of all states. With the maximum, another process takes over a webhook within 30 s. */
-const [minScanPauseMs, maxScanPauseMs] = [2000, 4000];
+/** Minimum milliseconds between two scans of all states. */
+const minScanPauseMs = 2000;
+/** Maximum milliseconds between two scans of all states. With it, another process takes over a webhook within 30 s. */
+export const maxScanPauseMs = 4000;
 /** Pause between two scans, as a multiple of the duration of a scan. */
 const pausePerScan = 20;
 /** Cool-down in milliseconds after a delivery that ended with `later`: changes of the site do not start another delivery during this time. */

@@ -11,7 +11,7 @@ import type { SiteViews } from "../store/reads/site-views.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
-import { systemClock } from "./lease.ts";
+import { type Clock, systemClock } from "./lease.ts";
 import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { cursorRevision } from "./webhook-event.ts";
@@ -31,11 +31,14 @@ interface WebhookOptions {
   /** Networks that are allowed although they are not public. */
   readonly allow: readonly IpNetwork[];
   readonly log: Pick<Logger, "warn">;
+  /** By default, the clock of the machine. */
+  readonly clock?: Clock | undefined;
 }
 
 /** Starts to deliver. Any number of processes may do so on one database. */
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
   const { engine, siteViews, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
+  const { clock = systemClock } = options;
   const attempts: AttemptCounts = { delivered: 0, refused: 0, failed: 0, interrupted: 0 };
   const policy = toDeliveryPolicy(allow);
   const runner = new WebhookRunner({
@@ -47,13 +50,13 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     resources: new Map(resources.map((resource) => [resource.name, resource])),
     send: (delivery, signal) => send(delivery, policy, signal),
     holder: randomText(12),
-    clock: systemClock,
+    clock,
     random: Math.random,
     onAttempt: (outcome) => void attempts[outcome]++,
     onPause: ({ webhook, siteName }, reason) => log.warn({ webhook, site: siteName, reason }, "a webhook was paused"),
   });
   return {
-    families: () => webhookFamilies({ engine, index, runner, attempts, now: systemClock.now }),
+    families: () => webhookFamilies({ engine, index, runner, attempts, now: clock.now }),
     stop: () => runner.stop(),
   };
 }

@@ -2,10 +2,12 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
+import { tickBudgetMs } from "../../src/lib/event-loop.ts";
 import { createBrokenResource, fail, secret } from "../support/broken-resource.ts";
 import { waitFor } from "../support/command.ts";
 import { createIntent } from "../support/intents.ts";
 import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
+import { block } from "../support/time.ts";
 
 const broken = createBrokenResource();
 let server: TestServer;
@@ -76,7 +78,7 @@ test.each<[string, Record<string, string>]>([
     if (isLater) fail();
     if (items > 1) return;
     // Longer than a slice.
-    Bun.sleepSync(10);
+    block(tickBudgetMs.firstSlices);
     setImmediate(() => {
       isLater = true;
     });

@@ -12,6 +12,7 @@ import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "../support/postgres.ts";
 import { type ServerProcess, startProcess } from "../support/processes.ts";
 import { call } from "../support/server.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(120_000);
 
@@ -30,9 +31,9 @@ async function startPair(): Promise<PostgresPair> {
 test("the primary is killed and its synchronous standby promoted: every confirmed write is stored once", async () => {
   const { primary, standby, url } = await startPair();
   const shop = await openShop(url, 2);
-  await shop.writeThrough(async () => {
+  await shop.writeThrough(async ({ waitForRefusals }) => {
     await primary.signal("SIGKILL");
-    await Bun.sleep(300);
+    await waitForRefusals();
     await standby.run("select pg_promote()");
   });
 });
@@ -46,7 +47,7 @@ test("a write that the synchronous standby does not have yet is not confirmed", 
   // The contract has three seconds, but this machine may be busy.
   expect(performance.now() - start).toBeLessThan(10_000);
   await standby.signal("SIGCONT");
-  await until(async () => (await shop.create("a")) === 1);
+  await waitUntil(async () => (await shop.create("a")) === 1, "a confirmed write");
   expect(await shop.create("a")).toBe(1);
   expect(await shop.create("b")).toBe(2);
 });
@@ -62,12 +63,12 @@ test("the database is killed and restarted twice: every confirmed write is store
   const database = await startPostgres();
   cleanUps.push(database.remove);
   const shop = await openShop(await database.createDatabase(), 2);
-  await shop.writeThrough(async () => {
+  await shop.writeThrough(async ({ waitForRefusals, waitForWrites }) => {
     for (const end of [() => database.signal("SIGKILL"), database.halt]) {
       await end();
-      await Bun.sleep(500);
+      await waitForRefusals();
       await database.start();
-      await Bun.sleep(500);
+      await waitForWrites();
     }
   });
 });
@@ -77,7 +78,14 @@ interface Shop {
   /** Creates a brand through the first process, with its name as the idempotency key. */
   create(name: string): Promise<number | undefined>;
   /** Lets clients write, runs `disaster` in between, and compares the database with the responses. */
-  writeThrough(disaster: () => Promise<void>): Promise<void>;
+  writeThrough(disaster: (clients: Clients) => Promise<void>): Promise<void>;
+}
+
+interface Clients {
+  /** Resolves when more writes were refused. */
+  waitForRefusals(): Promise<unknown>;
+  /** Resolves when more writes were confirmed. */
+  waitForWrites(): Promise<unknown>;
 }
 
 async function openShop(url: string, count: number): Promise<Shop> {
@@ -100,24 +108,31 @@ async function openShop(url: string, count: number): Promise<Shop> {
       const client = async (number: number) => {
         for (let i = 0; !isOver; i++) {
           const name = `c${number}-${i}`;
-          for (let attempt = number; ; attempt++) {
-            const one = processes[attempt % processes.length] as ServerProcess;
-            const id = await create(one.url, key, name);
-            if (id !== undefined) {
-              acknowledged.set(name, id);
-              break;
-            }
-            if (isDisaster) refusals++;
-            await Bun.sleep(50);
-          }
+          let attempt = number;
+          const confirmed = await waitUntil(
+            async () => {
+              const one = processes[attempt++ % processes.length] as ServerProcess;
+              const id = await create(one.url, key, name);
+              if (id === undefined && isDisaster) refusals++;
+              return id;
+            },
+            `a confirmation of ${name}`,
+            60_000,
+          );
+          acknowledged.set(name, confirmed);
         }
       };
+      const more = (count: () => number, by: number, what: string) => {
+        const enough = count() + by;
+        return waitUntil(() => count() >= enough, what, 60_000);
+      };
+      const waitForRefusals = () => more(() => refusals, clients, "refused writes");
+      const waitForWrites = (by = 50) => more(() => acknowledged.size, by, "confirmed writes");
       const running = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
-      await until(() => acknowledged.size > 50);
+      await waitForWrites();
       isDisaster = true;
-      await disaster();
-      const during = acknowledged.size;
-      await until(() => acknowledged.size > during + 200);
+      await disaster({ waitForRefusals, waitForWrites });
+      await waitForWrites(200);
       isOver = true;
       await running;
       expect(refusals).toBeGreaterThan(0);
@@ -152,12 +167,4 @@ async function expectWhole(engine: Engine, site: SiteRecord, acknowledged: Reado
   const changes = (await engine.readChangesSince(site.ID, 0)) ?? [];
   expect(changes.map(({ revision }) => revision)).toEqual(Array.from({ length: head.revision }, (_, i) => i + 1));
   expect(await engine.findInconsistencies()).toEqual([]);
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!(await isTrue())) {
-    if (performance.now() > deadline) throw new Error("it did not happen within a minute");
-    await Bun.sleep(50);
-  }
 }

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { ConfigSources } from "../../src/config.ts";
+import { maxPageAgeMs } from "../../src/http/feed-page-cache.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
@@ -10,7 +11,8 @@ import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer, waitForPolls } from "../support/server.ts";
+import { pass, ticks, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
 setDefaultTimeout(60_000);
@@ -58,11 +60,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     json.Changes.map(({ Record: { Name } }) => Name);
 
   /** Waits until `count` polls wait. */
-  async function waiting(count: number): Promise<void> {
-    while (!(await server.metrics()).includes(`\nstorefront_polls_waiting ${count}\n`)) await Bun.sleep(10);
-    // These polls have been authorized. They now subscribe.
-    await Bun.sleep(30);
-  }
+  const waiting = (count: number) => waitForPolls(server, count);
 
   describe("with the usual settings", () => {
     beforeEach(() => start());
@@ -161,8 +159,8 @@ describe.each(engines)("a poll on $name", (kind) => {
       await write(other, "b");
       const poll = get(`since=${await now()}&wait=20`);
       await waiting(1);
-      // A page is shared for 100 ms.
-      await Bun.sleep(150);
+      // Its first page is shared no longer.
+      await pass(maxPageAgeMs);
       const site = server.site.ID;
       await kind.run(
         server.database,
@@ -196,6 +194,8 @@ describe.each(engines)("a poll on $name", (kind) => {
         await client.sendPieces([body]);
       }
       await waiting(clients.length);
+      // The server reads the bodies.
+      await ticks(50);
       expect(usedBytes() - before).toBeLessThan(clients.length * 2 ** 18);
       await write(other, "a");
       for (const client of clients) {
@@ -221,7 +221,10 @@ describe.each(engines)("a poll on $name", (kind) => {
       for (const [index, { socket }] of clients.entries()) index % 2 ? socket.resetAndDestroy() : socket.destroy();
       await waiting(0);
       // The connections of `fetch` stay open.
-      while (Number(/\nstorefront_http_connections (\d+)\n/.exec(await server.metrics())?.[1]) > 5) await Bun.sleep(10);
+      await waitUntil(async () => {
+        const [, connections] = /\nstorefront_http_connections (\d+)\n/.exec(await server.metrics()) ?? [];
+        return Number(connections) <= 5;
+      }, "the end of the connections");
     });
   });
 
@@ -278,22 +281,29 @@ describe.each(engines)("a poll on $name", (kind) => {
       const since = await now();
       const keys = [server.key, await server.issueKey(), await server.issueKey(), await server.issueKey()];
       const all: Promise<unknown>[] = [];
-      for (const [index, key] of keys.entries()) all.push((await wait(since, { key }, index + 1)).poll);
-      keys.push(await server.issueKey());
+      let answers = 0;
       let refused: Awaited<ReturnType<typeof get>> | undefined;
-      const more: unknown[] = [];
+      const ask = (key: string | undefined) => {
+        const poll = get(`since=${since}&wait=50`, key ? { key } : {}).then((page) => {
+          answers++;
+          if (page.status === 429) refused = page;
+        });
+        all.push(poll);
+      };
+      for (const [index, key] of keys.entries()) {
+        ask(key);
+        await waiting(index + 1);
+      }
+      keys.push(await server.issueKey());
       for (let i = 0; i < 100 && !refused; i++) {
-        const poll = get(`since=${since}&wait=50`, { key: keys[i % 5] as string });
-        more.push(poll);
-        refused = await Promise.race([
-          poll.then((page) => (page.status === 429 ? page : undefined)),
-          Bun.sleep(50).then(() => undefined),
-        ]);
+        ask(keys[i % 5]);
+        // Either this poll is refused, or another one ends.
+        await waitUntil(() => answers > i, "an answer");
       }
       expect(refused?.text).toContain("4 requests of all API keys wait already");
       expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
       await write(other, "a");
-      await Promise.all([...all, ...more]);
+      await Promise.all(all);
     });
 
     test("when requests take all other connections, the longest waiting makes room for a new one", async () => {

@@ -1,12 +1,14 @@
 // A request that has waited is checked again before it has an effect (contract section 1).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { tickBudgetMs } from "../../src/lib/event-loop.ts";
 import { revokeKey, rotateKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites.ts";
 import { createBrokenResource } from "../support/broken-resource.ts";
 import { createIntent } from "../support/intents.ts";
 import { call, startTestServer, type TestServer } from "../support/server.ts";
+import { block } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -91,7 +93,7 @@ describe("a read that takes several ticks of the event loop", () => {
       if (clock > start) return;
       clock += passing;
       // Longer than a slice.
-      Bun.sleepSync(10);
+      block(tickBudgetMs.firstSlices);
     };
     const response = await call(`${other.url}/restapi/brands.xml`, "GET", { key });
     expect(clock).toBe(start + passing);

@@ -10,6 +10,7 @@ import { waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
+import { ticks } from "../support/time.ts";
 
 describe.each(engines)("on $name", (kind) => {
   let writer: TestServer;
@@ -148,7 +149,8 @@ describe.each(engines)("on $name", (kind) => {
         most = Math.max(most, ++running);
         let rows = 0;
         for await (const chunk of rowChunks) rows += chunk.length;
-        await Bun.sleep(5);
+        // In this time, all reads that may run at once begin.
+        await ticks(20);
         running--;
         return rows;
       });

@@ -16,6 +16,8 @@ import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { start } from "../../src/start.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
+import { type Clock, systemClock } from "../../src/webhooks/lease.ts";
+import { maxScanPauseMs } from "../../src/webhooks/runner.ts";
 import { waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -46,6 +48,12 @@ async function changeRecord({ engine }: TestServer, id: number, values: Record<s
 }
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+
+/** Pauses between scans, and before the next delivery, take a tenth of their time. Leases and attempts have the time that they usually have. */
+const webhookClock: Clock = {
+  ...systemClock,
+  callAfter: (ms, callback) => systemClock.callAfter(ms <= maxScanPauseMs ? ms / 10 : ms, callback),
+};
 
 let sites = 0;
 
@@ -79,12 +87,25 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
   }
 }
 
+/**
+ * Waits until the server has scanned all webhooks and has delivered the webhooks that were due. A scan starts the deliveries in the order of the IDs. So
+ * the webhook that this function adds is delivered after the others.
+ */
+async function waitForScan(server: TestServer): Promise<void> {
+  await withScene(server, async ({ receiver, add, create, untilState }) => {
+    await create("seen by the scan");
+    const key = await add();
+    await receiver.received(1);
+    await untilState(key, ({ cursor, holder }) => cursor.endsWith(".1") && holder === null);
+  });
+}
+
 // At the same time, because they wait for most of it.
 describe.each(engines)("a webhook on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
     await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, webhookClock });
   });
   afterAll(async () => {
     await server.stop();
@@ -200,7 +221,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       await create("b");
       receiver.respond(200);
       await server.engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0 });
-      await Bun.sleep(2500);
+      await waitForScan(server);
       expect(receiver.events).toHaveLength(1);
       await changeRecord(server, webhook, { Paused: "", Reason: "" });
       expect(namesIn(await receiver.received(3)).slice(1)).toEqual(["a", "b"]);
@@ -229,7 +250,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
 
   test.concurrent("gets `storefront.gone`, also after a restore to before the first change, and then the changes that follow", async () => {
     // A separate server, because all sites get a new epoch.
-    const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, webhookClock });
     await withScene(server, async ({ receiver, site, add, create, untilState }) => {
       await create("a", "b", "c");
       await server.engine.pruneJournal(site.ID, 2, 100);
@@ -311,7 +332,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await setSite(server.engine, site.Name, { isSuspended: true }, Date.now());
     await add();
     await create("a");
-    await Bun.sleep(2500);
+    await waitForScan(server);
     expect(receiver.events).toEqual([]);
     await setSite(server.engine, site.Name, { isSuspended: false }, Date.now());
     expect(namesIn(await receiver.received(1))).toEqual(["a"]);
@@ -322,7 +343,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await add();
     await create("a");
     await receiver.received(1);
-    await Bun.sleep(2500);
+    await waitForScan(server);
     expect(receiver.events).toHaveLength(1);
   });
 
@@ -370,13 +391,13 @@ describe.each(engines)("a webhook on $name", (kind) => {
 
   test.concurrent("is taken over at once from a server that is stopped during a request", async () => {
     const settings = { DATABASE: await kind.newDatabase() };
-    const first = await startTestServer({ settings });
+    const first = await startTestServer({ settings, webhookClock });
     const receiver = await startReceiver();
     receiver.respond(() => {});
     await putTestWebhook(first.engine, first.site.ID, receiver.url);
     await first.call("POST", "/restapi/brands.json", { body: { Name: "a" } });
     await receiver.received(1);
-    const second = await start(readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings }));
+    const second = await start(readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings }), { webhookClock });
     receiver.respond(200);
     const stoppedAt = Date.now();
     await first.stop();

@@ -4,7 +4,7 @@ import { systemSite } from "../../model/limits.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
 /** Minimum time between two measurements that uses of snapshots start, in milliseconds. */
-const measureIntervalMs = 100;
+export const measureIntervalMs = 100;
 /** A snapshot that was not used for this time, in milliseconds, is idle: it may be evicted for a site that is read again and again. */
 const idleAfterMs = 10_000;
 /** Maximum share of the budget that the snapshots take after an eviction, so that evictions are rare. */
