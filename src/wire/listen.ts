@@ -127,7 +127,7 @@ function descriptorOf(listening: TCPSocketListener<Connection>): number | undefi
  * Milliseconds to wait for TCP handshakes in progress. A client whose first packet is ignored in this time tries again after a second, when the
  * socket is closed.
  */
-const handshakeMs = 100;
+export const handshakeMs = 100;
 
 /** Closes a listening socket after the TCP handshakes in progress. New clients reach another socket on the port. */
 async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {

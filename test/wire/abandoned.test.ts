@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { waitFor } from "../support/command.ts";
+import { ticks } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";
 
@@ -36,8 +37,10 @@ test("a request is abandoned when its connection is reset", async () => {
 
 test("a request is not abandoned when its client closes only its own side", async () => {
   const [client, request] = await ask();
+  const ended = new Promise<void>((resolve) => request.onClientEnd(resolve));
   client.socket.end();
-  await Bun.sleep(50);
+  await ended;
+  await ticks(2);
   expect(request.isAbandoned).toBe(false);
   respond();
   expect(await client.responses(1)).toEqual([expect.objectContaining({ status: 200, body: "here" })]);

@@ -5,6 +5,7 @@ import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { waitUntil, waitUntilSettled } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";
 
@@ -56,14 +57,18 @@ for (const secure of [false, true]) {
       return openClient(listener.port, secure ? connect(options) : undefined);
     }
 
-    async function until(isTrue: () => boolean): Promise<void> {
-      while (!isTrue()) await Bun.sleep(5);
+    /** Lets the server respond to another client, so that it has handled the events before that. */
+    async function serveAnother(): Promise<void> {
+      const client = await open();
+      client.send(get("/other"));
+      await client.responses(1);
+      client.socket.destroy();
     }
 
     test("when the client closes its side; the client still gets the response", async () => {
       const client = await open();
       client.send(get("/wait"));
-      await until(() => arrived.length === 1);
+      await waitUntil(() => arrived.length === 1, "the request");
       client.socket.end();
       const [response] = await client.responses(1);
       expect(response).toMatchObject({ status: 200, body: "waited" });
@@ -83,7 +88,7 @@ for (const secure of [false, true]) {
     test("when the client closes its side after several requests; each request gets its response", async () => {
       const client = await open();
       client.send(get("/wait") + get("/wait") + get("/other"));
-      await until(() => arrived.length === 1);
+      await waitUntil(() => arrived.length === 1, "the request");
       client.socket.end();
       expect((await client.responses(3)).map(({ body }) => body)).toEqual(["waited", "waited", "at once"]);
       client.socket.destroy();
@@ -92,29 +97,29 @@ for (const secure of [false, true]) {
     test("when the connection is reset", async () => {
       const client = await open();
       client.send(get("/wait"));
-      await until(() => arrived.length === 1);
+      await waitUntil(() => arrived.length === 1, "the request");
       if (secure) client.socket.destroy();
       else client.socket.resetAndDestroy();
-      await until(() => ended.length === 1);
-      await until(() => listener.usage().connections === 0);
+      await waitUntil(() => ended.length === 1, "the end of the client");
+      await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
     });
 
     test("when the process of the client is killed", async () => {
       const program = ["-e", waitingProgram(secure), "x", String(listener.port)];
       const child = Bun.spawn(["node", ...program], { stdio: ["ignore", "ignore", "ignore"] });
-      await until(() => arrived.length === 1);
-      await Bun.sleep(50);
+      await waitUntil(() => arrived.length === 1, "the request");
+      await serveAnother();
       expect(ended).toEqual([]);
       child.kill("SIGKILL");
-      await until(() => ended.length === 1);
-      await until(() => listener.usage().connections === 0);
+      await waitUntil(() => ended.length === 1, "the end of the client");
+      await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
     });
 
     test("but not after the response, and not while the client is connected", async () => {
       const client = await open();
       client.send(get("/other") + get("/wait"));
-      await until(() => arrived.length === 2);
-      await Bun.sleep(50);
+      await waitUntil(() => arrived.length === 2, "the requests");
+      await serveAnother();
       expect(ended).toEqual([]);
       respond();
       await client.responses(2);
@@ -133,11 +138,11 @@ test("a client that sends many requests before the first response uses limited m
     const client = await openClient(listener.port);
     client.socket.on("error", () => {});
     client.send(get(`/wait?${"x".repeat(1000)}`).repeat(10_000));
-    await Bun.sleep(200);
-    expect(listener.usage().bytes).toBeLessThan(2 * 1024 * 1024);
+    const bytes = await waitUntilSettled(() => listener.usage().bytes || undefined, "full buffers");
+    expect(bytes).toBeLessThan(2 * 1024 * 1024);
     client.socket.destroy();
     released.resolve();
-    while (listener.usage().connections > 0) await Bun.sleep(5);
+    await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
   } finally {
     await listener.stop(0);
   }

@@ -8,6 +8,7 @@ import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
 
@@ -95,7 +96,7 @@ describe("at the limit of connections", () => {
   test("the descriptor of a connection that is turned away before its TLS handshake is closed", async () => {
     start({ tls: makeCertificate() });
     for (const client of await openAll(limit)) client.send(get("/waiting"));
-    while (releases.length < limit) await Bun.sleep(1);
+    await waitUntil(() => releases.length === limit, "all requests");
     const before = readdirSync("/proc/self/fd").length;
     const options = { port: listener.port, host: "127.0.0.1", allowHalfOpen: true };
     const late = Array.from({ length: 20 }, () => connectPlainly(options));
@@ -110,7 +111,7 @@ describe("at the limit of connections", () => {
     start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/waiting"));
-    while (releases.length < limit) await Bun.sleep(1);
+    await waitUntil(() => releases.length === limit, "all requests");
     const late = await open();
     expect((await late.ended()).received).toBe("");
     expect(incidents).toEqual(["connection turned away"]);
@@ -123,7 +124,7 @@ describe("at the limit of connections", () => {
     start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/waiting"));
-    while (releases.length < limit) await Bun.sleep(1);
+    await waitUntil(() => releases.length === limit, "all requests");
     for (const { socket } of busy) socket.destroy();
     for (const release of releases) release();
     const later: WireClient[] = [];

@@ -1,9 +1,10 @@
 // The whole server gets requests that no HTTP client would send, and connections that stall or close early.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { connect } from "node:net";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { waitUntil } from "../support/time.ts";
 import { exchangeBytes } from "../support/wire.ts";
+import { openClient } from "../support/wire-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -172,23 +173,23 @@ describe("connections", () => {
   });
 
   test("a client that disconnects in the middle of its body stores nothing and does not affect other clients", async () => {
-    const before = (await server.call("GET", "/restapi/brands.json")).text;
-    await Promise.all(
-      Array.from({ length: 20 }, () => {
-        const body = request(
-          ["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Content-Length: 50"],
-          '{"Name":"gone"',
-        );
-        return new Promise<void>((resolve) => {
-          const socket = connect(server.port, "127.0.0.1", () =>
-            socket.write(body, () => resolve(void socket.destroy())),
-          );
-          socket.on("error", () => {});
-        });
-      }),
-    );
-    await Bun.sleep(50);
-    expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
+    const names = async () =>
+      (await server.call("GET", "/restapi/brands.json")).json.map(({ Name }: { Name: string }) => Name);
+    const connections = async () => Number(/^storefront_http_connections (\d+)$/m.exec(await server.metrics())?.[1]);
+    const before = await names();
+    const connectionsBefore = await connections();
+    const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Content-Length: 50"];
+    const clients = await Promise.all(Array.from({ length: 20 }, () => openClient(server.port)));
+    for (const client of clients) {
+      client.send(request([...lines, "Expect: 100-continue"]));
+      await client.until((received) => received.includes("100 Continue"));
+      await client.sendPieces(['{"Name":"gone"']);
+      client.socket.destroy();
+    }
+    await waitUntil(async () => (await connections()) <= connectionsBefore, "the end of the connections");
+    // Their writes would be stored before this write.
+    await server.call("POST", "/restapi/brands.json", { body: { Name: "later" } });
+    expect(await names()).toEqual([...before, "later"]);
   });
 
   test("pipelined requests get their responses in order", async () => {

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Listener } from "../../src/wire/listen.ts";
+import { waitUntilSettled } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { startListener } from "../support/wire-listener.ts";
 
@@ -36,15 +37,10 @@ test.if(process.platform === "linux")(
     client = await openClient(listener.port);
     const requests = toRequest("GET /a HTTP/1.1").repeat(10_000);
     for (let sent = 0; sent < 40; sent++) client.socket.write(requests);
-    // Wait until the kernel accepts no more bytes.
-    let left: number;
-    do {
-      left = client.socket.writableLength;
-      await Bun.sleep(100);
-    } while (client.socket.writableLength < left);
-    expect(left).toBeGreaterThan(0);
-    expect(queues().unread).toBeGreaterThan(0);
-    expect(queues().unread).toBeLessThanOrEqual(maxUnreadBytes);
+    // The kernel accepts no more bytes.
+    const unread = await waitUntilSettled(() => queues().unread || undefined, "full buffers");
+    expect(client.socket.writableLength).toBeGreaterThan(0);
+    expect(unread).toBeLessThanOrEqual(maxUnreadBytes);
   },
 );
 
@@ -57,17 +53,10 @@ test.if(process.platform === "linux")(
     client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /a HTTP/1.1"));
-    // Wait until the kernel accepts no more bytes.
-    let before: number;
-    let now = 0;
-    do {
-      before = now;
-      await Bun.sleep(200);
-      now = queues().unsent;
-    } while (now === 0 || now > before);
-    expect(now).toBeGreaterThan(0);
+    // The kernel accepts no more bytes.
+    const unsent = await waitUntilSettled(() => queues().unsent || undefined, "full buffers");
     // A write that begins below the limit may exceed it by a packet.
-    expect(now).toBeLessThanOrEqual(maxUnsentBytes + 64 * 1024);
+    expect(unsent).toBeLessThanOrEqual(maxUnsentBytes + 64 * 1024);
     client.socket.resume();
     expect((await client.responses(1))[0]?.body).toHaveLength(body.length);
   },
