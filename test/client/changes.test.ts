@@ -14,7 +14,8 @@ import { revokeKey } from "../../src/operator/keys.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startRestartableServer } from "../support/restartable-server.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer, waitForPolls } from "../support/server.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;
@@ -95,7 +96,7 @@ describe("changes()", () => {
     for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
     const steps: string[] = [];
     const onCursor = async (cursor: string) => {
-      await Bun.sleep(1);
+      await ticks(2);
       steps.push(`store ${Number(cursor.split(".")[1]) - Number(since.split(".")[1])}`);
     };
     for await (const { Record } of client.changes({ since, wait: 0, limit: 2, onCursor }))
@@ -126,10 +127,11 @@ describe("changes()", () => {
     const watched = createClient({ url: server.url, key: server.key, onResponse: () => void responses++ });
     const since = await now();
     const taking = take(watched.changes({ since }), 2);
-    await Bun.sleep(1500);
+    await waitForPolls(server, 1);
     expect(responses).toBe(0);
     await client.brands.create({ Name: "One" });
-    while (responses === 0) await Bun.sleep(10);
+    await waitUntil(() => responses === 1, "a response");
+    await waitForPolls(server, 1);
     await client.brands.create({ Name: "Two" });
     expect(named(await taking)).toEqual(["create One", "create Two"]);
     expect(responses).toBe(2);
@@ -145,7 +147,7 @@ describe("changes()", () => {
       take(client.changes({ since, resources: ["locations"], wait: 1, onCursor, signal: stop.signal }), 1),
     );
     await client.brands.create({ Name: "Another" });
-    await Bun.sleep(1500);
+    await waitUntil(() => cursors.length === 1, "the end of the time");
     await client.brands.create({ Name: "And another" });
     expect(await ended).toMatchObject({ name: "AbortError" });
     expect(cursors.at(-1)).toBe(await now());
@@ -162,7 +164,7 @@ describe("changes()", () => {
       });
       return take(follower.changes(), 1);
     });
-    while (statuses.length === 0) await Bun.sleep(10);
+    await waitUntil(() => statuses.length > 0, "a refusal");
     await small.call("POST", "/restapi/brands.json", { body: { Name: "One" } });
     for (const changes of await Promise.all(followers)) expect(named(changes)).toEqual(["create One"]);
     expect(new Set(statuses)).toEqual(new Set([429]));
@@ -200,13 +202,15 @@ describe("changes()", () => {
 
   test("continues after the server was stopped and started again", async () => {
     const restartable = await startRestartableServer();
-    const distant = createClient({ url: restartable.url, key: restartable.key });
+    let retries = 0;
+    const distant = createClient({ url: restartable.url, key: restartable.key, onRetry: () => void retries++ });
     const taking = take(distant.changes(), 2);
     await distant.brands.create({ Name: "Before" });
     await restartable.stop();
-    await Bun.sleep(300);
+    const creating = distant.brands.create({ Name: "After" });
+    await waitUntil(() => retries > 0, "an attempt while the server is stopped");
     await restartable.start();
-    await distant.brands.create({ Name: "After" });
+    await creating;
     expect(named(await taking)).toEqual(["create Before", "create After"]);
     await restartable.remove();
   });
@@ -216,9 +220,10 @@ describe("changes()", () => {
     expect(await thrownBy(take(client.changes({ signal: AbortSignal.abort(reason) }), 1))).toBe(reason);
     const waiting = new AbortController();
     const ended = thrownBy(take(client.changes({ since: await now(), signal: waiting.signal }), 1));
-    await Bun.sleep(200);
+    await waitForPolls(server, 1);
     waiting.abort(reason);
     expect(await ended).toBe(reason);
+    await waitForPolls(server, 0);
     const looping = new AbortController();
     let seen = 0;
     const loop = async () => {
@@ -232,7 +237,7 @@ describe("changes()", () => {
     const key = await server.issueKey();
     const distant = createClient({ url: server.url, key });
     const ended = thrownBy(take(distant.changes({ since: await now() }), 1));
-    await Bun.sleep(100);
+    await waitForPolls(server, 1);
     await revokeKey(server.engine, key, Date.now());
     await client.brands.create({ Name: "Wakes it" });
     expect(await ended).toMatchObject({ status: 401, code: "unauthorized" });
@@ -307,7 +312,7 @@ describe("requests", () => {
     );
     const stop = new AbortController();
     void thrownBy(any.changes({ since: "now", signal: stop.signal }).next());
-    await Bun.sleep(10);
+    await waitUntil(() => urls.length === 3, "the request");
     stop.abort();
     expect(urls[0]?.search).toBe("");
     expect(Object.fromEntries(urls[1]?.searchParams ?? [])).toEqual({

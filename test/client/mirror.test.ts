@@ -12,6 +12,7 @@ import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { createIntent } from "../support/intents.ts";
 import { startRestartableServer } from "../support/restartable-server.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 
 let server: TestServer;
 let client: StorefrontClient;
@@ -57,13 +58,6 @@ async function listed(): Promise<Brand[]> {
 
 const inOrder = (records: ReadonlyMap<number, Brand>) => [...records.values()].sort((a, b) => a.ID - b.ID);
 
-async function until(isDone: () => boolean): Promise<void> {
-  for (let waited = 0; !isDone(); waited += 10) {
-    if (waited > 20_000) throw new Error("it did not happen within 20 s");
-    await Bun.sleep(10);
-  }
-}
-
 /** Writes `count` changes, 50 at a time. */
 async function write(count: number, change: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
@@ -93,9 +87,9 @@ describe("mirror()", () => {
     const [copy, stop, reason] = [createCopy(), new AbortController(), new Error("stop")];
     const running = thrownBy(client.mirror("brands", { ...copy.options, signal: stop.signal }));
     await client.brands.create({ Name: "One" });
-    await until(() => copy.records.size === 1);
+    await waitUntil(() => copy.records.size === 1, "the record");
     await client.brands.delete(1);
-    await until(() => copy.records.size === 0);
+    await waitUntil(() => copy.records.size === 0, "the removal");
     stop.abort(reason);
     expect(await running).toBe(reason);
   });
@@ -105,7 +99,7 @@ describe("mirror()", () => {
     let active = 0;
     const alone = async (work: () => unknown) => {
       expect(++active).toBe(1);
-      await Bun.sleep(2);
+      await ticks(2);
       work();
       active--;
     };
@@ -191,11 +185,11 @@ describe("a copy whose cursor can no longer be used", () => {
     const [signal, stop] = [new AbortController(), new Error("stop")];
     const running = thrownBy(client.mirror("brands", { ...copy.options, signal: signal.signal }));
     for (const Name of ["One", "Two"]) await client.brands.create({ Name });
-    await until(() => copy.records.size === 2);
+    await waitUntil(() => copy.records.size === 2, "2 records");
     copy.records.set(99, { ...(copy.records.get(1) as Brand), ID: 99 });
     await server.engine.renewEpochs();
     await client.brands.create({ Name: "Three" });
-    await until(() => copy.records.size === 3 && !copy.records.has(99));
+    await waitUntil(() => copy.records.size === 3 && !copy.records.has(99), "the records of the list");
     signal.abort(stop);
     expect(await running).toBe(stop);
   });
@@ -327,21 +321,26 @@ describe("a mirror survives", () => {
 
   test("a restart of the server in the middle of the list, and another while it follows", async () => {
     const restartable = await startRestartableServer();
-    const writer = createClient({ url: restartable.url, key: restartable.key, retries: 10 });
+    let isStopped = false;
+    const onRetry = () => {
+      if (isStopped) void restartable.start();
+      isStopped = false;
+    };
+    const writer = createClient({ url: restartable.url, key: restartable.key, retries: 10, onRetry });
     await write(600, (index) => writer.brands.create({ Name: `Brand ${index}` }));
     const [copy, stop] = [createCopy(), new AbortController()];
     const store = async (brand: Brand) => {
       copy.options.store(brand, undefined);
       if (brand.ID !== 400) return;
       await restartable.stop();
-      setTimeout(() => void restartable.start(), 200);
+      isStopped = true;
     };
     const running = thrownBy(writer.mirror("brands", { ...copy.options, store, signal: stop.signal }));
-    await until(() => copy.records.size === 600 && copy.cursor() !== undefined);
+    await waitUntil(() => copy.records.size === 600 && copy.cursor() !== undefined, "the list");
     await restartable.stop();
     await restartable.start();
     await writer.brands.delete(7);
-    await until(() => copy.records.size === 599);
+    await waitUntil(() => copy.records.size === 599, "599 records");
     stop.abort();
     await running;
     await restartable.remove();
@@ -385,7 +384,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("on %s", (_, ki
       writing ??= write(2000, change);
       copy.options.store(brand, undefined);
       // The list is read in pages: the changes are made between them.
-      if (brand.ID % 400 === 0) await until(() => made >= brand.ID);
+      if (brand.ID % 400 === 0) await waitUntil(() => made >= brand.ID, "the changes");
       if (brand.ID === 1200) await writing;
     };
     await mirror("brands", { ...copy.options, store, wait: 0, limit: 400 });

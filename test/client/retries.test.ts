@@ -13,6 +13,7 @@ import {
 import { waitAfter } from "../../src/client/wait.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;
@@ -103,13 +104,13 @@ describe("a network that fails", () => {
     const [before, during] = [proxy.seen.length, new AbortController()];
     proxy.misbehave("dawdle");
     const ended = thrownBy(distant.brands.list({}, { signal: during.signal }));
-    while (proxy.seen.length === before) await Bun.sleep(5);
+    await waitUntil(() => proxy.seen.length > before, "the request");
     during.abort(reason);
     expect(await ended).toBe(reason);
     expect(proxy.seen.length).toBe(before + 1);
     // The wait would be five minutes.
     for (const abort of [
-      (controller: AbortController) => setTimeout(() => controller.abort(reason), 50),
+      (controller: AbortController) => ticks(2).then(() => controller.abort(reason)),
       (controller: AbortController) => controller.abort(reason),
     ]) {
       const controller = new AbortController();
