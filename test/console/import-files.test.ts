@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { Imports } from "../../src/admin/imports.ts";
 import { brand } from "../../src/resources/brand.ts";
+import { ticks } from "../support/time.ts";
 
 test("files of an abandoned import that cannot be removed are reported, and the next import starts", async () => {
   const failures: unknown[] = [];
@@ -17,7 +18,7 @@ test("files of an abandoned import that cannot be removed are reported, and the 
     throw new Error("EIO: i/o error, rm");
   };
   expect(start().name).toBe("brands.csv");
-  await Bun.sleep(0);
+  await ticks();
   await imports.stop();
   expect(failures.map(String)).toEqual(["Error: EIO: i/o error, rm"]);
 });

@@ -8,6 +8,7 @@ import { createKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
+import { ticks } from "../support/time.ts";
 import { useConsole } from "../support/use-console.ts";
 
 const day = 24 * 3_600_000;
@@ -83,7 +84,7 @@ describe("the traffic of the server", () => {
       () => at,
     );
     history.stop();
-    await Bun.sleep(0);
+    await ticks();
     for (const sample of samples.slice(1)) {
       [at, next] = [at + 20_000, sample];
       await history.addPoint();

@@ -247,15 +247,17 @@ describe("a session", () => {
       `Cookie: ${cookie}`,
       `X-Operator: ${id}`,
       "Content-Type: application/json",
+      "Expect: 100-continue",
     ];
     const client = await openClient(Number(port));
     client.send(
       `POST /operator/sites/shop/records/brands HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
-    await Bun.sleep(100);
+    // The server asks for the body when it has found the session.
+    await client.until((received) => received.includes("100 Continue"));
     await end();
     client.send(body);
-    expect((await client.responses(1))[0]?.status).toBe(status);
+    expect((await client.responses(2))[1]?.status).toBe(status);
     client.socket.destroy();
   });
 

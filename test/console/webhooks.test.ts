@@ -5,6 +5,7 @@ import { createSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
+import { waitUntil } from "../support/time.ts";
 
 const webhooks = "/sites/shop/webhooks";
 const brands = "/sites/shop/records/brands";
@@ -81,10 +82,10 @@ describe("webhooks in the console", () => {
     expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).json).toEqual({ deliveries: [] });
     await anna.call("POST", brands, { Name: "Acme" });
     await receiver.received(1, ({ body }) => body.includes("Acme"));
-    const delivered = await until(async () => {
+    const delivered = await waitUntil(async () => {
       const { deliveries } = (await anna.call("GET", `${webhooks}/${id}/deliveries`)).json;
       return deliveries.length > 0 && deliveries;
-    });
+    }, "the delivery");
     expect(delivered).toMatchObject([{ status: 200, fault: null, at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
   });
 
@@ -96,7 +97,7 @@ describe("webhooks in the console", () => {
     expect((await post(id, "resume")).json).toMatchObject({ status: "active", paused: null });
     const hasChange = ({ body }: { readonly body: string }) => body.includes("While paused");
     await receiver.received(1, hasChange);
-    await until(async () => (await list())[0].behind === 0);
+    await waitUntil(async () => (await list())[0].behind === 0, "the delivery");
     expect((await post(id, "rewind", { since: { time: "2020-01-01T00:00:00Z" } })).status).toBe(200);
     await receiver.received(2, hasChange);
     expect((await post(id, "rewind", { since: { time: "x" } })).status).toBe(400);
@@ -121,12 +122,3 @@ describe("webhooks in the console", () => {
     expect((await anna.call("GET", "/sites/toys/webhooks")).json.webhooks).toMatchObject([{ status: "active" }]);
   });
 });
-
-/** Waits until `read` returns a result that is not false, and returns the result. The timeout of the test limits the wait. */
-async function until<T>(read: () => Promise<T | false>): Promise<T> {
-  for (;;) {
-    const found = await read();
-    if (found) return found;
-    await Bun.sleep(20);
-  }
-}

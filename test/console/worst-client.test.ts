@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, jest, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { removeOperator } from "../../src/operator/operators.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { waitUntil } from "../support/time.ts";
 import { useConsole } from "../support/use-console.ts";
 
 let server: TestConsole;
@@ -182,12 +183,11 @@ describe("two pages that import the same file", () => {
     await ended(client, path);
     return path;
   }
-  async function ended(client: ConsoleClient, path: string) {
-    for (;;) {
+  function ended(client: ConsoleClient, path: string) {
+    return waitUntil(async () => {
       const { json } = await client.call("GET", path);
-      if (!["checking", "running"].includes(json.state)) return json;
-      await Bun.sleep(5);
-    }
+      return !["checking", "running"].includes(json.state) && json;
+    }, "the end of the import");
   }
 
   test("store its rows once", async () => {
