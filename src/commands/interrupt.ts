@@ -3,7 +3,7 @@
 import { printMessage } from "./common.ts";
 
 /** Milliseconds in which a repeated signal counts as the same Ctrl-C, because npm and the terminal both pass it on. */
-const repeatWithinMs = 1000;
+export const repeatWithinMs = 1000;
 
 /**
  * Runs `work`, and aborts its AbortSignal at SIGINT (Ctrl-C), SIGTERM or SIGHUP. A second signal ends the process at once, with status 1.

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/command.ts";
-import { openClient } from "../support/wire-client.ts";
+import { pass } from "../support/time.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
 
 let shop: Workshop;
 let key: string;
@@ -206,13 +207,15 @@ describe("without --access-log", () => {
   });
 
   test("slow requests are logged, at most one per second and route", async () => {
-    const server = await shop.serve(["--log", "info", "--slow-ms", "1"]);
+    const slowMs = 1;
+    const server = await shop.serve(["--log", "info", "--slow-ms", `${slowMs}`]);
     const client = await openClient(Number(new URL(server.url).port));
-    const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 12"];
-    client.send(`${head.join("\r\n")}\r\n\r\n`);
-    await Bun.sleep(20);
+    const lines = [`X-API-AUTH: ${key}`, "Content-Length: 12", "Expect: 100-continue"];
+    client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
+    await client.until((received) => received.includes("100 Continue"));
+    await pass(slowMs);
     client.send('{"Name":"a"}');
-    await client.responses(1);
+    await client.responses(2);
     client.socket.destroy();
     await end(server);
     expect(logged(server, "slow request")).toMatchObject([

@@ -3,13 +3,26 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
+import { createSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
 import { openWorkshop, type Workshop } from "../support/command.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
 
-/** Milliseconds that the database is busy: more than a server waits and a command takes to start. */
-const busyMs = 6000;
+/**
+ * Opens a database as a server does, before it is busy. The function waits until a server has given up two writes, one after the other: in this time, a
+ * command starts, and waits longer than a server.
+ */
+async function openServer(url: string): Promise<() => Promise<void>> {
+  const engine = await openEngine(url, allResources);
+  return async () => {
+    for (let write = 0; write < 2; write++) await expect(createSite(engine, "patio", {}, 0)).rejects.toThrow();
+    await engine.close();
+  };
+}
 
 let workshop: Workshop;
 let server: OpenedDatabases | undefined;
@@ -24,13 +37,14 @@ afterEach(async () => {
 
 test("a command waits for a transaction of another process, with SQLite", async () => {
   await workshop.must(["site", "add", "shop"]);
+  const waitForServer = await openServer(workshop.database);
   using database = new Database(workshop.file("test.db"));
   database.run("begin immediate");
   const commands = [
     ["site", "add", "garden"],
     ["site", "remove", "shop", "--yes"],
   ].map((args) => workshop.run(args, { asProcess: true }));
-  await Bun.sleep(busyMs);
+  await waitForServer();
   database.run("commit");
   expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr.includes("cannot")])).toEqual([
     [0, false],
@@ -42,15 +56,20 @@ test("a command waits for a transaction of another process, with PostgreSQL", as
   server = await openDatabases();
   const env = { STOREFRONT_DATABASE: await server.createDatabase() };
   await workshop.must(["site", "add", "shop"], { env });
-  const sql = postgres(env.STOREFRONT_DATABASE, { max: 1, onnotice: () => {} });
-  const { promise: over, resolve: finish } = Promise.withResolvers<void>();
+  const waitForServer = await openServer(env.STOREFRONT_DATABASE);
+  const sql = postgres(env.STOREFRONT_DATABASE, { max: 2, onnotice: () => {} });
+  const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const transaction = sql.begin(async (inside) => {
     await inside`select * from sites for update`;
-    await over;
+    locked.resolve();
+    await over.promise;
   });
+  await locked.promise;
   const command = workshop.run(["site", "add", "garden"], { env, asProcess: true });
-  await Bun.sleep(busyMs);
-  finish();
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await waitUntil(async () => (await sql.unsafe(waiting)).length > 0, "the command");
+  await waitForServer();
+  over.resolve();
   await transaction;
   await sql.end();
   expect(await command).toMatchObject({ code: 0 });

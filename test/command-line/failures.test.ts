@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let shop: Workshop;
 let key: string;
@@ -210,7 +211,7 @@ test("after kill -9 during writes, every acknowledged write is stored, and a rep
       for (const n of all.filter((number) => number % 8 === lane)) await send(server.url, n);
     }),
   );
-  while (acknowledged.size < 100) await Bun.sleep(1);
+  await waitUntil(() => acknowledged.size >= 100, "a hundred writes");
   server.kill("SIGKILL");
   await sending;
   expect(acknowledged.size).toBeLessThan(400);

@@ -8,6 +8,7 @@ import { publicResources } from "../../src/model/resource.ts";
 import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { slowly } from "../support/time.ts";
 
 let shop: Workshop;
 const unused = Array.from({ length: 150 }, (_, n) => `site-${n}`);
@@ -252,10 +253,7 @@ describe("a file", () => {
     const site = newSite();
     const started = shop.start(["import", "--site", site, "brands", "-"]);
     const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
-    for (const piece of pieces) {
-      started.write(piece);
-      await Bun.sleep(15);
-    }
+    await slowly(pieces, 15, (piece) => started.write(piece));
     started.end();
     expect(await started.exited).toBe(0);
     expect(await names(site)).toEqual(["1 A", '2 B "" b', "3 C", "4 D", "5 E 👩‍👧"]);

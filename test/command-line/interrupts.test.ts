@@ -3,12 +3,13 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { waitUntilAborted } from "../../src/commands/interrupt.ts";
+import { repeatWithinMs, waitUntilAborted } from "../../src/commands/interrupt.ts";
 import { getSite } from "../../src/operator/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
 import { createIntent } from "../support/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { pass, ticks } from "../support/time.ts";
 
 let shop: Workshop;
 let postgres: TestPostgres;
@@ -100,11 +101,19 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
 
   test("with --atomic stores all rows or none, whenever it is interrupted, and reports which", async () => {
     writeFileSync(shop.file("atomic.csv"), `Name\n${rows(10_000)}`);
-    for (const wait of [0, 100, 300, 600]) {
+    const open = async () => {
       const site = await newSite();
       const started = startImport(site, shop.file("atomic.csv"), "--atomic");
       await waitFor(() => isReady(started), "the command to be ready");
-      await Bun.sleep(wait);
+      return { site, started };
+    };
+    const first = await open();
+    const begun = performance.now();
+    expect(await first.started.exited).toBe(0);
+    const whole = performance.now() - begun;
+    for (const part of [0, 0.3, 0.7]) {
+      const { site, started } = await open();
+      await pass(part * whole);
       const { code, summary } = await interrupt(started, "SIGINT");
       expect([0, 10_000]).toContain(summary.created);
       expect([code, summary.interrupted]).toEqual(summary.created === 0 ? [1, true] : [0, false]);
@@ -121,7 +130,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       await waitFor(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
       await waitFor(() => /again to stop at once/.test(started.stderr()), "the first signal");
-      await Bun.sleep(1100);
+      await pass(repeatWithinMs);
       started.kill("SIGINT");
       expect(await started.exited).toBe(1);
     } finally {
@@ -187,7 +196,7 @@ test("the chunks of a file that were read are not kept in memory until its end",
       const chunk = new Uint8Array(1000);
       chunks.push(new WeakRef(chunk));
       yield chunk;
-      await Bun.sleep(0);
+      await ticks();
     }
   })();
   for await (const _ of waitUntilAborted(source, new AbortController().signal)) if (chunks.length === 200) Bun.gc(true);

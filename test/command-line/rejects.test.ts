@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { openWorkshop, type Workshop } from "../support/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let shop: Workshop;
 let site = "";
@@ -132,7 +133,10 @@ test("Ctrl-C keeps the rows that were already rejected in the file", async () =>
     "--json",
   ]);
   started.write(`Name,AccountNumber\n,1\n${"A,2\n".repeat(200_000)}`);
-  while (!readdirSync(shop.folder).some((name) => name.includes("stopped.csv"))) await Bun.sleep(5);
+  await waitUntil(
+    () => readdirSync(shop.folder).some((name) => name.includes("stopped.csv")),
+    "a file of rejected rows",
+  );
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
   expect(JSON.parse(started.stdout())).toMatchObject({ interrupted: true, rejected: 1 });

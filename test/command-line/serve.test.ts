@@ -5,7 +5,16 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
 import { childrenOf } from "../support/children.ts";
-import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/command.ts";
+import {
+  fetchWithKey,
+  openWorkshop,
+  quote,
+  type Served,
+  type Started,
+  type Workshop,
+  waitFor,
+} from "../support/command.ts";
+import { pass } from "../support/time.ts";
 
 let shop: Workshop;
 beforeEach(() => {
@@ -228,8 +237,6 @@ describe("SIGTERM and SIGINT", () => {
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     const request = await openRequest(server.url, key);
     server.kill(signal);
-    await Bun.sleep(100);
-    server.kill(signal);
     await waitFor(
       () =>
         fetch(server.url).then(
@@ -238,6 +245,7 @@ describe("SIGTERM and SIGINT", () => {
         ),
       "no new connections",
     );
+    server.kill(signal);
     request.finish();
     await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
     expect(await server.exited).toBe(0);
@@ -382,21 +390,20 @@ describe("serve --workers", () => {
     }
   });
 
-  test("starts workers that end when their parent is killed", async () => {
-    const server = await shop.serve(["--workers", "2"]);
-    const workers = childrenOf(server.pid);
-    server.kill("SIGKILL");
-    await waitFor(() => workers.every((pid) => !isAlive(pid)), "the workers' end");
-  });
-
-  test("starts workers that end when their parent is killed during their start", async () => {
-    for (const wait of [0, 100, 300]) {
+  test("starts workers that end when their parent is killed, also during their start", async () => {
+    /** Kills a parent when it has started, or earlier. Returns how long its workers took to start. */
+    async function killParent(beforeKill: (parent: Started) => Promise<unknown>): Promise<number> {
       const parent = shop.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
       await waitFor(() => childrenOf(parent.pid).length > 0, "a worker");
-      await Bun.sleep(wait);
+      const begun = performance.now();
+      await beforeKill(parent);
       const workers = childrenOf(parent.pid);
       parent.kill("SIGKILL");
-      await waitFor(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${wait} ms after their start`);
+      const took = performance.now() - begun;
+      await waitFor(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${took} ms after their start`);
+      return took;
     }
+    const whole = await killParent((parent) => parent.until(/listens on/));
+    for (const part of [0, 0.3, 0.8]) await killParent(() => pass(part * whole));
   });
 });
