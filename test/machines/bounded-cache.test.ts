@@ -4,6 +4,7 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { BoundedCache } from "../../src/lib/bounded-cache.ts";
 import { HeaderReader, type RequestHeader } from "../../src/wire/request-header.ts";
+import { ticks } from "../support/time.ts";
 
 const filler = `X-Filler: ${"x".repeat(15_000)}`;
 
@@ -15,7 +16,7 @@ function readHeader(number: number): RequestHeader {
 /** Returns the bytes of the heap outside its cells, such as texts. */
 async function usedBytes(): Promise<number> {
   // The texts that were used last may still be on the stack.
-  await Bun.sleep(1);
+  await ticks();
   Bun.gc(true);
   return heapStats().extraMemorySize;
 }

@@ -7,12 +7,13 @@ import { xml } from "../../src/formats/xml.ts";
 import { chooseCoding, compressList } from "../../src/http/compression.ts";
 import { parseListParameters } from "../../src/http/list-parameters.ts";
 import type { BufferWithHeadroom } from "../../src/lib/bytes.ts";
-import { nextImmediate, slices } from "../../src/lib/event-loop.ts";
+import { nextImmediate, slices, tickBudgetMs } from "../../src/lib/event-loop.ts";
 import type { Encoding } from "../../src/model/encoding.ts";
 import { orderStatus } from "../../src/resources/order-status.ts";
 import { ListPart } from "../../src/store/memory/block.ts";
 import { Collection } from "../../src/store/memory/collection.ts";
 import { EncodedList } from "../../src/store/memory/collection-version.ts";
+import { ticks } from "../support/time.ts";
 
 /** IDs close together, or far apart. */
 const id = fc.oneof(
@@ -172,7 +173,7 @@ test("changes are applied without a request for a list, and none is lost", async
     set(collection, id, 20_001 + i, body);
     if (body === null) expected.delete(id);
     else expected.set(id, body);
-    if (i % 1000 === 0) await Bun.sleep(0);
+    if (i % 1000 === 0) await ticks();
   }
   for (const id of [1, 7920, 15_000, 25_999]) expect(collection.find(id)?.json).toBe(expected.get(id) as string);
   const all = [...expected].sort(([a], [b]) => a - b).map(([, body]) => body);
@@ -298,8 +299,8 @@ test("a failure in a later tick rejects the call, and ends no process", async ()
   for (const id of [7, 207]) set(collection, id, 1000 + id, toJson(id, "changed"));
   const memory = spyOn(Buffer, "allocUnsafeSlow")
     .mockImplementationOnce((size) => {
-      // Longer than the first slice.
-      Bun.sleepSync(5);
+      const begun = performance.now();
+      while (performance.now() - begun <= tickBudgetMs.firstSlices);
       return Buffer.from(new ArrayBuffer(size));
     })
     .mockImplementation(() => {

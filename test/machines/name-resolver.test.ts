@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { NameResolver } from "../../src/webhooks/name-resolver.ts";
+import { ticks } from "../support/time.ts";
 
 /** A resolver that responds when the test decides. */
 function resolver() {
@@ -21,12 +22,12 @@ function resolver() {
     async respond(name: string, milliseconds = 1) {
       now += milliseconds;
       open.get(name)?.resolve(["203.0.113.1"]);
-      await Bun.sleep(0);
+      await ticks();
     },
     async fail(name: string, milliseconds: number) {
       now += milliseconds;
       open.get(name)?.reject(new Error("EAI_AGAIN"));
-      await Bun.sleep(0);
+      await ticks();
     },
   };
 }

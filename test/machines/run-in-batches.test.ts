@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { ProblemError } from "../../src/model/errors.ts";
 import type { OperationCall } from "../../src/store/sqlite/writer.ts";
 import { runInBatches } from "../../src/store/sqlite/writer-thread.ts";
+import { ticks } from "../support/time.ts";
 
 describe("small operations that wait", () => {
   const call = (args: unknown): OperationCall => ({ name: "acquireWebhookLease", args: [args], now: 0 });
@@ -12,7 +13,7 @@ describe("small operations that wait", () => {
     const sent: number[] = [];
     const add = runInBatches(async (calls) => {
       sent.push(calls.length);
-      await Bun.sleep(1);
+      await ticks();
       return calls.map(({ args }) => args[0]);
     });
     const numbers = Array.from({ length: 250 }, (_, i) => i);
@@ -24,7 +25,7 @@ describe("small operations that wait", () => {
     let calls = 0;
     const add = runInBatches(async () => {
       calls++;
-      await Bun.sleep(1);
+      await ticks();
       throw new ProblemError("unavailable", "the disk is full");
     });
     const results = await Promise.allSettled([add(call(1)), add(call(2)), add(call(3))]);

@@ -7,15 +7,11 @@ import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier
 import { openEngine } from "../../src/store/open.ts";
 import { engineKinds } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
 
 const never: Head = { revision: 0, epoch: "" };
-
-/** Waits for a condition, until the time limit of the test. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await Bun.sleep(2);
-}
 
 describe.each(engineKinds)("on $name", (kind) => {
   let opened: Engine[] = [];
@@ -41,6 +37,19 @@ describe.each(engineKinds)("on $name", (kind) => {
 
   const write = (engine: Engine, site: number) => engine.commit([createIntent({ site })]);
 
+  /** A site of which only `later` knows. */
+  const otherSite = 99;
+
+  /** Waits until a change that was made now has woken a subscriber. By then, an earlier change would have done the same. */
+  async function later(watch: SiteChangeNotifier, engine: Engine): Promise<void> {
+    const [head] = await engine.readHeads([otherSite]);
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    const stop = watch.subscribe(otherSite, head as Head, () => resolve());
+    await write(engine, otherSite);
+    await woken;
+    stop();
+  }
+
   test("a change by any process wakes the subscribers of its site, each once, and no others", async () => {
     const [watch, own, other] = await start();
     const calls = [0, 0, 0];
@@ -51,22 +60,24 @@ describe.each(engineKinds)("on $name", (kind) => {
       });
     }
     await write(own, 1);
-    await until(() => calls[0] === 1 && calls[1] === 1);
+    await waitUntil(() => calls[0] === 1 && calls[1] === 1, "the calls for the first change");
     await write(other, 1);
-    await until(() => calls[0] === 2 && calls[1] === 2);
+    await waitUntil(() => calls[0] === 2 && calls[1] === 2, "the calls for the second change");
     await write(other, 2);
-    await until(() => calls[2] === 1);
-    await Bun.sleep(300);
+    await waitUntil(() => calls[2] === 1, "the call for the change of the other site");
+    await later(watch, other);
     expect(calls).toEqual([2, 2, 1]);
   });
 
   test("a change before the subscription wakes the subscriber", async () => {
     const [watch, own] = await start();
+    const stop = watch.subscribe(2, never, () => {});
     await write(own, 1);
-    await Bun.sleep(50);
-    let calls = 0;
-    watch.subscribe(1, never, () => void calls++);
-    await until(() => calls === 1);
+    await later(watch, own);
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    watch.subscribe(1, never, () => resolve());
+    await woken;
+    stop();
   });
 
   test("another epoch wakes, also with the same revision and with a lower one", async () => {
@@ -75,12 +86,12 @@ describe.each(engineKinds)("on $name", (kind) => {
     await write(own, 1);
     let calls = 0;
     watch.subscribe(1, (await own.readHeads([1]))[0] as Head, () => void calls++);
-    await Bun.sleep(50);
+    await later(watch, own);
     expect(calls).toBe(0);
     await other.renewEpochs();
-    await until(() => calls === 1);
+    await waitUntil(() => calls === 1, "the call for the new epoch");
     await other.replaceAllData((async function* () {})());
-    await until(() => calls === 2);
+    await waitUntil(() => calls === 2, "the call for the restore");
     expect((await own.readHeads([1]))[0]?.revision).toBe(0);
   });
 
@@ -94,14 +105,14 @@ describe.each(engineKinds)("on $name", (kind) => {
       running--;
     });
     await write(own, 1);
-    await until(() => calls === 1);
+    await waitUntil(() => calls === 1, "the first call");
     await write(own, 1);
     await write(own, 1);
-    await Bun.sleep(300);
+    await later(watch, own);
     expect(calls).toBe(1);
     for (const { resolve } of pending) resolve();
-    await until(() => calls === 2);
-    await Bun.sleep(300);
+    await waitUntil(() => calls === 2, "the second call");
+    await later(watch, own);
     expect([calls, most]).toEqual([2, 1]);
   });
 
@@ -115,11 +126,11 @@ describe.each(engineKinds)("on $name", (kind) => {
     for (const stop of [...stops, ...stops]) stop();
     expect(watch.size).toBe(0);
     await write(own, 1);
-    await Bun.sleep(300);
+    await later(watch, own);
     expect(calls).toBe(0);
     // It can be used again.
     watch.subscribe(1, never, () => void calls++);
-    await until(() => calls === 1);
+    await waitUntil(() => calls === 1, "a call");
   });
 });
 
@@ -151,75 +162,74 @@ function createReporting(mayMiss: boolean) {
 
 const known: Head = { revision: 0, epoch: "x", timeline: 1 };
 
+/** Shorter times than usual. */
+const times = { checkIntervalMs: 20, lingerMs: 50 };
+
 describe("an engine", () => {
   let watch: SiteChangeNotifier;
   afterEach(() => watch.stop());
 
   test("that may miss commits is queried periodically, and an engine that misses none only when it reports", async () => {
-    for (const mayMiss of [true, false]) {
-      const { engine, heads, state } = createReporting(mayMiss);
-      watch = new SiteChangeNotifier(engine);
-      let calls = 0;
-      watch.subscribe(1, known, () => void calls++);
-      await until(() => state.reads === 1);
-      heads.set(1, 1);
-      if (mayMiss) await until(() => calls === 1);
-      else {
-        await Bun.sleep(600);
-        expect([calls, state.reads]).toEqual([0, 1]);
-      }
-      watch.stop();
-    }
+    const [complete, lossy] = [createReporting(false), createReporting(true)];
+    watch = new SiteChangeNotifier(complete.engine, times);
+    const other = new SiteChangeNotifier(lossy.engine, times);
+    const calls = { complete: 0, lossy: 0 };
+    watch.subscribe(1, known, () => void calls.complete++);
+    other.subscribe(1, known, () => void calls.lossy++);
+    await waitUntil(() => complete.state.reads === 1 && lossy.state.reads === 1, "the first queries");
+    for (const { heads } of [complete, lossy]) heads.set(1, 1);
+    await waitUntil(() => calls.lossy === 1, "the call without a report");
+    // The other engine would be queried just before this one.
+    await waitUntil(() => lossy.state.reads > 2, "further queries");
+    other.stop();
+    expect([calls, complete.state.reads]).toEqual([{ complete: 0, lossy: 1 }, 1]);
   });
 
   test("on which another machine has taken over may have other changes under the same numbers", async () => {
     const { engine, state } = createReporting(false);
-    watch = new SiteChangeNotifier(engine);
+    watch = new SiteChangeNotifier(engine, times);
     const calls: Head[] = [];
     watch.subscribe(1, known, (head) => void calls.push(head));
-    await until(() => state.reads === 1);
+    await waitUntil(() => state.reads === 1, "the first query");
     state.timeline = 2;
     state.report();
-    await until(() => calls.length === 1);
+    await waitUntil(() => calls.length === 1, "the call");
     expect(calls).toEqual([{ ...known, timeline: 2 }]);
   });
 
   test("that names sites is queried for these sites only, and not for sites without subscribers", async () => {
     const { engine, heads, state } = createReporting(false);
-    watch = new SiteChangeNotifier(engine);
+    watch = new SiteChangeNotifier(engine, times);
     let calls = 0;
     for (let site = 1; site <= 1000; site++) watch.subscribe(site, known, () => void calls++);
-    await until(() => state.sitesRead === 1000);
-    await Bun.sleep(50);
+    await waitUntil(() => state.sitesRead === 1000, "the first queries");
     state.report([5000]);
-    await Bun.sleep(20);
-    expect(state.sitesRead).toBe(1000);
     heads.set(7, 1);
     state.report([7, 5000]);
-    await until(() => calls === 1);
+    await waitUntil(() => calls === 1, "the call");
     expect(state.sitesRead).toBe(1001);
   });
 
   test("that fails is queried again until it responds, and no change is lost", async () => {
     const { engine, heads, state } = createReporting(false);
-    watch = new SiteChangeNotifier(engine);
+    watch = new SiteChangeNotifier(engine, times);
     let calls = 0;
     for (let site = 1; site <= 500; site++) watch.subscribe(site, known, () => void calls++);
-    await until(() => state.sitesRead === 500);
+    await waitUntil(() => state.sitesRead === 500, "the first queries");
     state.isDown = true;
     heads.set(1, 1);
     heads.set(500, 1);
     state.report();
     const { reads } = state;
-    await until(() => state.reads >= reads + 3);
+    await waitUntil(() => state.reads >= reads + 3, "three failing queries");
     expect(calls).toBe(0);
     state.isDown = false;
-    await until(() => calls === 2);
+    await waitUntil(() => calls === 2, "the calls");
   });
 
   test("that reports all the time is queried for about a tenth of the time, a chunk of the sites at a time", async () => {
     const { engine, state } = createReporting(false);
-    watch = new SiteChangeNotifier(engine);
+    watch = new SiteChangeNotifier(engine, times);
     for (let site = 1; site <= 10_000; site++) watch.subscribe(site, known, () => {});
     state.cost = 1;
     const begun = performance.now();
@@ -234,7 +244,7 @@ describe("an engine", () => {
 
   test("has a subscription only while somebody subscribes, and for a moment after that", async () => {
     const { engine, state } = createReporting(true);
-    watch = new SiteChangeNotifier(engine);
+    watch = new SiteChangeNotifier(engine, times);
     expect(state.watches).toBe(0);
     for (let round = 0; round < 3; round++) {
       const stops = [watch.subscribe(1, known, () => {}), watch.subscribe(2, known, () => {})];
@@ -242,6 +252,6 @@ describe("an engine", () => {
       for (const stop of stops) stop();
     }
     expect(state.watches).toBe(1);
-    await until(() => state.watches === 0);
+    await waitUntil(() => state.watches === 0, "the end of the subscription");
   });
 });

@@ -6,6 +6,7 @@ import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { type DeliveryResponse, send } from "../../src/webhooks/send.ts";
 import { makeAuthority } from "../support/certificate.ts";
+import { waitUntil } from "../support/time.ts";
 
 const open: Server[] = [];
 afterEach(() => {
@@ -174,7 +175,7 @@ describe("a receiver that", () => {
     expect(received).toMatchObject(expected);
     expect(seen).toHaveLength(1);
     expect(seen[0]?.request).toStartWith(`POST /hooks?a=b HTTP/1.1\r\n`);
-    while (!seen[0]?.isClosed) await Bun.sleep(1);
+    await waitUntil(() => seen[0]?.isClosed, "the end of the connection");
   });
 
   test("reads nothing gets at most the time for a whole attempt", async () => {
@@ -205,11 +206,18 @@ describe("an attempt", () => {
   });
 
   test("ends at once when it is interrupted, also while the name is resolved", async () => {
-    const { port } = await receiver(() => {});
-    for (const options of [{}, { lookup: () => new Promise<never>(() => {}) }]) {
+    let begun = Promise.withResolvers<void>();
+    const { port } = await receiver(() => begun.resolve());
+    const lookup = () => {
+      begun.resolve();
+      return new Promise<never>(() => {});
+    };
+    for (const options of [{}, { lookup }]) {
+      begun = Promise.withResolvers();
       const interrupt = new AbortController();
       const sent = deliver(`http://localhost:${port}/`, { ...options, timeout: 60_000 }, interrupt.signal);
-      setTimeout(() => interrupt.abort(), 50);
+      await begun.promise;
+      interrupt.abort();
       expect((await sent).fault).toBe("the attempt was interrupted");
     }
     expect((await deliver("http://localhost:1/", {}, AbortSignal.abort())).fault).toBe("the attempt was interrupted");

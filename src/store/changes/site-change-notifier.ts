@@ -28,8 +28,14 @@ const maxPauseMs = 1000;
 /** How long the engine subscription stays open after the last subscriber leaves, in milliseconds. Most clients poll again at once. */
 const lingerMs = 5000;
 
+interface NotifierTimes {
+  readonly checkIntervalMs: number;
+  readonly lingerMs: number;
+}
+
 export class SiteChangeNotifier {
   readonly #engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">;
+  readonly #times: NotifierTimes;
   readonly #sites = new Map<number, SubscribedSite>();
   readonly #queue = new FairQueue<number>();
   readonly #stopped = Promise.withResolvers<void>();
@@ -43,8 +49,12 @@ export class SiteChangeNotifier {
   #lingerTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">) {
+  constructor(
+    engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">,
+    times: NotifierTimes = { checkIntervalMs, lingerMs },
+  ) {
     this.#engine = engine;
+    this.#times = times;
   }
 
   /** Number of sites with subscribers. */
@@ -92,7 +102,7 @@ export class SiteChangeNotifier {
     if (!subscribed.subscribers.delete(subscriber) || subscribed.subscribers.size > 0) return;
     this.#sites.delete(subscribed.id);
     if (this.#sites.size > 0 || this.#isStopped) return;
-    this.#lingerTimer = setTimeout(() => this.#stopListening(), lingerMs);
+    this.#lingerTimer = setTimeout(() => this.#stopListening(), this.#times.lingerMs);
     this.#lingerTimer.unref();
   }
 
@@ -101,7 +111,7 @@ export class SiteChangeNotifier {
     if (this.#commits) return;
     this.#commits = this.#engine.subscribeToCommits((sites) => this.#markDue(sites));
     if (!this.#commits.mayMissCommits) return;
-    this.#checkTimer = setInterval(() => this.#markDue(undefined), checkIntervalMs);
+    this.#checkTimer = setInterval(() => this.#markDue(undefined), this.#times.checkIntervalMs);
     this.#checkTimer.unref();
   }
 
@@ -144,7 +154,7 @@ export class SiteChangeNotifier {
       } catch {
         // The database does not respond. Requests report that. A later check finds the same changes.
         this.#markDue(due.slice(at));
-        return checkIntervalMs;
+        return this.#times.checkIntervalMs;
       }
     }
     return Math.min(maxPauseMs, pause);
