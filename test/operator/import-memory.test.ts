@@ -7,6 +7,7 @@ import { readRows } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { engines, useEngine } from "../support/engines.ts";
+import { ticks } from "../support/time.ts";
 
 const [kind] = engines;
 let engine: Engine;
@@ -25,7 +26,7 @@ const many = Array.from({ length: rows }, (_, n) => n);
 
 /** Returns the bytes that the heap uses outside of its cells, for example for texts. */
 async function usedBytes(): Promise<number> {
-  await Bun.sleep(1);
+  await ticks();
   Bun.gc(true);
   return heapStats().extraMemorySize;
 }

@@ -104,7 +104,6 @@ describe.each(engines)("an import on $name", (kind) => {
     const backup = await Array.fromAsync(engine.dump());
     const bytes = (async function* () {
       yield Buffer.from(`ID,Name\n${times(batch, (n) => `${n + 1},First\n`).join("")}`);
-      await Bun.sleep(1);
       await engine.replaceAllData(
         (async function* () {
           yield* backup;

@@ -12,6 +12,7 @@ import { findRowInconsistencies } from "../../src/store/database/consistency-che
 import { FoundRecords } from "../../src/store/writes/found-records.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
+import { ticks } from "../support/time.ts";
 
 const site = 1;
 /** Records of the site, each of about 0.9 kB. */
@@ -25,7 +26,7 @@ const values = (n: number) => ({
 
 /** Returns the bytes in memory after a garbage collection. */
 async function usedBytes(): Promise<number> {
-  await Bun.sleep(1);
+  await ticks();
   Bun.gc(true);
   const { heapSize, extraMemorySize } = heapStats();
   return heapSize + extraMemorySize;
