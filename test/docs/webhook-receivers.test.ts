@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { startTestServer } from "../support/server.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
+import { waitUntil } from "../support/time.ts";
 
 // A copy, since one of them writes a file beside itself.
 const folder = mkdtempSync(join(tmpdir(), "storefront-receivers-"));
@@ -143,12 +144,15 @@ async function startReceiver(command: readonly string[], secretInUse: string): P
     [running.stderr, complaint],
   ] as const)
     void collect(stream, sink);
-  const address = await until(() => /port (\d+)|127\.0\.0\.1:(\d+)/.exec(out.text + complaint.text));
+  const address = await waitUntil(
+    () => /port (\d+)|127\.0\.0\.1:(\d+)/.exec(out.text + complaint.text),
+    "the port of the receiver",
+  );
   let from = out.text.length;
   return {
     url: `http://127.0.0.1:${address[1] ?? address[2]}/`,
     async printed(length) {
-      await until(() => out.text.length >= from + length);
+      await waitUntil(() => out.text.length >= from + length, "what the receiver prints");
       const text = out.text.slice(from);
       from = out.text.length;
       return text;
@@ -163,15 +167,6 @@ async function startReceiver(command: readonly string[], secretInUse: string): P
 async function collect(stream: ReadableStream<Uint8Array>, sink: { text: string }): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of stream) sink.text += decoder.decode(chunk, { stream: true });
-}
-
-async function until<Value>(read: () => Value): Promise<NonNullable<Value>> {
-  for (let waited = 0; waited < 20_000; waited += 10) {
-    const value = read();
-    if (value) return value as NonNullable<Value>;
-    await Bun.sleep(10);
-  }
-  throw new Error("it did not happen within 20 s");
 }
 
 for (const [file, usual, command] of programs) {
