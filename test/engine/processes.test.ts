@@ -5,6 +5,10 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";
 import { createBrand } from "../support/intents.ts";
+import { waitUntil } from "../support/time.ts";
+
+/** The sites of each call of a subscription. */
+type Commits = (readonly number[] | undefined)[];
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
@@ -41,26 +45,30 @@ describe.each(engineKinds)("on $name", (kind) => {
 
   test("a subscription gets the commits of this process, and of all others unless it says that it may miss some", async () => {
     const other = await open(url);
-    const seen: (readonly number[] | undefined)[] = [];
-    const watch = engine.subscribeToCommits((sites) => void seen.push(sites));
     const number = newSite();
     // Behind a pooler, a subscription gets only the commits of its own process.
     const writers = kind.isVariant ? [engine] : [engine, other];
-    for (let round = 0; round < 3; round++) {
+    /** Writes once per process, and waits until a subscription has got each commit. */
+    const write = async (calls: Commits) => {
       for (const writer of writers) {
-        seen.length = 0;
+        calls.length = 0;
         await writer.commit([createBrand(number, "a")]);
-        while (!seen.some((sites) => sites === undefined || sites.includes(number))) await Bun.sleep(5);
+        await waitUntil(() => calls.some((sites) => sites === undefined || sites.includes(number)), "the commit");
       }
-    }
+    };
+    const [seen, seenLater]: [Commits, Commits] = [[], []];
+    const watch = engine.subscribeToCommits((sites) => void seen.push(sites));
+    for (let round = 0; round < 3; round++) await write(seen);
     expect(watch.mayMissCommits || !kind.isVariant).toBe(true);
     watch.stop();
     watch.stop();
-    await Bun.sleep(30);
+    const later = engine.subscribeToCommits((sites) => void seenLater.push(sites));
+    // Notifications of earlier commits may have been in flight.
+    await write(seenLater);
     seen.length = 0;
-    await engine.commit([createBrand(number, "a")]);
-    await Bun.sleep(50);
-    expect(seen).toEqual([]);
+    for (let round = 0; round < 2; round++) await write(seenLater);
+    expect(seen).toHaveLength(0);
+    later.stop();
   });
 
   test("when keys were last used is kept, and never goes back", async () => {

@@ -9,6 +9,7 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { waitUntil } from "../support/time.ts";
 
 describe.each(engines)("new histories on $name", (kind) => {
   let server: TestServer;
@@ -69,7 +70,7 @@ describe.each(engines)("new histories on $name", (kind) => {
       yield { table: "sites", row: { id: ID, epoch: "new", revision: 1, counters: "{}" } };
     };
     const filled = elsewhere.importSiteRows(ID, rows());
-    while ((await elsewhere.readHeads([ID]))[0]?.epoch === "") await Bun.sleep(5);
+    await waitUntil(async () => (await elsewhere.readHeads([ID]))[0]?.epoch !== "", "the import");
     await elsewhere.renewEpochs();
     go();
     await filled;

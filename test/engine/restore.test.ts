@@ -6,6 +6,7 @@ import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent, deleteSiteRecord } from "../support/intents.ts";
+import { waitUntil } from "../support/time.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
   let url: string;
@@ -147,8 +148,12 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     await engine.replaceAllData(rowsOf(backup), async (rows) => {
       const reading = iterate(rows);
       const { value } = await reading.next();
-      second = other.replaceAllData(rowsOf(backup), keep);
-      await Bun.sleep(300);
+      let isOver = false;
+      second = other.replaceAllData(rowsOf(backup), keep).then(() => {
+        isOver = true;
+      });
+      // On PostgreSQL, it waits for the end of this read before it drops the replaced data.
+      await waitUntil(async () => isOver || (await kind.isWaitingForLock(url)), "the second restore");
       await keep(
         (async function* () {
           yield value as DumpedRow;
@@ -170,10 +175,10 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       isDone = true;
     });
     const writer = await open();
-    for (let i = 0; i < 30 && !isDone; i++) {
-      await writer.commit([create("meanwhile")]);
-      await Bun.sleep(50);
-    }
+    await writer.commit([create("meanwhile")]);
+    // On PostgreSQL, it tries repeatedly to get the locks of the tables.
+    await waitUntil(async () => isDone || (await kind.isWaitingForLock(url)), "the swap of the tables");
+    await writer.commit([create("meanwhile")]);
     const rest: DumpedRow[] = [];
     for (let next = await reading.next(); !next.done; next = await reading.next()) rest.push(next.value);
     expect(namesIn(rest)).toEqual(["old", "newer"]);

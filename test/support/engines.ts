@@ -27,6 +27,8 @@ export interface EngineKind {
   extraTables(url: string): Promise<unknown[]>;
   /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
   obstruct(url: string): Promise<() => void>;
+  /** Whether a session waits for a lock of another session. Always false on SQLite, where a writer tries again until it gets the lock. */
+  isWaitingForLock(url: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,7 @@ function sqlite(): EngineKind {
       database.run("begin immediate");
       return () => database.close();
     },
+    isWaitingForLock: async () => false,
     close: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -145,6 +148,10 @@ function postgres(name: string, parameters = ""): EngineKind {
     obstruct: async (url) => {
       await server.run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${nameIn(url)}'`);
       return () => {};
+    },
+    isWaitingForLock: async (url) => {
+      const waiting = "datname = current_database() and wait_event_type = 'Lock'";
+      return (await select(url, `select 1 from pg_stat_activity where ${waiting}`)).length > 0;
     },
     close: () => server.remove(),
   };

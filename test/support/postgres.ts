@@ -8,6 +8,7 @@ import { childrenOf } from "./children.ts";
 import { homeOfData, newData, password, standbyData, user } from "./postgres-data.ts";
 import { databasesAt, type PostgresDatabases } from "./postgres-databases.ts";
 import { postgresPrograms } from "./postgres-programs.ts";
+import { ticks, waitUntil } from "./time.ts";
 
 export interface PostgresOptions {
   /** Server settings, such as `max_connections`. */
@@ -29,6 +30,8 @@ export interface TestPostgres extends PostgresDatabases {
   halt(): Promise<void>;
   /** Sends a signal to the whole server at once, as when a machine dies (SIGKILL) or hangs (SIGSTOP, SIGCONT). */
   signal(signal: NodeJS.Signals): Promise<void>;
+  /** Ends the connections of this program, and waits until this process has been informed. */
+  disconnect(): Promise<void>;
   /** Its output so far. */
   log(): string;
   /** Ends it and removes its data. */
@@ -97,8 +100,9 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
 
   process.on("exit", () => child && killAll(child.pid as number, "SIGKILL"));
 
+  const databases = databasesAt(port);
   return {
-    ...databasesAt(port),
+    ...databases,
     port,
     folder,
     start,
@@ -106,6 +110,14 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
     async signal(signal) {
       if (signal === "SIGKILL") await end(signal);
       else if (child) killAll(child.pid as number, signal);
+    },
+    async disconnect() {
+      const ours = "from pg_stat_activity where application_name = 'storefront'";
+      const sessions = await databases.run(`select pid, pg_terminate_backend(pid) ${ours}`);
+      const isRunning = (pid: unknown) => childrenOf(child?.pid as number).includes(pid as number);
+      await waitUntil(() => !sessions.some(({ pid }) => isRunning(pid)), "the end of the sessions");
+      // The kernel has closed their sockets.
+      await ticks(10);
     },
     log: () => said,
     async remove() {

@@ -10,7 +10,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailableError } from "./errors.ts";
-import { TimelineMonitor, Timelines } from "./timelines.ts";
+import { comparisonIntervalMs, TimelineMonitor, Timelines } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */
 const grace = 200;
@@ -38,10 +38,11 @@ export interface Primary {
   close(): void;
 }
 
-export function createPrimary(address: DatabaseAddress): Primary {
+/** @param intervalMs milliseconds between two comparisons of all hosts */
+export function createPrimary(address: DatabaseAddress, intervalMs = comparisonIntervalMs): Primary {
   let current: string | undefined;
   const timelines = new Timelines();
-  const monitor = new TimelineMonitor(address, timelines, () => current);
+  const monitor = new TimelineMonitor(address, timelines, () => current, intervalMs);
   /** A time for each host (`performance.now()`): connections to the host are trusted if they were opened after it. */
   const trustedSince = new Map<string, number>();
 

@@ -50,12 +50,13 @@ export class Timelines {
 // commits wait for a standby that follows the new primary. So as long as a process uses the database, it compares the timelines of all hosts.
 
 /** Milliseconds between two comparisons. Together with the comparison itself, this is usually less than a second. */
-const interval = 750;
+export const comparisonIntervalMs = 750;
 /** Pause in milliseconds before a host is asked again after it has responded with an error, for example because it rejects this user. */
 const pauseAfterFailureMs = 10_000;
 
 export class TimelineMonitor {
   readonly #timelines: Timelines;
+  readonly #intervalMs: number;
   readonly #probes: readonly TimelineProbe[];
   readonly #current: () => string | undefined;
   /** When all hosts were last compared, as `performance.now()`. */
@@ -65,8 +66,9 @@ export class TimelineMonitor {
   #isClosed = false;
 
   /** @param current returns the name of the host in use */
-  constructor(address: DatabaseAddress, timelines: Timelines, current: () => string | undefined) {
+  constructor(address: DatabaseAddress, timelines: Timelines, current: () => string | undefined, intervalMs: number) {
     this.#timelines = timelines;
+    this.#intervalMs = intervalMs;
     this.#current = current;
     this.#probes = address.hosts.map((host) => new TimelineProbe(host, address));
   }
@@ -75,7 +77,7 @@ export class TimelineMonitor {
   markUsed(): void {
     this.#wasUsed = true;
     if (this.#timer || this.#isClosed || this.#probes.length === 1 || !this.#timelines.areKnown) return;
-    this.#plan(Math.max(0, this.#comparedAt + interval - performance.now()));
+    this.#plan(Math.max(0, this.#comparedAt + this.#intervalMs - performance.now()));
   }
 
   /** Call this after the timelines of all hosts were read elsewhere. The next comparison follows after the interval. */
@@ -105,7 +107,7 @@ export class TimelineMonitor {
       if (!this.#wasUsed && !this.#timelines.areUsed) return;
       this.#wasUsed = false;
       this.compare();
-      this.#plan(interval);
+      this.#plan(this.#intervalMs);
     }, pause);
     this.#timer.unref();
   }

@@ -8,6 +8,7 @@ import { openEngine } from "../../../src/store/open.ts";
 import { openWorkshop, type Workshop } from "../../support/command.ts";
 import { createIntent } from "../../support/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);
 
@@ -37,8 +38,9 @@ test("a dump that is read slowly is whole", async () => {
   const rows: DumpedRow[] = [];
   for await (const row of engine.dump()) {
     rows.push(row);
-    // Meanwhile the database ends the statement.
-    await Bun.sleep(20);
+    const active = "application_name = 'storefront' and state = 'active'";
+    const statements = () => server.run(`select 1 from pg_stat_activity where ${active}`);
+    await waitUntil(async () => (await statements()).length === 0, "the end of the statement");
   }
   expect(rows.map(({ table }) => table)).toEqual(["sites", "records", "records", "journal", "journal"]);
 });
@@ -50,8 +52,7 @@ test("a dump whose connection is lost is an error, and never a short dump", asyn
     let rows = 0;
     for await (const _ of engine.dump()) {
       if (++rows !== 500) continue;
-      await server.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
-      await Bun.sleep(100);
+      await server.disconnect();
     }
   };
   expect(await dump().catch(({ code }) => code)).toBe("unavailable");

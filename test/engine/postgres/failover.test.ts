@@ -6,12 +6,16 @@ import type { Engine, Head } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/site-state.ts";
 import { openEngine } from "../../../src/store/open.ts";
+import { parseAddress } from "../../../src/store/postgres/address.ts";
+import { Pool } from "../../../src/store/postgres/pool.ts";
+import { createPrimary } from "../../../src/store/postgres/primary.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { failureOf } from "../../support/failure.ts";
 import { createIntent } from "../../support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "../../support/postgres.ts";
 import { loadUpToDate } from "../../support/snapshots.ts";
-import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);
 
@@ -64,10 +68,12 @@ test("a primary that hangs delays one read only, whichever part of the engine no
 
 test("a standby that is promoted while the primary hangs is found by searches in flight", async () => {
   await pair.primary.signal("SIGSTOP");
-  const reopened = open(10_000);
-  await Bun.sleep(500);
+  const [address, proxy] = await behindProxy();
+  const reopened = open(10_000, address);
+  await waitUntil(() => proxy.count(connecting) > 1, "a second attempt with the standby");
   await pair.standby.run("select pg_promote()");
   expect(((await (await reopened).readHeads([1])) as Head[])[0]?.revision).toBe(1);
+  await proxy.stop();
 });
 
 test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
@@ -75,7 +81,7 @@ test("no read comes from a primary that was replaced, although connections to it
   expect((await loadUpToDate(siteViews, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
-  await until(async () => (await revision()) === 2);
+  await waitUntil(async () => (await revision()) === 2, "the new primary");
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < poolSize; i++) {
     expect((await engine.readChangesSince(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
@@ -96,7 +102,7 @@ test("of two hosts that act as primary, the promoted host is used", async () => 
 
 test("a primary that was replaced is rejected, although it is the only host", async () => {
   await failOver();
-  await until(async () => (await revision()) === 2);
+  await waitUntil(async () => (await revision()) === 2, "the new primary");
   await pair.primary.signal("SIGCONT");
   await pair.standby.signal("SIGKILL");
   for (let i = 0; i < 3; i++) {
@@ -120,11 +126,11 @@ test("any call on a primary that was replaced and still runs ends before its tim
   listening.subscribeToCommits(() => {});
   const waits = (event: string) => pair.primary.run(`select 1 from pg_stat_activity where wait_event = '${event}'`);
   const commit = failureOf(waiting.commit([create(1, "lost")]));
-  await until(async () => (await waits("SyncRep")).length === 1);
+  await waitUntil(async () => (await waits("SyncRep")).length === 1, "a commit that waits for the standby");
   const write = failureOf(locked.commit([create(1, "never done")]));
-  await until(async () => (await waits("transactionid")).length === 1);
+  await waitUntil(async () => (await waits("transactionid")).length === 1, "a write that waits for a lock");
   const trial = failureOf(waiting.probeWrite());
-  await until(async () => (await waits("SyncRep")).length === 2);
+  await waitUntil(async () => (await waits("SyncRep")).length === 2, "both commits that wait for the standby");
   await pair.standby.run("select pg_promote()");
   expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
   expect((await trial).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
@@ -132,32 +138,49 @@ test("any call on a primary that was replaced and still runs ends before its tim
   // The standby had received the first write.
   expect(await locked.commit([create(1, "third")])).toMatchObject([{ kind: "done", revision: 3 }]);
   // An engine that only reads.
-  await until(async () => (await revision()) === 3);
+  await waitUntil(async () => (await revision()) === 3, "the new primary");
   // An engine with a single name, which now leads to the new primary, waits for the lock of the abandoned commit.
   proxy.lead(pair.standby.port);
   expect((await failureOf(behindName.commit([create(1, "never done")]))).message).toContain("lock timeout");
-  await until(async () => ((await behindName.readHeads([1])) as Head[])[0]?.revision === 3);
+  await waitUntil(async () => ((await behindName.readHeads([1])) as Head[])[0]?.revision === 3, "the new primary");
   expect(await codeOf(behindName.commit([create(1, "fourth")]))).toBe("done");
   const isIdle = `datname = '${database}' and state = 'idle' and query not like '%pg_is_in_recovery%'`;
   const left = () => pair.primary.run(`select 1 from pg_stat_activity where ${isIdle}`);
-  await until(async () => (await left()).length === 0);
+  await waitUntil(async () => (await left()).length === 0, "the end of the idle sessions");
   await proxy.stop();
 });
 
 test("a process that is not used asks no other host", async () => {
-  const ours = "application_name = 'storefront'";
-  const asked = () => pair.standby.run(`select 1 from pg_stat_activity where ${ours}`);
-  const use = async () => {
-    await engine.readHeads([1]);
-    return (await asked()).length > 0;
+  const processes = await Promise.all(
+    [1, 2].map(async () => {
+      const [address, proxy] = await behindProxy();
+      const primary = createPrimary(parseAddress(address), 20);
+      const pool = new Pool(primary, 1);
+      return { primary, pool, proxy, use: () => pool.use((connection) => connection.script("select 1")) };
+    }),
+  );
+  const [idle, busy] = processes as [(typeof processes)[number], (typeof processes)[number]];
+  /** Uses a process until it has asked the standby this often from now on. */
+  const untilAsked = async ({ proxy, use }: typeof idle, times: number) => {
+    const enough = proxy.count(question) + times;
+    const isEnough = async () => {
+      await use();
+      return proxy.count(question) >= enough;
+    };
+    await waitUntil(isEnough, "a comparison");
   };
-  await until(use);
-  // Two comparisons, of which the first follows the call.
-  await Bun.sleep(1600);
-  await pair.standby.run(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`);
-  await Bun.sleep(1600);
-  expect(await asked()).toHaveLength(0);
-  await until(use);
+  for (const one of processes) await untilAsked(one, 2);
+  // The last use is followed by two comparisons at most. Both processes have the same interval.
+  await untilAsked(busy, 4);
+  const asked = idle.proxy.count(question);
+  await untilAsked(busy, 4);
+  expect(idle.proxy.count(question)).toBe(asked);
+  await untilAsked(idle, 1);
+  for (const { primary, pool, proxy } of processes) {
+    await pool.close();
+    primary.close();
+    await proxy.stop();
+  }
 });
 
 test("commits that wait for a standby use no more connections than the pool has, and reads continue", async () => {
@@ -169,7 +192,7 @@ test("commits that wait for a standby use no more connections than the pool has,
   }
   expect(await backEnds()).toBeLessThanOrEqual(poolSize);
   await pair.standby.signal("SIGCONT");
-  await until(async () => (await codeOf(engine.commit([create(1, "second")]))) === "done");
+  await waitUntil(async () => (await codeOf(engine.commit([create(1, "second")]))) === "done", "a commit");
   await fillPool(engine);
   expect(await backEnds()).toBeLessThanOrEqual(poolSize);
 });
@@ -213,9 +236,14 @@ function create(site: number, name: string): Intent {
   return createIntent({ site, values: { Name: name } });
 }
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isTrue()); tries++) {
-    if (tries === 400) throw new Error("it did not happen");
-    await Bun.sleep(50);
-  }
+/** The part of a statement by which a process asks a host for its timeline. */
+const question = "pg_walfile_name";
+/** A part of the first message on each connection. */
+const connecting = "application_name";
+
+/** The address of the database, in which a proxy leads to the standby. The proxy counts both texts. */
+async function behindProxy(): Promise<[address: string, proxy: TcpProxy]> {
+  const proxy = await startTcpProxy(pair.standby.port, { [question]: question, [connecting]: connecting });
+  const database = /[^/]+$/.exec(pair.url)?.[0] as string;
+  return [pair.primary.url(database, `127.0.0.1:${pair.primary.port},127.0.0.1:${proxy.port}`), proxy];
 }

@@ -13,6 +13,7 @@ import { waitFor } from "../../support/command.ts";
 import { failureOf } from "../../support/failure.ts";
 import { createIntent } from "../../support/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { ticks, waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);
 
@@ -54,7 +55,7 @@ test("callers get a connection in the order of their calls, and there are never 
         order.push(i);
         most = Math.max(most, ++inUse);
         const pid = await pidOf(connection, progress);
-        await Bun.sleep(5);
+        await ticks();
         inUse--;
         return pid;
       }),
@@ -103,7 +104,8 @@ test("nothing is connected for callers that timed out", async () => {
   await using silent = await listen(() => {});
   const pool = new Pool(createPrimary(addressOf(300, silent)), 1, 200);
   await Promise.all(Array.from({ length: 5 }, () => failureOf(pool.use(pidOf))));
-  await Bun.sleep(1000);
+  // Otherwise, the next connection would begin when the first one has failed.
+  await waitUntil(() => pool.usage.inUse === 0, "the end of the connection");
   expect(silent.connections()).toBe(1);
 });
 

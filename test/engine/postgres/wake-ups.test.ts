@@ -7,11 +7,12 @@ import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);
 
 let server: TestPostgres;
-let proxy: TcpProxy;
+let proxies: TcpProxy[];
 let url: string;
 let opened: Engine[];
 
@@ -20,14 +21,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 beforeEach(async () => {
-  opened = [];
+  [opened, proxies] = [[], []];
   url = await server.createDatabase();
-  // The response of the server to unknown words is the response of a server without LISTEN.
-  proxy = await startTcpProxy(server.port, { "listen storefront": "lixten storefront", "pg_notify(": "pg_notifx(" });
 });
 afterEach(async () => {
   for (const engine of opened) await engine.close();
-  await proxy.stop();
+  for (const proxy of proxies) await proxy.stop();
 });
 
 async function open(address = url): Promise<Engine> {
@@ -36,8 +35,17 @@ async function open(address = url): Promise<Engine> {
   return engine;
 }
 
-/** The address through the proxy. */
-const limited = (parameters = "") => url.replace(`:${server.port}`, `:${proxy.port}`) + parameters;
+const [listen, notify] = ["listen storefront", "pg_notify("];
+
+/** The response of the server to unknown words is the response of a server without LISTEN. */
+const unsupported = { [listen]: "lixten storefront", [notify]: "pg_notifx(" };
+
+/** Starts a proxy that changes these words. `address` is the address of the database through it. */
+async function startLimited(words: Readonly<Record<string, string>>): Promise<TcpProxy & { address: string }> {
+  const proxy = await startTcpProxy(server.port, words);
+  proxies.push(proxy);
+  return { ...proxy, address: url.replace(`:${server.port}`, `:${proxy.port}`) };
+}
 
 /** Subscribes to the commits of `engine`. `next` waits for a call that names `site`. */
 function watch(engine: Engine): {
@@ -50,7 +58,7 @@ function watch(engine: Engine): {
     calls,
     async next(site) {
       calls.length = 0;
-      while (!calls.some((sites) => sites?.includes(site))) await Bun.sleep(5);
+      await waitUntil(() => calls.some((sites) => sites?.includes(site)), `a call for site ${site}`);
     },
   };
 }
@@ -61,11 +69,8 @@ const listeners = () => server.run(`${listening} and datname = '${new URL(url).p
 
 /** Waits until a session listens, other than `before`. Returns its process ID. */
 async function listener(before?: unknown): Promise<unknown> {
-  for (;;) {
-    const [row] = await listeners();
-    if (row && row.pid !== before) return row.pid;
-    await Bun.sleep(20);
-  }
+  const other = async () => (await listeners()).find(({ pid }) => pid !== before);
+  return (await waitUntil(other, "a session that listens")).pid;
 }
 
 test("a process whose listening connection was ended listens again, and assumes that it has missed commits", async () => {
@@ -75,7 +80,7 @@ test("a process whose listening connection was ended listens again, and assumes 
   seen.calls.length = 0;
   await server.run(`select pg_terminate_backend(${first})`);
   await listener(first);
-  while (!seen.calls.includes(undefined)) await Bun.sleep(5);
+  await waitUntil(() => seen.calls.includes(undefined), "a call for any site");
   const next = seen.next(7);
   await other.commit([createIntent({ site: 7 })]);
   await next;
@@ -94,14 +99,19 @@ test("after a restart of the server, the process listens again", async () => {
 });
 
 test("on a server without LISTEN and NOTIFY, commits work as usual, and neither is tried repeatedly", async () => {
-  const [one, other] = [await open(limited()), await open(limited())];
+  const without = await startLimited(unsupported);
+  // Here, both fail for another reason, and are tried again after a pause.
+  const failing = await startLimited({ [listen]: "select 1/0       ", [notify]: "to_number(" });
+  const [one, other, unlucky] = [await open(without.address), await open(without.address), await open(failing.address)];
   const seen = watch(one);
-  for (let count = 0; count < 5; count++) {
-    await other.commit([createIntent({ site: 7 })]);
-    await Bun.sleep(300);
+  watch(unlucky);
+  for (let attempts = 1; attempts <= 3; attempts++) {
+    for (const engine of [other, unlucky]) await engine.commit([createIntent({ site: 7 })]);
+    await waitUntil(() => failing.count(listen) >= attempts, "another attempt to listen");
   }
-  expect((await one.readHeads([7]))[0]?.revision).toBe(5);
-  expect([proxy.count("listen storefront"), proxy.count("pg_notify(")]).toEqual([1, 1]);
+  await waitUntil(() => failing.count(notify) > 1, "another attempt to notify");
+  expect((await one.readHeads([7]))[0]?.revision).toBe(6);
+  expect([without.count(listen), without.count(notify)]).toEqual([1, 1]);
   // Its own commits need no server.
   const next = seen.next(8);
   await one.commit([createIntent({ site: 8 })]);
@@ -109,14 +119,15 @@ test("on a server without LISTEN and NOTIFY, commits work as usual, and neither 
 });
 
 test("behind a pooler that gives each transaction another connection, nothing listens, and others still get notifications", async () => {
-  const [direct, pooled] = [await open(), await open(limited("?prepare=no"))];
+  const pooler = await startLimited(unsupported);
+  const [direct, pooled] = [await open(), await open(`${pooler.address}?prepare=no`)];
   const [heard, own] = [watch(direct), watch(pooled)];
   await listener();
   await direct.commit([createIntent({ site: 7 })]);
   await (await open(`${url}?prepare=no`)).commit([createIntent({ site: 8 })]);
-  while (!heard.calls.some((sites) => sites?.includes(8))) await Bun.sleep(5);
-  expect(own.calls).toEqual([]);
-  expect(proxy.count("listen storefront")).toBe(0);
+  await waitUntil(() => heard.calls.some((sites) => sites?.includes(8)), "a call for site 8");
+  expect(own.calls).toStrictEqual([]);
+  expect(pooler.count(listen)).toBe(0);
 });
 
 test("a notification of another program is taken for a commit to any site", async () => {
@@ -125,8 +136,8 @@ test("a notification of another program is taken for a commit to any site", asyn
   for (const payload of ["", "x", "1; drop table sites", "-1", "9".repeat(5000), "1,2"]) {
     seen.calls.length = 0;
     await server.run(`select pg_notify('storefront_commits', '${payload}')`, new URL(url).pathname.slice(1));
-    while (seen.calls.length === 0) await Bun.sleep(5);
-    expect(seen.calls).toEqual([undefined]);
+    await waitUntil(() => seen.calls.length > 0, "a call");
+    expect(seen.calls).toStrictEqual([undefined]);
   }
 });
 
@@ -136,8 +147,8 @@ test("commits to many sites at once are one notification to any", async () => {
   await listener();
   seen.calls.length = 0;
   await other.commit(Array.from({ length: 450 }, (_, site) => createIntent({ site: site + 1 })));
-  while (seen.calls.length === 0) await Bun.sleep(5);
-  expect(seen.calls).toEqual([undefined]);
+  await waitUntil(() => seen.calls.length > 0, "a call");
+  expect(seen.calls).toStrictEqual([undefined]);
 });
 
 test("a commit just before a process closes the database still causes a notification", async () => {
@@ -155,5 +166,5 @@ test("an engine that is closed no longer listens, even if a subscription was not
   watch(one);
   await listener();
   await one.close();
-  while ((await listeners()).length > 0) await Bun.sleep(20);
+  await waitUntil(async () => (await listeners()).length === 0, "the end of the session");
 });
