@@ -177,16 +177,22 @@ describe("a failed read", () => {
   /** Reads whose results the first page, the overview, has cached. The test reloads the page to read them again. */
   const cachedReads = ["the history", "the keys", "the overview", "the figures of the server"];
   test.each(reads)("of %s is shown, and can be repeated", async (name, request, status, path, open, content) => {
-    await page.route(request, (route) => route.fulfill(problem(status, "it cannot be read")));
+    // The read fails until the operator repeats it. Some reads are repeated by the page too, and would succeed before the click.
+    await page.evaluate("isRepeated = false");
+    const isRepeated = () => page.evaluate<boolean>("isRepeated").catch(() => false);
+    await page.route(request, async (route) =>
+      (await isRepeated()) ? route.continue() : route.fulfill(problem(status, "it cannot be read")),
+    );
     await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
     if (cachedReads.includes(name)) await page.reload();
     await open();
     await alert().waitFor();
     expect(await page.getByText(/^No .* yet|Nothing was found|does not exist/).count()).toBe(0);
-    await page.unroute(request);
+    await page.evaluate(`addEventListener("click", () => { isRepeated = true; }, { capture: true, once: true })`);
     await alert().getByRole("button", { name: "Try again" }).click();
     await content().waitFor();
     await alert().waitFor({ state: "hidden" });
+    await page.unroute(request);
     while ((await page.getByRole("dialog").count()) > 0) await page.keyboard.press("Escape");
   });
 
