@@ -79,6 +79,12 @@ const listExceptions: Record<string, string> = {
   "test/operator/find.test.ts": "records that have each kind of text that is searched for",
 };
 
+/** Files of `test/`, besides `test/support/`, that may have `Bun.sleep` or `setTimeout`, and why. */
+const sleepExceptions: Record<string, string> = {
+  "test/command-line/changing-file.test.ts": "the text of a program that the test runs",
+  "test/house.test.ts": "this rule",
+};
+
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFunctions: Record<string, number> = {};
 
@@ -277,6 +283,13 @@ describe("the source layout", () => {
     expect(
       sources.filter(({ text }) => /^export default|export \{[^}]*\bas default\b/m.test(text)).map(({ file }) => file),
     ).toEqual([]);
+  });
+
+  test("a test waits for an event; only test/support has functions that wait for a time", () => {
+    const waiting = [...new Bun.Glob("test/**/*.{ts,tsx,mjs}").scanSync(root)]
+      .filter((file) => !file.includes("node_modules/") && !file.startsWith("test/support/"))
+      .filter((file) => /\bBun\.sleep|\bsetTimeout\b/.test(readFileSync(join(root, file), "utf8")));
+    expect(waiting.sort()).toEqual(Object.keys(sleepExceptions).sort());
   });
 
   test("only config.ts reads the environment", () => {
