@@ -11,7 +11,7 @@ import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../operator/import/file-rows.ts";
-import { isStandardInput, isStandardOutput, standardInput } from "../operator/standard-streams.ts";
+import { isStandardInput, isStandardOutput, readStandardInput } from "../operator/standard-streams.ts";
 import { UsageError } from "./common.ts";
 
 /** The options for CSV files, as the operator typed them. */
@@ -142,7 +142,7 @@ export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
   const before = isInput ? fstatSync(0) : statSync(file);
   if (before.isDirectory()) throw new ProblemError("bad-request", `${name} is a folder`);
   try {
-    yield* isInput ? standardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
+    yield* isInput ? readStandardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
   } catch (error) {
     throw new ProblemError("unavailable", `cannot read ${name}: ${errorMessage(error)}`, { cause: error });
   }

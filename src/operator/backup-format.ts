@@ -2,14 +2,14 @@
 // each table, and a last line with the number of rows and their digest. The format is the same for every engine.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
-import { pipeline } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import type { DumpedRow } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../store/database/tables.ts";
 import { requireFolder, writeFile } from "./output.ts";
-import { isStandardInput, isStandardOutput, standardInput } from "./standard-streams.ts";
+import { isStandardInput, isStandardOutput, readStandardInput } from "./standard-streams.ts";
 
 /** The kinds of file. The header contains the name of the kind and its version, so that a file of one kind is not read as the other. */
 const kinds = {
@@ -153,7 +153,7 @@ async function* readLines(file: string, toError: ToError): AsyncGenerator<string
 }
 
 function openInput(file: string, toError: ToError): NodeJS.ReadableStream {
-  if (isStandardInput(file)) return standardInput();
+  if (isStandardInput(file)) return Readable.from(readStandardInput(), { objectMode: false });
   if (!existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
   if (statSync(file).isDirectory()) throw toError("it is a folder");
   return createReadStream(file);

@@ -1,7 +1,8 @@
 // Standard input and output: their file names, and reading and writing without loss.
 
-import { createReadStream, fstatSync, writeSync } from "node:fs";
-import { type Readable, Writable } from "node:stream";
+import { fstatSync, read, writeSync } from "node:fs";
+import { Writable } from "node:stream";
+import { promisify } from "node:util";
 import { systemErrorCode } from "../lib/errors-for-log.ts";
 
 /** Milliseconds between attempts to write to a full pipe. A write fails then only in non-blocking mode, which another program can have set. */
@@ -17,10 +18,21 @@ export function isStandardOutput(file: string): boolean {
   return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
 }
 
-/** Returns standard input as a stream. A file is read from its present offset; `process.stdin` of Bun would read it from its beginning. */
-export function standardInput(): Readable {
-  if (!fstatSync(0).isFile()) return process.stdin;
-  return createReadStream("", { fd: 0, autoClose: false, highWaterMark: 256 * 1024 });
+/** Bytes that one read of a file returns at most. */
+const chunkSize = 256 * 1024;
+const readFrom = promisify(read);
+
+/**
+ * Yields the bytes of standard input. A file is read from its present offset; `process.stdin` of Bun would read it from its beginning. Nothing of a file is read
+ * ahead, so that no read is in flight when the caller stops.
+ */
+export async function* readStandardInput(): AsyncGenerator<Uint8Array> {
+  if (!fstatSync(0).isFile()) return yield* process.stdin;
+  for (;;) {
+    const { bytesRead, buffer } = await readFrom(0, Buffer.allocUnsafe(chunkSize), 0, chunkSize, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 /** Returns standard output as a stream. Unlike `process.stdout`, it finishes only after the kernel has accepted all bytes. */

@@ -8,7 +8,7 @@ import { createSite } from "../../src/operator/sites.ts";
 import { withActor } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
-import { ticks } from "../support/time.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 import { useConsoleOn } from "../support/use-console.ts";
 
 const history = "/sites/shop/history";
@@ -140,7 +140,8 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     let [running, most] = [0, 0];
     const counted: typeof journal = async (...args) => {
       most = Math.max(most, ++running);
-      // In this time, all undos that may run at once begin.
+      await waitUntil(() => most >= 2, "a second undo at the same time");
+      // A third one would begin in this time.
       await ticks(5);
       return Promise.resolve(journal(...args)).finally(() => running--);
     };
