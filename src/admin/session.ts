@@ -4,7 +4,7 @@
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import type { ListedOperator } from "../operator/operators.ts";
 import {
   findSession,

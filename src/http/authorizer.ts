@@ -21,7 +21,7 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import { OutdatedError, ProblemError } from "../model/errors.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";

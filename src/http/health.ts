@@ -2,7 +2,7 @@
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
 

@@ -11,7 +11,7 @@
 
 import { FairQueue, type FairTask } from "../lib/event-loop.ts";
 import type { Head } from "../model/engine.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
 import { isSameHead } from "../store/database/site-state.ts";
 import type { ApiKey } from "../system/system-records.ts";

@@ -1,4 +1,4 @@
-// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), and names that the system site uses.
+// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), and of an idempotency key.
 
 /** Maximum records in a page of a list, and maximum changes in a page of the feed. */
 export const maxPageSize = 1000;
@@ -17,18 +17,6 @@ export const defaultFeedLimit = 100;
 
 /** Maximum seconds of a long poll. It is below 60 because load balancers close connections that are idle for 60 seconds. */
 export const maxFeedWaitSeconds = 55;
-
-/** The ID of the system site. Its records are the sites, keys, webhooks and operators. */
-export const systemSite = 0;
-
-/** The name of the resource of sites. The ID of a record is the ID of its site. */
-export const siteResourceName = "site";
-
-/** The name of the resource of API keys. */
-export const keyResourceName = "key";
-
-/** The name of the resource of webhooks. */
-export const webhookResourceName = "webhook";
 
 /** Lifetime of an idempotency key in milliseconds. */
 export const idempotencyLifetimeMs = 24 * 60 * 60 * 1000;

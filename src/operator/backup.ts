@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import type { DumpedRow, Engine, Head, SaveReplacedRows } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import { ConsistencyChecker } from "../store/database/consistency-check.ts";
 import { removedEpoch } from "../store/database/site-state.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";

@@ -6,8 +6,8 @@
 import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { systemSite } from "../model/limits.ts";
 import { toDeclaredJson, type Values } from "../model/record.ts";
+import { systemSite } from "../model/system-site.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";

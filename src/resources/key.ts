@@ -1,7 +1,7 @@
 import { scopes } from "../model/api-key.ts";
 import { choice, instant, matching, text } from "../model/field.ts";
-import { keyResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
+import { keyResourceName } from "../model/system-site.ts";
 
 /** API keys, a system resource. Only the digest of a key is stored. */
 export const key = defineResource({

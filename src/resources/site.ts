@@ -1,6 +1,6 @@
 import { choice, instant, matching } from "../model/field.ts";
-import { siteResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
+import { siteResourceName } from "../model/system-site.ts";
 
 /** The characters of the normal form; `parseHostname` checks the rest. */
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";

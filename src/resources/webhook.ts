@@ -1,6 +1,6 @@
 import { instant, matching, text } from "../model/field.ts";
-import { webhookResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
+import { webhookResourceName } from "../model/system-site.ts";
 
 /** Webhooks, a system resource. The state of delivery, the secrets and the attempts are not part of the record (model/webhooks.ts). */
 export const webhook = defineResource({

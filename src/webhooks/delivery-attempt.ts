@@ -6,7 +6,7 @@ import { randomText } from "../lib/text.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { systemSite } from "../model/limits.ts";
+import { systemSite } from "../model/system-site.ts";
 import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";

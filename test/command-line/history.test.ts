@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { readEntries as journalOf } from "../../src/operator/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/site-state.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";

@@ -1,7 +1,7 @@
 // Sites and operators in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { createSites } from "../../src/operator/site-creation.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { createApiKey } from "../../src/model/api-key.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites.ts";

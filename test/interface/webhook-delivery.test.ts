@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { readConfig } from "../../src/config.ts";
 import type { Intent } from "../../src/model/change.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createSite, setSite } from "../../src/operator/sites.ts";

@@ -11,7 +11,7 @@ import { createMetrics } from "../../src/http/metrics.ts";
 import { RequestLog } from "../../src/http/request-log.ts";
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { createKey, revokeKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";

@@ -5,7 +5,7 @@ import { LongPolls } from "../../src/http/long-poll.ts";
 import type { RequestContext } from "../../src/http/request-context.ts";
 import { nextImmediate } from "../../src/lib/event-loop.ts";
 import type { Head } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 
 const clients = 200;
 const head = { revision: 1, epoch: "e" };

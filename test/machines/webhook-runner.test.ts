@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { getWebhook } from "../../src/operator/webhook-list.ts";
 import { resumeWebhook } from "../../src/operator/webhooks.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { renewSites } from "../../src/operator/renew.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";

@@ -2,7 +2,7 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import { RetryableError } from "../../src/model/errors.ts";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { SystemSiteIndex } from "../../src/system/system-site-index.ts";

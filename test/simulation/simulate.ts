@@ -3,7 +3,7 @@
 // an operator changes everything meanwhile. Then the trouble ends, and everything must have been delivered.
 
 import { randomBytes } from "node:crypto";
-import { systemSite } from "../../src/model/limits.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";

@@ -1,8 +1,8 @@
 // A site with its webhooks, receivers and processes, and the actions of clients, operators and machines on them.
 
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
 import { publicResources } from "../../src/model/resource.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites.ts";

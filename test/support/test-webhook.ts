@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/limits.ts";
 import { parseNewRecord } from "../../src/model/record.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { webhookSecret, webhookState } from "./webhooks.ts";

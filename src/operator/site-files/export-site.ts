@@ -2,8 +2,8 @@
 
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";

@@ -3,9 +3,9 @@
 import type { DumpedRow } from "../../model/engine.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { validateText } from "../../model/field.ts";
-import { systemSite } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { allResources } from "../../resources/all.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";

@@ -9,7 +9,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import type { Engine } from "../../model/engine.ts";
-import { siteResourceName, systemSite } from "../../model/limits.ts";
+import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";
 import { lastPrunable, readAllRows } from "../database/site-state.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Amend, KeyChange, StoredSystem, StoredSystemRecord } from "../../model/amend.ts";
 import type { Outcome } from "../../model/change.ts";
-import { keyResourceName, systemSite } from "../../model/limits.ts";
+import { keyResourceName, systemSite } from "../../model/system-site.ts";
 import { type TableSet, tableNameIn } from "./table-swap.ts";
 import type { TableName } from "./tables.ts";
 import { query, type Row, type Transaction } from "./transaction.ts";

@@ -3,7 +3,7 @@
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
 import { withFileErrors } from "../../model/errors.ts";
-import { systemSite, webhookResourceName } from "../../model/limits.ts";
+import { systemSite, webhookResourceName } from "../../model/system-site.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { findCursorRevision } from "./cursor.ts";
 import { isImportingEpoch, isLiveEpoch } from "./site-state.ts";

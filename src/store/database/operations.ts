@@ -3,7 +3,7 @@
 
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow, Engine, Head } from "../../model/engine.ts";
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import {
   canImportSite,

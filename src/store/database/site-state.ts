@@ -12,7 +12,7 @@ import { randomText } from "../../lib/text.ts";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { siteResourceName, systemSite } from "../../model/limits.ts";
+import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { primaryKeyOf, type TableName, tableNames } from "./tables.ts";
 
 /** The columns of a change that `Engine.readChangesSince` returns. */

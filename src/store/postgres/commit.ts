@@ -3,7 +3,7 @@
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type { OnOutcomes } from "../../model/engine.ts";
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
   type BatchInput,

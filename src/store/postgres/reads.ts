@@ -3,7 +3,7 @@
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
 import type { Engine, Head, RecordRow, SinceOptions, SiteContents, SiteReadResult } from "../../model/engine.ts";
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { contiguousChanges, parseCounts, requireHeadAtLeast } from "../database/site-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";

@@ -15,7 +15,7 @@
 //   `union all` in `systemRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
 //   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { deleteSome } from "../database/operations.ts";
 import {
   type CompletedSites,

@@ -1,6 +1,6 @@
 // Estimates the memory of the snapshots, and selects which to evict when they exceed the budget.
 
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
 /** Minimum time between two measurements that uses of snapshots start, in milliseconds. */

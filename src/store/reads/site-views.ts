@@ -21,8 +21,8 @@
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
-import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { Snapshot } from "../memory/snapshot.ts";
 import { HeadQueries, type HeadQueryResult } from "./head-queries.ts";
 import type { CacheUsage } from "./memory-budget.ts";

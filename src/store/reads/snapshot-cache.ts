@@ -13,8 +13,8 @@
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
-import { systemSite } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { toCursor } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/site-state.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";

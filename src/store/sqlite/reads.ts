@@ -7,7 +7,7 @@ import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { type ExecuteOperation, transactionOf } from "../database/operations.ts";
 import {

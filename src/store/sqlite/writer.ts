@@ -3,7 +3,7 @@
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { systemSite } from "../../model/limits.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { type OperationName, transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {

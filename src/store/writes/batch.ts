@@ -20,7 +20,8 @@ import {
   type Outcome,
   type RecordAfterWrite,
 } from "../../model/change.ts";
-import { idempotencyLifetimeMs, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
+import { idempotencyLifetimeMs } from "../../model/limits.ts";
+import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange, isLiveEpoch, type SiteState } from "../database/site-state.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
 import { FoundRecords } from "./found-records.ts";
