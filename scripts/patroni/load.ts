@@ -3,7 +3,7 @@
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 
 export interface Shop {

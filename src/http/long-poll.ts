@@ -10,10 +10,9 @@
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
 import { FairQueue, type FairTask } from "../lib/event-loop.ts";
-import type { Head } from "../model/engine.ts";
+import { type Head, isSameHead } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
-import { isSameHead } from "../store/database/site-state.ts";
 import type { ApiKey } from "../system/system-records.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
 import { PollPlaces } from "./poll-places.ts";

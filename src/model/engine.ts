@@ -23,6 +23,11 @@ export interface Head {
   readonly timeline?: number | undefined;
 }
 
+/** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
+export function isSameHead(one: Head, other: Head): boolean {
+  return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;
+}
+
 /** A stored record. */
 export interface RecordRow {
   readonly resource: string;

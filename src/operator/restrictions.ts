@@ -12,7 +12,7 @@ import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { readAllRows } from "../store/database/site-state.ts";
+import { readAllRows } from "../store/database/read-all-rows.ts";
 import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../system/system-changes.ts";
 import type { KeyRecord, WebhookRecord } from "../system/system-records.ts";
 import type { ImportedKey } from "./site-files/site-reservation.ts";

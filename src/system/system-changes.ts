@@ -8,7 +8,7 @@
 import { yieldBetween } from "../lib/event-loop.ts";
 import type { Amend } from "../model/amend.ts";
 import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
-import type { Engine, Head } from "../model/engine.ts";
+import { type Engine, type Head, isSameHead } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges, toDeclaredJson, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -17,7 +17,7 @@ import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { isSameHead, readAllRows } from "../store/database/site-state.ts";
+import { readAllRows } from "../store/database/read-all-rows.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { KeyRecord, OperatorRecord, SiteRecord, SystemRecords, WebhookRecord } from "./system-records.ts";
 

@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/system-site.ts";
 import { readEntries as journalOf } from "../../src/operator/journal-entries.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { dataOf } from "../support/data.ts";
 

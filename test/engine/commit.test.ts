@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { headVersion, type Outcome } from "../../src/model/change.ts";
 import type { Engine, Head } from "../../src/model/engine.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";
 import { createBrand, deleteBrand, idOf, updateBrand, versionAfter } from "../support/intents.ts";
 

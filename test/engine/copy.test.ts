@@ -9,7 +9,7 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { isEmpty } from "../../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../../src/operator/copy.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";
 import { createBrand, deleteBrand, deleteSiteRecord, updateBrand } from "../support/intents.ts";
 

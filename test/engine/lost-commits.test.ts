@@ -9,7 +9,7 @@ import { createKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { start } from "../../src/start.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { waitFor } from "../support/command.ts";

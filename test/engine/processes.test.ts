@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";
 import { createBrand } from "../support/intents.ts";
 import { waitUntil } from "../support/time.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engineKinds } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

@@ -9,7 +9,7 @@ import { restoreRecord } from "../../src/operator/restore-record.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { headCursor, readFeedPage } from "../../src/store/changes/feed.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

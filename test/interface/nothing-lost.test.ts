@@ -6,7 +6,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "../support/postgres.ts";

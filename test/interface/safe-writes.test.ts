@@ -1,7 +1,7 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { createIntent, deleteSiteRecord } from "../support/intents.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 

@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { toMetricsText } from "../../src/lib/metrics.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
 import { type Running, start } from "../../src/start.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

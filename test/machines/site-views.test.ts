@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../../src/model/change.ts";
 import type { Head, RecordRow } from "../../src/model/engine.ts";
 import { brand } from "../../src/resources/brand.ts";
-import type { SiteRows } from "../../src/store/database/site-state.ts";
+import type { SiteRows } from "../../src/store/database/read-all-rows.ts";
 import type { Snapshot } from "../../src/store/memory/snapshot.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../src/store/reads/uncached-site.ts";

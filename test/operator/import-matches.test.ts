@@ -6,7 +6,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useTwoEngines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

@@ -11,7 +11,7 @@ import { type ImportOptions, importRecords } from "../../src/operator/import/imp
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { createSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
 /** Rows per batch, unless all rows or none are stored (`atomic`). */

@@ -9,7 +9,7 @@ import { listOperators } from "../../src/operator/operators.ts";
 import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { createSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { readAllRows } from "../../src/store/database/site-state.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { withActor } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engines.ts";

@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
 import type { Engine, Head } from "../../src/model/engine.ts";
-import type { SiteRows } from "../../src/store/database/site-state.ts";
+import type { SiteRows } from "../../src/store/database/read-all-rows.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
 interface Calls

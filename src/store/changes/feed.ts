@@ -15,7 +15,7 @@ import {
   requireCursorInJournal,
   toCursor,
 } from "../database/cursor.ts";
-import { requireHeadAtLeast } from "../database/site-state.ts";
+import { requireHeadAtLeast } from "../database/required-head.ts";
 
 /** Maximum entries that one page scans. */
 const maxScannedEntries = 10_000;

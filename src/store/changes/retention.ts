@@ -11,7 +11,8 @@ import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import type { Engine } from "../../model/engine.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";
-import { lastPrunable, readAllRows } from "../database/site-state.ts";
+import { lastPrunable } from "../database/journal.ts";
+import { readAllRows } from "../database/read-all-rows.ts";
 
 /** Maximum entries that one transaction deletes. It takes a few milliseconds. */
 const entriesPerTransaction = 500;

@@ -5,11 +5,11 @@ import { randomText } from "../../lib/text.ts";
 import type { DumpedRow, Engine, Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
+import { lastPrunable } from "./journal.ts";
 import {
   canImportSite,
   invalidRowError,
   isLiveEpoch,
-  lastPrunable,
   newImportingEpoch,
   newSiteState,
   removedEpoch,

@@ -7,28 +7,11 @@
 // - `live`: the number of records by resource. `live_revision`: the revision for which `live` is valid. Every program since commit 271c903 stores
 //   both with each change, so `live_revision` equals `revision`.
 
-import { createYielder } from "../../lib/event-loop.ts";
 import { randomText } from "../../lib/text.ts";
-import type { Change } from "../../model/change.ts";
-import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
+import type { Head, RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { primaryKeyOf, type TableName, tableNames } from "./tables.ts";
-
-/** The columns of a change that `Engine.readChangesSince` returns. */
-export const changeColumns = "revision, at, actor, resource, id, operation, body";
-
-/** The columns of an entry that `Engine.readJournalPage` returns. */
-export const entryColumns = `${changeColumns}, run, before`;
-
-/**
- * Returns the last revision that pruning through `through` may delete. The last entry of a journal stays, because the cursor of a reader that has
- * read everything names it. So such a reader can always continue.
- * @param revision the revision of the last entry
- */
-export function lastPrunable(through: number, revision: number): number {
-  return Math.min(through, revision - 1);
-}
 
 // The number of records of a site, by resource. The counts are stored in the site's row, so that a page has the total without counting.
 
@@ -159,62 +142,6 @@ export function siteNotImportingError(): ProblemError {
 /** Returns the error for a row that its table does not accept. */
 export function invalidRowError(cause: unknown): ProblemError {
   return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
-}
-
-/**
- * Returns the result of `Engine.readChangesSince`: `changes`, if no entry is missing between `revision` and the first change, and the epoch and
- * timeline are the requested ones; otherwise undefined. The changes must have been read together with `head`.
- */
-export function contiguousChanges(
-  changes: readonly Change[],
-  head: Head,
-  revision: number,
-  { epoch, timeline }: SinceOptions,
-): readonly Change[] | undefined {
-  if (epoch !== undefined && head.epoch !== epoch) return undefined;
-  if (timeline !== undefined && head.timeline !== timeline) return undefined;
-  const next = head.revision > revision ? revision + 1 : undefined;
-  return changes[0]?.revision === next ? changes : undefined;
-}
-
-/** The code in the cause of the error that `requireHeadAtLeast` throws. */
-export const storeBehindCode = "STORE_BEHIND";
-
-/**
- * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different
- * epochs cannot be compared, so they pass.
- * @throws ProblemError `unavailable`
- */
-export function requireHeadAtLeast(found: Head, least: Head | undefined): void {
-  if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
-  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${least.revision} before; try again`;
-  throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause: { code: storeBehindCode } });
-}
-
-/** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
-export function isSameHead(one: Head, other: Head): boolean {
-  return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;
-}
-
-/** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
-export interface SiteRows {
-  readonly head: Head;
-  readonly rows: readonly RecordRow[];
-}
-
-/** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
-export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<SiteRows> {
-  return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
-}
-
-async function gather(rowChunks: SiteContents["rowChunks"]): Promise<RecordRow[]> {
-  const rows: RecordRow[] = [];
-  const yieldIfDue = createYielder();
-  for await (const chunk of rowChunks) {
-    rows.push(...chunk);
-    await yieldIfDue();
-  }
-  return rows;
 }
 
 /** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records. */

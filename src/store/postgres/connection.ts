@@ -1,7 +1,7 @@
 // One connection to a database server, which never reconnects. Also the time limit of a call.
 
 import postgres from "postgres";
-import { storeBehindCode } from "../database/site-state.ts";
+import { storeBehindCode } from "../database/required-head.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { codeOf, unavailableError } from "./errors.ts";
 

@@ -10,7 +10,7 @@
 // Repeated reads: work that only reads is repeated if its connection was lost or its host is behind or was replaced. It is not repeated if the database is slow,
 // cannot be reached or returns another error.
 
-import { storeBehindCode } from "../database/site-state.ts";
+import { storeBehindCode } from "../database/required-head.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailableError, unknownOutcomeError } from "./errors.ts";

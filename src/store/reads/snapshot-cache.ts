@@ -16,7 +16,7 @@ import type { Engine, Head } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { toCursor } from "../database/cursor.ts";
-import { requireHeadAtLeast } from "../database/site-state.ts";
+import { requireHeadAtLeast } from "../database/required-head.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";

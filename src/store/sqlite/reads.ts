@@ -9,15 +9,10 @@ import type { Change, JournalEntry } from "../../model/change.ts";
 import type { DumpedRow, Engine, Head, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
+import { changeColumns, contiguousChanges, entryColumns } from "../database/journal.ts";
 import { type ExecuteOperation, transactionOf } from "../database/operations.ts";
-import {
-  changeColumns,
-  contiguousChanges,
-  entryColumns,
-  parseCounts,
-  requireHeadAtLeast,
-  type StoredCounts,
-} from "../database/site-state.ts";
+import { requireHeadAtLeast } from "../database/required-head.ts";
+import { parseCounts, type StoredCounts } from "../database/site-state.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { dumpedColumns, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
 import { fromSqlite, tableNamesIn, withSqliteErrors } from "./database.ts";

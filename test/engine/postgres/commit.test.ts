@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import postgres from "postgres";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
-import { readAllRows } from "../../../src/store/database/site-state.ts";
+import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
 import { waitFor } from "../../support/command.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import type { Intent } from "../../../src/model/change.ts";
 import type { Engine, Head } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
-import { readAllRows } from "../../../src/store/database/site-state.ts";
+import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { Pool } from "../../../src/store/postgres/pool.ts";

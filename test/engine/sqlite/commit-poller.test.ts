@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
-import { readAllRows } from "../../../src/store/database/site-state.ts";
+import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { createIntent } from "../../support/intents.ts";

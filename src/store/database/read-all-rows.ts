@@ -1,0 +1,23 @@
+import { createYielder } from "../../lib/event-loop.ts";
+import type { Engine, Head, RecordRow, SiteContents } from "../../model/engine.ts";
+
+/** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
+export interface SiteRows {
+  readonly head: Head;
+  readonly rows: readonly RecordRow[];
+}
+
+/** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
+export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<SiteRows> {
+  return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
+}
+
+async function gather(rowChunks: SiteContents["rowChunks"]): Promise<RecordRow[]> {
+  const rows: RecordRow[] = [];
+  const yieldIfDue = createYielder();
+  for await (const chunk of rowChunks) {
+    rows.push(...chunk);
+    await yieldIfDue();
+  }
+  return rows;
+}

@@ -1,0 +1,16 @@
+import type { Head } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+
+/** The code in the cause of the error that `requireHeadAtLeast` throws. */
+export const storeBehindCode = "STORE_BEHIND";
+
+/**
+ * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different
+ * epochs cannot be compared, so they pass.
+ * @throws ProblemError `unavailable`
+ */
+export function requireHeadAtLeast(found: Head, least: Head | undefined): void {
+  if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
+  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${least.revision} before; try again`;
+  throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause: { code: storeBehindCode } });
+}
