@@ -235,7 +235,7 @@ interface EngineMaintenance {
   findInconsistencies(onRow?: () => void): Promise<readonly string[]>;
 }
 
-// Monitoring of a database: its commits, its last backup, and the resources that it uses.
+// Monitoring of a database: its commits, its ID, its last backup, and the resources that it uses.
 
 /** The resources that a database uses at this moment. Each engine has its own members. */
 export interface EngineUsage {
@@ -265,6 +265,9 @@ interface EngineMonitoring {
    * change. A subscription has a cost while it is open, also if nothing is committed.
    */
   subscribeToCommits(onCommit: OnCommit): CommitSubscription;
+
+  /** Reads the random ID of this database. A dump does not contain it, so a database that is restored or copied elsewhere has another ID. */
+  readDatabaseId(): Promise<string>;
 
   /** Saves the time as of which a backup of all data was made, in milliseconds since 1970. Backups, restores and copies leave this time out. */
   saveBackupTime(at: number): Promise<void>;

@@ -111,9 +111,6 @@ export interface WebhookStore {
 
   /** Reads the attempts that are kept, the latest first. */
   webhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
-
-  /** Reads the random ID of this database. A dump does not contain it, so a database that is restored or copied elsewhere has another ID. */
-  readDatabaseId(): Promise<string>;
 }
 
 const mark = "whsec_";

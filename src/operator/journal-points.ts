@@ -1,7 +1,7 @@
 // Points of a journal: revisions and times.
 
 import type { Engine } from "../model/engine.ts";
-import { findRevisionBefore } from "../store/changes/retention.ts";
+import { findRevisionBefore } from "../store/changes/revision-before.ts";
 
 /** The first entry after a point: a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };

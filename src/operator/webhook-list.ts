@@ -4,7 +4,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import { readCursorAt, readFeedPage } from "../store/changes/feed.ts";
-import { findRevisionBefore } from "../store/changes/retention.ts";
+import { findRevisionBefore } from "../store/changes/revision-before.ts";
 import { findCursorRevision, parseCursor } from "../store/database/cursor.ts";
 import { readSystemRecords } from "../system/system-changes.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";

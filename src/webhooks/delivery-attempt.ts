@@ -28,7 +28,7 @@ import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.
 /** The actor of the changes that the runner makes. */
 const actor = "webhook";
 
-export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "commit"> & WebhookStore;
+export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "readDatabaseId" | "commit"> & WebhookStore;
 
 /** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: aborted by this process. */
 export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";

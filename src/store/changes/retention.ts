@@ -1,6 +1,6 @@
 // Deletes old journal entries in small transactions with pauses, so that other writes do not wait long.
 //
-// - Pruning: finds the entries before a time, and prunes a journal through a revision. `storefront journal prune` uses it too.
+// - `pruneChunk`: prunes a journal through a revision. `storefront journal prune` uses it too.
 // - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
@@ -13,6 +13,7 @@ import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";
 import { lastPrunable } from "../database/journal.ts";
 import { readAllRows } from "../database/read-all-rows.ts";
+import { findRevisionBefore } from "./revision-before.ts";
 
 /** Maximum entries that one transaction deletes. It takes a few milliseconds. */
 const entriesPerTransaction = 500;
@@ -20,7 +21,6 @@ const entriesPerTransaction = 500;
 const minPauseMs = 10;
 const pausePerWork = 2;
 
-type JournalEngine = Pick<Engine, "readJournalPage" | "pruneJournal">;
 type AgeEngine = Pick<Engine, "readJournalPage" | "readHeads" | "readSite">;
 
 /** A range of entries to prune: the entries of a site up to the revision `through`. The range has at least one entry. */
@@ -29,26 +29,8 @@ interface PrunableRange {
   readonly through: number;
 }
 
-/**
- * Returns the revision of the last entry before a time; if none exists, the revision before the first entry. A binary search takes about 25
- * reads. It relies on times that never decrease from entry to entry.
- * @param at the time, in milliseconds since 1970
- */
-export async function findRevisionBefore(engine: JournalEngine, site: number, at: number): Promise<number> {
-  const { head, floor, entries } = await engine.readJournalPage(site, 0, 1);
-  let [low, high] = [floor, head.revision];
-  if (!entries[0] || entries[0].at >= at) return floor;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    const [entry] = (await engine.readJournalPage(site, middle - 1, 1)).entries;
-    if (entry && entry.at < at) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
-
 /** Prunes a chunk in one transaction. Returns whether there is more to prune, and the pause that should follow, in milliseconds. */
-export async function pruneChunk(engine: JournalEngine, { site, through }: PrunableRange) {
+export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, through }: PrunableRange) {
   const started = performance.now();
   const hasMore = await engine.pruneJournal(site, through, entriesPerTransaction);
   return { hasMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };

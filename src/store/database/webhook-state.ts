@@ -140,12 +140,6 @@ export function* webhookAttempts(key: WebhookRef): Transaction<readonly Delivery
   return (yield* query(text, toKeyRow(key))) as unknown as readonly DeliveryAttempt[];
 }
 
-/** Reads the random ID of this database. Dumps do not contain it. */
-export function* readDatabaseId(): Transaction<string> {
-  const [row] = yield* query("select name from this_database where id = 1");
-  return String(row?.name);
-}
-
 export function* acquireWebhookLease(
   key: WebhookRef,
   holder: string,

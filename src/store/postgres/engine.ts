@@ -3,7 +3,8 @@
 import type { Engine, Head } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ConsistencyChecker } from "../database/consistency-check.ts";
-import { createOperationCalls, renewSite } from "../database/operations.ts";
+import { createOperationCalls } from "../database/operations.ts";
+import { renewSite } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { parseAddress } from "./address.ts";
 import { commitAtomically, commitBatch, probeWrite } from "./commit.ts";

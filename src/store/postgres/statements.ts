@@ -11,13 +11,13 @@
 //   `cross join lateral (... limit 1)` in `selectByKeys`: The rows of a site are not all read for a join.
 //   `between x and x ... order by x` in `selectByKeys`: Keys are not looked up in another index, which also begins with the site.
 //   `declare ... cursor` in `entries`: For one page of a journal, the entries after the page are not sorted.
-//   `where (key) in (select key ...)` in `deleteSome` (operations.ts): The rows of a site are not all compared with each row to delete.
+//   `where (key) in (select key ...)` in `deleteSome` (site-operations.ts): The rows of a site are not all compared with each row to delete.
 //   `union all` in `systemRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
 //   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
 import { systemSite } from "../../model/system-site.ts";
 import { changeColumns, entryColumns } from "../database/journal.ts";
-import { deleteSome } from "../database/operations.ts";
+import { deleteSome } from "../database/site-operations.ts";
 import { type CompletedSites, completeSites, incompleteSites } from "../database/site-state.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRow } from "../writes/batch.ts";

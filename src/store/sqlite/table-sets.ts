@@ -5,6 +5,7 @@ import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
+import { maxDeletedRows } from "../database/site-operations.ts";
 import {
   newTableSetId,
   replaceAllData,
@@ -127,13 +128,10 @@ async function dropInChunks(database: Database, table: string): Promise<void> {
   database.run(`drop table if exists ${table}`);
 }
 
-/** Maximum rows that one transaction deletes. It takes 10 to 25 ms. During this time, other writers wait. */
-const maxDeleted = 2000;
-
 /** Returns the number of deleted rows. */
 function deleteChunk(database: Database, table: string): number {
   const key = keyOf(database, table).join(", ");
-  const text = `delete from ${table} where (${key}) in (select ${key} from ${table} limit ${maxDeleted})`;
+  const text = `delete from ${table} where (${key}) in (select ${key} from ${table} limit ${maxDeletedRows})`;
   return database.query(text).run().changes;
 }
 

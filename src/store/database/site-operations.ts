@@ -1,0 +1,115 @@
+// The database operations on sites: pruning a journal, new epochs, deleting the rows of a removed site, and importing a site. site-state.ts explains
+// the epochs.
+//
+// An operation that writes locks the rows of its sites first. So commits to these sites, and a restore, wait until its end.
+
+import { randomText } from "../../lib/text.ts";
+import type { Head } from "../../model/engine.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { lastPrunable } from "./journal.ts";
+import {
+  canImportSite,
+  isLiveEpoch,
+  newSiteState,
+  removedEpoch,
+  type StoredSite,
+  selectDeleted,
+  selectSitesToDrop,
+  siteNotImportingError,
+  toSiteRow,
+} from "./site-state.ts";
+import type { RowChunk } from "./table-swap.ts";
+import { columnsOf, primaryKeyOf, type TableName } from "./tables.ts";
+import {
+  change,
+  completeSite,
+  insert,
+  query,
+  queryForUpdate,
+  type Row,
+  type Transaction,
+  upsert,
+} from "./transaction.ts";
+
+export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
+  // The lock makes commits to the site, and a restore, wait until the end of this transaction.
+  const [row] = yield* lockSite(site);
+  const end = lastPrunable(through, row?.revision ?? 0);
+  if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
+  const floor = Math.min(end, row.floor + most);
+  yield* change("delete from journal where site_id = :site and revision <= :floor", { site, floor });
+  yield* change("update sites set floor = :floor where id = :site", { site, floor });
+  return floor < end;
+}
+
+/** Maximum rows in one statement. */
+const maxRows = 1000;
+
+export function* renewEpochs(): Transaction<number> {
+  const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
+  const live = rows.filter(({ epoch }) => isLiveEpoch(String(epoch)));
+  const renewed = live.map((row): Row => ({ ...row, epoch: randomText(8) }));
+  for (let at = 0; at < renewed.length; at += maxRows) yield* upsert("sites", renewed.slice(at, at + maxRows));
+  return renewed.filter(({ id }) => id !== systemSite).length;
+}
+
+/**
+ * Implements `Engine.renewSite`, which only an engine with timelines has. Reads wait for it, and must work without a standby, so it is `loose`. The next
+ * write makes it durable too.
+ */
+export function* renewSite(site: number, epoch: string): Transaction<Pick<Head, "revision" | "epoch">> {
+  const [row = { revision: 0, epoch: "" }] = yield* lockSite(site);
+  const { revision } = row;
+  if (row.epoch !== epoch) return { revision, epoch: row.epoch };
+  const renewed = randomText(8);
+  yield* change("update sites set epoch = :renewed where id = :site", { site, renewed });
+  return { revision, epoch: renewed };
+}
+
+export function* readSitesToDrop(): Transaction<readonly number[]> {
+  return (yield* query(selectSitesToDrop)).map(({ id }) => Number(id));
+}
+
+/** Maximum rows that one transaction of a long deletion deletes. On SQLite, this takes 10 to 25 ms, during which other writers wait. */
+export const maxDeletedRows = 2000;
+
+/** If the record of a site is deleted: makes the site reject writes, and deletes some of its rows in `table`. Returns whether it has deleted rows. */
+export function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
+  // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
+  yield* lockSite(site);
+  const deleted = yield* query(selectDeleted(":site"), { site });
+  if (deleted.length === 0) return false;
+  yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch: removedEpoch })]);
+  return (yield* change(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
+}
+
+/**
+ * Returns a statement that deletes the rows of a site that `which` selects, and returns a row for each. The rows are compared by their whole key,
+ * without a separate condition for the site. With such a condition, PostgreSQL would compare all rows of the site with each row to delete, if the
+ * site has more rows than the statistics say. For `idempotency`, the key includes the time, because PostgreSQL may use the index of times.
+ */
+export function deleteSome(table: TableName, site: string, which: string): string {
+  const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");
+  return `delete from ${table} where (${key}) in (select ${key} from ${table} where site_id = ${site} ${which}) returning 1`;
+}
+
+export function* startSiteImport(site: number, epoch: string): Transaction<void> {
+  const [row] = yield* lockSite(site);
+  if (!canImportSite(row)) throw siteNotImportingError();
+  yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
+}
+
+export function* importSiteChunk(site: number, epoch: string, { table, rows }: RowChunk): Transaction<void> {
+  const [row] = yield* lockSite(site);
+  if (row?.epoch !== epoch) throw siteNotImportingError();
+  if (table !== "sites") return void (yield* insert(table, rows));
+  yield* upsert("sites", rows);
+  yield* completeSite(site);
+}
+
+type LockedSite = Pick<StoredSite, "revision" | "epoch" | "floor">;
+
+function* lockSite(site: number): Transaction<readonly LockedSite[]> {
+  const rows = yield* queryForUpdate("select revision, epoch, floor from sites where id = :site", { site });
+  return rows as unknown as readonly LockedSite[];
+}
