@@ -13,7 +13,7 @@ import { parseAddress } from "../../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts";
 import { Pool } from "../../src/store/postgres/pool.ts";
 import { createPrimary } from "../../src/store/postgres/primary.ts";
-import { migrate as migrateSqlite } from "../../src/store/sqlite/database.ts";
+import { migrate as migrateSqlite } from "../../src/store/sqlite/migrate.ts";
 import { createIntent } from "../support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
 

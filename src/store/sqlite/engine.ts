@@ -8,12 +8,14 @@ import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
 import { isBatchAborted } from "../writes/batch.ts";
 import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts";
-import { migrate, openDatabase, settleLog, withSqliteErrors } from "./database.ts";
+import { openDatabase, settleLog } from "./database.ts";
+import { withSqliteErrors } from "./errors.ts";
 import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
+import { makeViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
-import { fillAndSwapTables, makeViews, pauseForOtherWriters } from "./table-sets.ts";
+import { fillAndSwapTables, pauseForOtherWriters } from "./table-sets.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
 

@@ -6,8 +6,8 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { createOperationCalls, isRead } from "../database/operations.ts";
 import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
-import { requireCurrent } from "./database.ts";
 import { logSize } from "./files.ts";
+import { requireCurrent } from "./migrate.ts";
 import { createReader } from "./reads.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;

@@ -15,7 +15,8 @@ import { requireHeadAtLeast } from "../database/required-head.ts";
 import { parseCounts, type StoredCounts } from "../database/site-state.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { dumpedColumns, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
-import { fromSqlite, tableNamesIn, withSqliteErrors } from "./database.ts";
+import { tableNamesIn } from "./database.ts";
+import { fromSqlite, withSqliteErrors } from "./errors.ts";
 import { runStatements } from "./transaction.ts";
 
 interface Reader {

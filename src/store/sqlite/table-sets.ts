@@ -1,9 +1,8 @@
-// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how. Also creates the reporting views.
+// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
 
 import type { Database } from "bun:sqlite";
 import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
-import type { Resource } from "../../model/resource.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
 import { maxDeletedRows } from "../database/site-operations.ts";
 import {
@@ -14,12 +13,14 @@ import {
   tableNameIn,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
-import { tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
+import { tableNames } from "../database/tables.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { completeSitesIn, fromSqlite, runInTransaction, tableNamesIn, version } from "./database.ts";
+import { tableNamesIn } from "./database.ts";
+import { fromSqlite } from "./errors.ts";
+import { version } from "./migrate.ts";
 import { dumpRows } from "./reads.ts";
-import { insertRows, insertStatement, runStatements } from "./transaction.ts";
+import { completeSitesIn, insertRows, insertStatement, runInTransaction, runStatements } from "./transaction.ts";
 import { decideAndWrite, writerStatements } from "./writer.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
@@ -138,39 +139,6 @@ function deleteChunk(database: Database, table: string): number {
 function keyOf(database: Database, table: string): string[] {
   const columns = database.query(`select name from pragma_table_info('${table}') where pk > 0 order by pk`).values();
   return columns.map(([name]) => name as string);
-}
-
-/** Creates the reporting view of each resource, and adds missing columns. */
-export function makeViews(database: Database, resources: readonly Resource[]): void {
-  if (outdatedViews(database, resources).length === 0) return;
-  runInTransaction(database, () => {
-    for (const { name, sql } of outdatedViews(database, resources)) {
-      database.run(`drop view if exists "${name}"`);
-      database.run(sql);
-    }
-  });
-}
-
-function outdatedViews(database: Database, resources: readonly Resource[]) {
-  const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();
-  const present = new Map(rows as [string, string][]);
-  const wanted = resources.map((resource) => {
-    const name = viewNameOf(resource);
-    return { name, sql: viewSql(resource, viewOf(resource, pathsIn(present.get(name) ?? ""))) };
-  });
-  return wanted.filter(({ name, sql }) => present.get(name) !== sql);
-}
-
-function pathsIn(definition: string): string[] {
-  return [...definition.matchAll(/'\$\.([^']+)'/g)].map(([, path]) => path as string);
-}
-
-function viewSql(resource: Resource, view: View): string {
-  const columns = view.columns.map(
-    ({ name, keys }) => `coalesce(json_extract(body, '$.${keys.join(".")}'), '') as "${name}"`,
-  );
-  const all = ["site_id", "id", "revision", ...columns].join(", ");
-  return `CREATE VIEW "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }
 
 /** Amends the restored system site, in the transaction that has swapped the tables. */

@@ -1,10 +1,23 @@
-// Executes the transactions of database operations (store/database/transaction.ts), and builds statements from the declaration of the tables. Each parameter has
-// the name of its column, so that a row can be bound as an object.
+// Begins and ends transactions, executes those of database operations (store/database/transaction.ts), and builds statements from the declaration of
+// the tables. Each parameter has the name of its column, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";
+import { type CompletedSites, completeSites } from "../database/site-state.ts";
 import { columnsOf, primaryKeyOf, type TableName } from "../database/tables.ts";
 import type { Row, Statement, Transaction } from "../database/transaction.ts";
-import { completeSitesIn } from "./database.ts";
+
+/** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if `work` throws. */
+export function runInTransaction<T>(database: Database, work: () => T): T {
+  database.run("begin immediate");
+  try {
+    const result = work();
+    database.run("commit");
+    return result;
+  } catch (error) {
+    if (database.inTransaction) database.run("rollback");
+    throw error;
+  }
+}
 
 /**
  * Executes the statements of a transaction that the caller has begun, from the first to the last without a pause. Returns the result of the generator.
@@ -37,6 +50,12 @@ function execute(database: Database, statement: Statement, now: number): readonl
     case "now":
       return [{ now }];
   }
+}
+
+/** Completes rows of `sites` (`completeSites`), in a transaction that the caller has begun. */
+export function completeSitesIn(database: Database, which?: CompletedSites): void {
+  const counts = "json_group_object(resource, json_object('count', count, 'revision', revision))";
+  for (const text of completeSites(counts, which)) database.run(text);
 }
 
 interface TableRows {

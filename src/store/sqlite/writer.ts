@@ -19,9 +19,11 @@ import {
   type StoredResponse,
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
-import { openDatabase, runInTransaction, version, withSqliteErrors } from "./database.ts";
+import { openDatabase } from "./database.ts";
+import { withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
-import { insertStatement, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
+import { version } from "./migrate.ts";
+import { insertStatement, runInTransaction, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
 import type { WorkerStart } from "./worker.ts";
 
 /** A call of an operation. */
