@@ -2,12 +2,13 @@
 
 import type { Change } from "../../model/change.ts";
 import type { Head, SinceOptions } from "../../model/engine.ts";
+import { columnsOf } from "./tables.ts";
 
 /** The columns of a change that `Engine.readChangesSince` returns. */
-export const changeColumns = "revision, at, actor, resource, id, operation, body";
+export const changeColumns = columnsOf("journal", ["site_id", "run", "before"]).join(", ");
 
 /** The columns of an entry that `Engine.readJournalPage` returns. */
-export const entryColumns = `${changeColumns}, run, before`;
+export const entryColumns = columnsOf("journal", ["site_id"]).join(", ");
 
 /**
  * Returns the result of `Engine.readChangesSince`: `changes`, if no entry is missing between `revision` and the first change, and the epoch and

@@ -19,17 +19,8 @@ import {
   toSiteRow,
 } from "./site-state.ts";
 import type { RowChunk } from "./table-swap.ts";
-import { columnsOf, primaryKeyOf, type TableName } from "./tables.ts";
-import {
-  change,
-  completeSite,
-  insert,
-  query,
-  queryForUpdate,
-  type Row,
-  type Transaction,
-  upsert,
-} from "./transaction.ts";
+import { columnsOf, primaryKeyOf, type TableName, type TableRow } from "./tables.ts";
+import { change, completeSite, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
   // The lock makes commits to the site, and a restore, wait until the end of this transaction.
@@ -48,7 +39,7 @@ const maxRows = 1000;
 export function* renewEpochs(): Transaction<number> {
   const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
   const live = rows.filter(({ epoch }) => isLiveEpoch(String(epoch)));
-  const renewed = live.map((row): Row => ({ ...row, epoch: randomText(8) }));
+  const renewed = live.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
   for (let at = 0; at < renewed.length; at += maxRows) yield* upsert("sites", renewed.slice(at, at + maxRows));
   return renewed.filter(({ id }) => id !== systemSite).length;
 }
@@ -99,11 +90,11 @@ export function* startSiteImport(site: number, epoch: string): Transaction<void>
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
 }
 
-export function* importSiteChunk(site: number, epoch: string, { table, rows }: RowChunk): Transaction<void> {
+export function* importSiteChunk(site: number, epoch: string, chunk: RowChunk): Transaction<void> {
   const [row] = yield* lockSite(site);
   if (row?.epoch !== epoch) throw siteNotImportingError();
-  if (table !== "sites") return void (yield* insert(table, rows));
-  yield* upsert("sites", rows);
+  if (chunk.table !== "sites") return void (yield* storeDumped("insert", chunk));
+  yield* storeDumped("upsert", chunk);
   yield* completeSite(site);
 }
 

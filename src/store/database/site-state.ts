@@ -11,7 +11,7 @@ import { randomText } from "../../lib/text.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
-import { primaryKeyOf, type TableName, tableNames } from "./tables.ts";
+import { primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
 
 // The number of records of a site, by resource. The counts are stored in the site's row, so that a page has the total without counting.
 
@@ -169,7 +169,7 @@ export function toSiteState(row: StoredSite): SiteState {
   return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
 }
 
-export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState) {
+export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState): TableRow<"sites"> {
   const { revision: live_revision } = state;
   return { id, ...state, counters: JSON.stringify(lastIds), live: JSON.stringify(counts), live_revision };
 }

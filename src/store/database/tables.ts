@@ -18,8 +18,8 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /**
- * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. An addition (see `lastAdded`) has introduced each `added` column: the column
- * may be null, and the dumps of earlier program versions lack it.
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. A later migration has added each `added` column (see `lastAdded`): it may be
+ * null, and the dumps of earlier program versions lack it.
  */
 type ColumnType = "integer" | "text" | "added integer" | "added text";
 
@@ -33,8 +33,8 @@ interface Table {
 }
 
 /**
- * The tables, the same in every engine and in every dump. The engines derive their statements from this declaration, so a new column is one line
- * here and one addition per engine.
+ * The tables, the same in every engine and in every dump. The engines derive their statements from this declaration, and rows have the type
+ * `TableRow`. So a new column is one line here and one addition per engine, and the compiler finds each place that makes a row without it.
  */
 export const tables = {
   sites: {
@@ -154,6 +154,15 @@ export const tables = {
 } as const satisfies Record<string, Table>;
 
 export type TableName = keyof typeof tables;
+
+type ColumnsOf<T extends TableName> = (typeof tables)[T]["columns"];
+
+/** A row to store, with a value for every column. */
+export type TableRow<T extends TableName> = {
+  readonly [Column in keyof ColumnsOf<T>]:
+    | (ColumnsOf<T>[Column] extends "integer" | "added integer" ? number : string)
+    | null;
+};
 
 export const tableNames = Object.keys(tables) as TableName[];
 

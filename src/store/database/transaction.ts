@@ -11,7 +11,7 @@
 // their texts. On PostgreSQL, rows are looked up by keys, as for all statements (store/postgres/statements.ts).
 
 import type { DumpedRow } from "../../model/engine.ts";
-import type { TableName } from "./tables.ts";
+import type { TableName, TableRow } from "./tables.ts";
 
 export type Row = DumpedRow["row"];
 
@@ -59,14 +59,26 @@ export function change(sql: string, values: StatementValues = {}): Transaction<r
   return answered({ kind: "change", sql, values });
 }
 
-/** Inserts rows. Columns that a row lacks become null. */
-export function insert(table: TableName, rows: readonly Row[]): Transaction<readonly Row[]> {
+/** Inserts rows. */
+export function insert<T extends TableName>(table: T, rows: readonly TableRow<T>[]): Transaction<readonly Row[]> {
   return answered({ kind: "insert", table, rows });
 }
 
 /** Inserts rows, or replaces the rows with the same primary keys. @param where the condition for replacing a row; by default, every row is replaced */
-export function upsert(table: TableName, rows: readonly Row[], where?: string): Transaction<readonly Row[]> {
+export function upsert<T extends TableName>(
+  table: T,
+  rows: readonly TableRow<T>[],
+  where?: string,
+): Transaction<readonly Row[]> {
   return answered({ kind: "upsert", table, rows, ...(where === undefined ? {} : { where }) });
+}
+
+/** Inserts or upserts rows of a dump. Columns that a row lacks become null. */
+export function storeDumped(
+  kind: "insert" | "upsert",
+  { table, rows }: { readonly table: TableName; readonly rows: readonly Row[] },
+): Transaction<readonly Row[]> {
+  return answered({ kind, table, rows });
 }
 
 /** Completes the row of a site that an older program has written (`completeSites`). */

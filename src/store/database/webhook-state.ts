@@ -12,7 +12,7 @@ import {
   type WebhookSecret,
   type WebhookState,
 } from "../../model/webhooks.ts";
-import { columnsOf } from "./tables.ts";
+import { columnsOf, type TableRow } from "./tables.ts";
 import {
   change,
   findByKeys,
@@ -25,46 +25,52 @@ import {
   upsert,
 } from "./transaction.ts";
 
-/** The column of each value of a state. */
-const stateColumns = {
-  site: "site_id",
-  webhook: "webhook_id",
+/** The value of a state that each column has. */
+const stateMembers = {
+  site_id: "site",
+  webhook_id: "webhook",
   home: "home",
   cursor: "cursor",
   epoch: "epoch",
-  first: "first_revision",
-  last: "last_revision",
+  first_revision: "first",
+  last_revision: "last",
   rewinds: "rewinds",
   failures: "failures",
-  failingSince: "failing_since",
-  nextAt: "next_at",
-  isGone: "is_gone",
+  failing_since: "failingSince",
+  next_at: "nextAt",
+  is_gone: "isGone",
   holder: "holder",
-  leaseUntil: "lease_until",
+  lease_until: "leaseUntil",
   resumes: "resumes",
   since: "since",
-  goneAt: "gone_at",
-} as const satisfies Record<keyof WebhookState, string>;
+  gone_at: "goneAt",
+} as const satisfies Record<keyof TableRow<"webhook_state">, keyof WebhookState>;
 
-const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
+type StateMember = (typeof stateMembers)[keyof typeof stateMembers];
 
-function toStateRow(state: WebhookState): Row {
-  return Object.fromEntries(stateEntries.map(([name, column]) => [column, state[name]]));
+const stateEntries = Object.entries(stateMembers) as [keyof TableRow<"webhook_state">, keyof WebhookState][];
+
+function toStateRow(state: WebhookState): TableRow<"webhook_state"> {
+  return Object.fromEntries(
+    stateEntries.map(([column, name]) => [column, state[name]]),
+  ) as unknown as TableRow<"webhook_state">;
 }
 
 function fromStateRow(row: Row): WebhookState {
-  const state = Object.fromEntries(
-    stateEntries.map(([name, column]) => [name, row[column]]),
-  ) as unknown as WebhookState;
-  // An older program version has not stored `resumes`.
-  return { ...state, resumes: state.resumes ?? 0 };
+  // The values have the types of the columns. The names are checked: a member of a state that no column has does not compile.
+  const state = Object.fromEntries(stateEntries.map(([column, name]) => [name, row[column]])) as Record<
+    StateMember,
+    never
+  >;
+  // An older program version has not stored `resumes`. An added column needs a value here, unless its member may be null.
+  return { ...state, resumes: (row.resumes as number | null | undefined) ?? 0 };
 }
 
 function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id: number } {
   return { site_id: site, webhook_id: webhook };
 }
 
-function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): Row {
+function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): TableRow<"webhook_secrets"> {
   return { ...toKeyRow(key), created_at: createdAt, secret, until };
 }
 
@@ -75,7 +81,7 @@ export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   );
 }
 
-function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): Row {
+function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): TableRow<"webhook_attempts"> {
   return { ...toKeyRow(key), number, ...attempt };
 }
 

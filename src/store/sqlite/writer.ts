@@ -6,15 +6,14 @@ import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { type OperationName, transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
+import type { TableName, TableRow } from "../database/tables.ts";
 import {
   type BatchInput,
   type BatchResult,
   type BatchRow,
   decideBatch,
   emptyBatchInput,
-  type JournalRow,
   keysOfBatch,
-  type ResponseRow,
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
@@ -177,13 +176,13 @@ type WriterStatements = ReturnType<typeof writerStatements>;
 type SqliteRow = Record<string, string | number | null>;
 
 /** A statement that stores a row. The members of the row are its parameters. */
-interface RowStatement<T> {
-  run(row: T): unknown;
+interface RowStatement<T extends TableName> {
+  run(row: TableRow<T>): unknown;
 }
 
 export function writerStatements(database: Database) {
-  const run = <T extends object = SqliteRow>(text: string) =>
-    database.query<never, [T & SqliteRow]>(text) as RowStatement<T>;
+  const storing = <T extends TableName>(table: T, toStatement: (table: T) => string, onConflict = "") =>
+    database.query<never, [TableRow<T> & SqliteRow]>(toStatement(table) + onConflict) as RowStatement<T>;
   return {
     site: database.query<StoredSite, [SqliteRow]>(selectStatement("sites")),
     epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
@@ -194,11 +193,11 @@ export function writerStatements(database: Database) {
       "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
     ),
     response: database.query<StoredResponse, [SqliteRow]>(selectStatement("idempotency")),
-    insertSite: run(`${insertStatement("sites")} on conflict (id) do nothing`),
-    upsertSite: run(upsertStatement("sites")),
-    upsertRecord: run<BatchRow>(upsertStatement("records")),
-    insertEntry: run<JournalRow>(insertStatement("journal")),
-    upsertResponse: run<ResponseRow>(upsertStatement("idempotency")),
+    insertSite: storing("sites", insertStatement, " on conflict (id) do nothing"),
+    upsertSite: storing("sites", upsertStatement),
+    upsertRecord: storing("records", upsertStatement),
+    insertEntry: storing("journal", insertStatement),
+    upsertResponse: storing("idempotency", upsertStatement),
     expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
     deleteExpired: database.query<never, [number, number]>(
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",

@@ -49,7 +49,7 @@ export interface BatchInput {
   readonly timeline?: number;
 }
 
-export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
+type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
 /** The outcomes, and the rows to store. A record that changed several times has one row. */
 export interface BatchResult {
@@ -234,7 +234,7 @@ function addStoredResponse(
 }
 
 /** A journal entry to store. */
-export type JournalRow = JournalEntry & { readonly site_id: number };
+type JournalRow = JournalEntry & { readonly site_id: number };
 
 /** The row of a record that a batch names, after the intents that were decided so far. */
 export interface BatchRow {
