@@ -13,11 +13,12 @@ import type { WireResponse } from "../wire/response.ts";
 import { requireWriteScope } from "./authenticate.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { RunningIdempotencyKeys } from "./idempotency.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
 import type { AuthorizedView, RequestContext } from "./request-context.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
-import { RunningIdempotencyKeys, respondToWrite } from "./write.ts";
+import { respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
   readonly authorizer: RequestAuthorizer;

@@ -1,15 +1,7 @@
-// Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome. Also
-// implements `Idempotency-Key`.
+// Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome.
 
 import type { RecordChanges } from "../model/canonical-json.ts";
-import {
-  type Idempotency,
-  type Intent,
-  type Operation,
-  type Outcome,
-  type RejectedOutcome,
-  versionParts,
-} from "../model/change.ts";
+import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../model/change.ts";
 import { documentOf } from "../model/encoding.ts";
 import type { Head } from "../model/engine.ts";
 import { OutdatedError, ProblemError } from "../model/errors.ts";
@@ -20,11 +12,12 @@ import type { HeaderParts } from "../wire/header-parts.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "./conditional-requests.ts";
+import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
 import { recordNotFoundError } from "./read.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
 import type { RequestContext } from "./request-context.ts";
 import { toResponse } from "./responses.ts";
-import { idIn, type ResourceRoute } from "./route.ts";
+import { basePath, idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
@@ -105,7 +98,7 @@ function parseChange(
 const nothing: RecordChanges = { id: undefined, valuesJson: "{}" };
 
 function recordIdHint({ resource, format }: ResourceRoute): string {
-  const path = `/restapi/${resource.path}`;
+  const path = `${basePath}${resource.path}`;
   const inBody = format.name === "xml" ? `<${resource.element} ID="12">` : '{"ID": 12, ...}';
   return `Name it by its ID in the path (\`${path}/12.${format.name}\`), in the body (\`${inBody}\`) or in the query (\`${path}.${format.name}?ID=12\`).`;
 }
@@ -167,60 +160,6 @@ function toWrittenResponse(
   if (outcome.operation === "delete") return toResponse(context, 200, content, headers);
   headers.ETag = toEtag(versionParts(outcome, outcome.revision), resource, format.name);
   if (outcome.operation === "update") return toResponse(context, 200, content, headers);
-  headers.Location = ["/restapi/", resource.path, "/", outcome.id, ".", format.name];
+  headers.Location = [basePath, resource.path, "/", outcome.id, ".", format.name];
   return toResponse(context, 201, content, headers);
-}
-
-// Implements `Idempotency-Key` (contract section 7): compares requests by digest, and rejects a key that is in use in this process. The engine
-// stores the first outcome in the transaction of the write.
-
-/**
- * Returns the name of the `Idempotency-Key` and the digest of the request; undefined without that header.
- * @throws ProblemError `bad-request` for a key that is not 1 to 255 printable ASCII characters
- */
-function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
-  const name = context.request.headers.get("idempotency-key");
-  if (name === null) return undefined;
-  if (!/^[\x20-\x7e]{1,255}$/.test(name)) {
-    throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
-  }
-  return { keyId: key.id, name, digest: digestOf(context, body) };
-}
-
-/**
- * Returns the digest by which a repeated request is recognized. Two requests are the same if they have the same effective method (a POST with
- * `X-HTTP-Method-Override: PUT` is a PUT), path, query, conditions and body. A CR separates the conditions, because no header field can contain it.
- */
-function digestOf({ request, method, target }: RequestContext, body: BodyBytes): string {
-  const conditions = ["if-match", "if-none-match"].flatMap((name) => {
-    const value = request.headers.get(name);
-    return value === null ? [] : [`\r${name}: ${value}`];
-  });
-  const start = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
-  return new Bun.CryptoHasher("sha256").update(start).update(body.view).digest("hex");
-}
-
-/** The idempotency keys of the writes that are running in this process. */
-export class RunningIdempotencyKeys {
-  readonly #running = new Set<string>();
-
-  /** Runs `work`. @throws ProblemError `conflict` if a request with the same idempotency key is still running */
-  runUnlessRunning({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
-    return idempotency ? this.#once(idempotency, work) : work();
-  }
-
-  async #once(idempotency: Idempotency, work: () => Promise<Outcome>): Promise<Outcome> {
-    const name = `${idempotency.keyId}/${idempotency.name}`;
-    if (this.#running.has(name)) {
-      throw new ProblemError("conflict", "a request with this Idempotency-Key is still running", {
-        retryAfterSeconds: 1,
-      });
-    }
-    this.#running.add(name);
-    try {
-      return await work();
-    } finally {
-      this.#running.delete(name);
-    }
-  }
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { ConfigSources } from "../../src/config.ts";
-import { maxPageAgeMs } from "../../src/http/feed-page-cache.ts";
+import { maxPageAgeMs } from "../../src/http/feed/feed-page-cache.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";

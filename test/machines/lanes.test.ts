@@ -4,9 +4,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:te
 import pino from "pino";
 import { RequestAuthorizer } from "../../src/http/authorizer.ts";
 import { createDocumentation } from "../../src/http/documentation.ts";
+import { LongPolls } from "../../src/http/feed/long-poll.ts";
 import { HttpHandler } from "../../src/http/handler.ts";
 import { Readiness } from "../../src/http/health.ts";
-import { LongPolls } from "../../src/http/long-poll.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { RequestLog } from "../../src/http/request-log.ts";
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";

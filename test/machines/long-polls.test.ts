@@ -1,7 +1,7 @@
 // Long polls without a server: changes and ends at the moments at which an error would lose them.
 
 import { expect, test } from "bun:test";
-import { LongPolls } from "../../src/http/long-poll.ts";
+import { LongPolls } from "../../src/http/feed/long-poll.ts";
 import type { RequestContext } from "../../src/http/request-context.ts";
 import { nextImmediate } from "../../src/lib/event-loop.ts";
 import type { Head } from "../../src/model/engine.ts";

@@ -9,14 +9,14 @@
 // - A poll is settled once, by the first of these events, and responds only after its key was checked again.
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
-import { FairQueue, type FairTask } from "../lib/event-loop.ts";
-import { type Head, isSameHead } from "../model/engine.ts";
-import { systemSite } from "../model/system-site.ts";
-import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
-import type { ApiKey } from "../system/system-records.ts";
-import type { RequestAuthorizer } from "./authorizer.ts";
+import { FairQueue, type FairTask } from "../../lib/event-loop.ts";
+import { type Head, isSameHead } from "../../model/engine.ts";
+import { systemSite } from "../../model/system-site.ts";
+import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import type { RequestAuthorizer } from "../authorizer.ts";
+import type { RequestContext } from "../request-context.ts";
 import { PollPlaces } from "./poll-places.ts";
-import type { RequestContext } from "./request-context.ts";
 
 /** The result of one read of a poll. */
 export interface PollRead {

@@ -1,12 +1,12 @@
 // The parameters of the feed (contract section 10).
 
-import { findNearest, normalizeName } from "../lib/text.ts";
-import { ProblemError } from "../model/errors.ts";
-import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../model/limits.ts";
-import type { Resource } from "../model/resource.ts";
-import { firstCursor } from "../store/database/cursor.ts";
-import { parseNumber, parseSingle, splitValues } from "./common/parameters.ts";
-import { suggestParameter } from "./parameter-advice.ts";
+import { findNearest, normalizeName } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
+import type { Resource } from "../../model/resource.ts";
+import { firstCursor } from "../../store/database/cursor.ts";
+import { parseNumber, parseSingle, splitValues } from "../common/parameters.ts";
+import { suggestParameter } from "../parameter-advice.ts";
 
 export interface FeedParameters {
   /** The cursor after which the page begins, not checked yet; or `now`, for an empty page with the cursor of this moment. */

@@ -4,9 +4,9 @@
 // poll's key has its share already, that key's own longest waiting poll ends. The clients of ended polls ask again, so in 5 seconds at most as many
 // polls are ended in this way as there are places. Every operation takes constant time, however many polls wait.
 
-import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
-import { ProblemError } from "../model/errors.ts";
-import type { ApiKey } from "../system/system-records.ts";
+import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { ApiKey } from "../../system/system-records.ts";
 
 /** A long poll. */
 interface Waiting {

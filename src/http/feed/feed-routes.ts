@@ -1,23 +1,23 @@
 // The feed: GET /restapi/changes.json and .xml (contract section 10). Reads a page of changes. If the page is empty and the request has the parameter
 // `wait`, holds the request as a long poll until there is a change.
 
-import { type Format, formats } from "../formats/format.ts";
-import { FairQueue } from "../lib/event-loop.ts";
-import type { Head } from "../model/engine.ts";
-import { publicResources, type Resource } from "../model/resource.ts";
-import { readCursorAt } from "../store/changes/feed.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
-import type { ApiKey } from "../system/system-records.ts";
-import type { WireResponse } from "../wire/response.ts";
-import type { RequestAuthorizer } from "./authorizer.ts";
-import { chooseCoding } from "./compression.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { type Format, formats } from "../../formats/format.ts";
+import { FairQueue } from "../../lib/event-loop.ts";
+import type { Head } from "../../model/engine.ts";
+import { publicResources, type Resource } from "../../model/resource.ts";
+import { readCursorAt } from "../../store/changes/feed.ts";
+import type { SiteView } from "../../store/reads/site-views.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import type { RequestAuthorizer } from "../authorizer.ts";
+import { chooseCoding } from "../compression.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { respondEncoded } from "../responses.ts";
+import { basePath, type SiteRoute, siteRoute } from "../route.ts";
 import { type EncodedPage, encodeEmptyPage, FeedPageCache } from "./feed-page-cache.ts";
 import { type FeedParameters, parseFeedParameters } from "./feed-parameters.ts";
 import type { LongPolls, PollRead } from "./long-poll.ts";
-import type { AuthorizedView, RequestContext } from "./request-context.ts";
-import { respondEncoded } from "./responses.ts";
-import { basePath, type SiteRoute, siteRoute } from "./route.ts";
 
 interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources"> {
   readonly authorizer: RequestAuthorizer;

@@ -6,15 +6,15 @@
 // - At most four pages are read and encoded at once, because each can have 1,000 records in memory.
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 
-import type { FeedPosition, Format } from "../formats/format.ts";
-import { Semaphore } from "../lib/concurrency.ts";
-import { type Steps, slices } from "../lib/event-loop.ts";
-import type { Engine, Head } from "../model/engine.ts";
-import { OutdatedError } from "../model/errors.ts";
-import type { Resource } from "../model/resource.ts";
-import { type FeedPage, readFeedPage } from "../store/changes/feed.ts";
-import { ListPart } from "../store/memory/block.ts";
-import { EncodedList } from "../store/memory/collection-version.ts";
+import type { FeedPosition, Format } from "../../formats/format.ts";
+import { Semaphore } from "../../lib/concurrency.ts";
+import { type Steps, slices } from "../../lib/event-loop.ts";
+import type { Engine, Head } from "../../model/engine.ts";
+import { OutdatedError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { type FeedPage, readFeedPage } from "../../store/changes/feed.ts";
+import { ListPart } from "../../store/memory/block.ts";
+import { EncodedList } from "../../store/memory/collection-version.ts";
 import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
