@@ -9,7 +9,7 @@
 // The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
 // then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
 //
-// resolveSiteInMemory and authorizeInMemory are the synchronous lane: they return nothing unless all is up to date in memory. In the other lane,
+// resolveSiteInMemory and authorizeInMemory are the first lane: they return nothing unless all is up to date in memory. In the second lane,
 // `authorize` and `reauthorize` check the key after the site has caught up, in the step in which they call `use`.
 //
 // Invariants:

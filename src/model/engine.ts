@@ -206,8 +206,8 @@ interface EngineMaintenance {
   /**
    * Replaces all data by `rows`, in one swap, and gives every site a new epoch. Other processes read and write until the swap, which delays them
    * briefly. If `rows` throws, nothing is changed.
-   * @param save gets the replaced rows after the swap. If an earlier call was killed after its swap, `save` is called before that with the rows that
-   *   the earlier call had replaced. If `save` throws, its error is thrown, and the replaced rows stay in the database for the next call
+   * @param save gets the replaced rows after the swap. If an earlier call was killed after its swap, `save` is called before the new swap too, with
+   *   the rows that the earlier call had replaced. If `save` throws, its error is thrown, and the replaced rows stay in the database for the next call
    * @param amend decides at the swap which records of the system site in `rows` are changed. It may be called more than once
    * @returns the heads of the sites that were replaced
    */

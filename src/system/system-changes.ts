@@ -98,7 +98,7 @@ export async function commitSystemChanges(
     const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], true);
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
-  throw new ProblemError("conflict", "others are changing sites, keys and webhooks all the time; try again");
+  throw new ProblemError("conflict", "others are changing sites, keys, webhooks and operators all the time; try again");
 }
 
 /** Returns the intent to create a record. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */

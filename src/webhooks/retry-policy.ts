@@ -18,8 +18,8 @@ const maxBackoffMs = 5 * hour;
 /** Milliseconds for which a webhook may fail before it is paused. */
 const maxFailingMs = 5 * day;
 /**
- * Attempts that must have failed in that time. Fewer failed if no server was running, or the site was suspended. The schedule has at least 23 in five
- * days.
+ * Minimum failed attempts before a webhook is paused, so that time without a server, or with a suspended site, does not count. The schedule has at
+ * least 23 attempts in five days.
  */
 const minFailures = 20;
 

@@ -110,5 +110,5 @@ test("the inconsistencies of a backup are listed, like those of a database", asy
   );
   const { code, stdout, stderr } = await shop.run(["check", "gap.backup"]);
   expect([code, stderr]).toEqual([1, "faults found in gap.backup: 2\n"]);
-  expect(stdout).toContain("brand 2 is at revision 2 and its journal ends at 0");
+  expect(stdout).toContain("brand 2 is at revision 2 and has no journal entry");
 });

@@ -394,7 +394,7 @@ describe("check", () => {
     [
       "a record without a journal entry",
       `insert into records values (1, 'brand', 99999, 1, '{"ID":99999}')`,
-      /is beyond the last ID that was given/,
+      /has an ID above the last assigned ID/,
     ],
     [
       "a journal that lacks an entry",
@@ -415,7 +415,7 @@ describe("check", () => {
     [
       "a counter that is too low",
       `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
-      /is beyond the last ID that was given/,
+      /has an ID above the last assigned ID/,
     ],
     [
       "counters that are not valid JSON",

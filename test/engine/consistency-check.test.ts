@@ -69,18 +69,18 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
     (rows) => change(rows, site, { counters: "{" }),
     [
       "site 1 is damaged: its counters are not valid JSON",
-      ...new Array(3).fill("is beyond the last ID that was given"),
+      ...new Array(3).fill("has an ID above the last assigned ID"),
     ],
   ],
   [
     "a counter behind its records",
     (rows) => change(rows, site, { counters: '{"brand":1,"order-status":1}' }),
-    ["site 1: brand 2 is beyond the last ID that was given"],
+    ["site 1: brand 2 has an ID above the last assigned ID"],
   ],
   [
     "a resource without a counter",
     (rows) => change(rows, site, { counters: '{"brand":2}' }),
-    ["site 1: order-status 1 is beyond the last ID that was given"],
+    ["site 1: order-status 1 has an ID above the last assigned ID"],
   ],
   [
     "a site whose revision is ahead of its journal",
@@ -125,12 +125,12 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
   [
     "a record that is behind its journal",
     (rows) => change(rows, brand, { revision: 1, body: body(1, "Acme") }),
-    ["site 1: brand 1 is at revision 1 and its journal ends at 2"],
+    ["site 1: brand 1 is at revision 1 and its last journal entry is 2"],
   ],
   [
     "a record that is ahead of its journal",
     (rows) => change(rows, brand, { revision: 3 }),
-    ["site 1: brand 1 is at revision 3 and its journal ends at 2"],
+    ["site 1: brand 1 is at revision 3 and its last journal entry is 2"],
   ],
   [
     "a record that the journal does not know",
@@ -138,17 +138,17 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
       change(rows, site, { counters: '{"brand":3,"order-status":1}' });
       rows.splice(deleted, 0, { table: "records", row: { ...cellsOf(rows, brand), id: 3, body: body(3, "Dash") } });
     },
-    ["site 1: brand 3 is at revision 2 and its journal ends at 0"],
+    ["site 1: brand 3 is at revision 2 and has no journal entry"],
   ],
   [
     "an entry in the middle that is missing",
     (rows) => rows.splice(update, 1),
-    ["site 1: the journal lacks entry 2", "site 1: brand 1 is at revision 2 and its journal ends at 1"],
+    ["site 1: the journal lacks entry 2", "site 1: brand 1 is at revision 2 and its last journal entry is 1"],
   ],
   [
     "the last entry missing",
     (rows) => rows.splice(last, 1),
-    ["site 1: the journal lacks entry 5", "site 1: order-status 1 is at revision 5 and its journal ends at 0"],
+    ["site 1: the journal lacks entry 5", "site 1: order-status 1 is at revision 5 and has no journal entry"],
   ],
   ["a record that is missing", (rows) => rows.splice(deleted, 1), ["brand 2 is in the journal", "brand 2 is in the"]],
   [

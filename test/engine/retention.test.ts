@@ -145,7 +145,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await kind.select(url, `update sites set floor = 2 where id = ${site}`);
     expect(await faults()).toEqual([
       `site ${site}: the journal lacks entry 3`,
-      `site ${site}: brand 3 is at revision 3 and its journal ends at 0`,
+      `site ${site}: brand 3 is at revision 3 and has no journal entry`,
     ]);
     await kind.select(url, `update sites set floor = 3 where id = ${site}`);
   });

@@ -177,7 +177,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     [`${"a".repeat(10_000)}.5`, "a long mark"],
     ["0123456789ab.99999999999999999999", "a revision that no number has"],
     ["0123456789ab.9007199254740991", "ahead"],
-    ["0123456789ab.1", "another history"],
+    ["0123456789ab.1", "does not name a change"],
   ])("responds to since=%.20s (%s) with how to start again", async (since) => {
     const json = await get(`.json?since=${since}`);
     expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
@@ -264,7 +264,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
     await backUp(server.engine, join(folder, "a"), at);
     await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
-    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("belongs to another history");
+    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("does not name a change of this site");
     expect((await get(".xml?since=now")).status).toBe(200);
     rmSync(folder, { recursive: true, force: true });
   });

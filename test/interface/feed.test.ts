@@ -137,10 +137,10 @@ describe.each(engines)("the feed on $name", (kind) => {
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
     expect(await refused(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
     expect(await refused(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
-    expect(await refused(read({ since: `${marks[4]}.4` }))).toMatch("belongs to another history");
+    expect(await refused(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
     const other = await headCursor(engine, site);
     await makeSite();
-    expect(await refused(read({ since: other }))).toMatch("belongs to another history");
+    expect(await refused(read({ since: other }))).toMatch("does not name a change of this site");
   });
 
   test("stays valid when pruning has deleted the entries before it, and is rejected otherwise", async () => {
@@ -188,11 +188,12 @@ describe.each(engines)("the feed on $name", (kind) => {
     await backUp(engine, join(folder, "a"), 0);
     const old = (await read()).next;
     await engine.renewEpochs();
-    expect(await refused(read({ since: old }))).toMatch("belongs to another history");
+    expect(await refused(read({ since: old }))).toMatch("does not name a change of this site");
     const renewed = (await read()).next;
     await engine.commit([update(1, "lost")]);
     await restore(engine, join(folder, "a"), join(folder, "kept"), 0);
-    for (const since of [old, renewed]) expect(await refused(read({ since }))).toMatch("belongs to another history");
+    for (const since of [old, renewed])
+      expect(await refused(read({ since }))).toMatch("does not name a change of this site");
     // A standby that lagged has the same journal without the last change, and makes another change with its revision.
     await engine.commit([update(1, "lost")]);
     const lost = (await read()).next;
@@ -204,7 +205,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await refused(read({ since: lost }))).toMatch("lies ahead");
     await engine.commit([update(1, "another")]);
     expect(await refused(read({ since: lost }))).toMatch(
-      "belongs to another history of this site, which was restored or lost",
+      "does not name a change of this site: the site was restored, or lost",
     );
     rmSync(folder, { recursive: true, force: true });
   });

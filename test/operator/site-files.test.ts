@@ -331,7 +331,11 @@ describe.each(engines)("a site on $name", (kind) => {
     ["with a time that is too large", (rows) => edit(rows, "journal", { at: 9e15 }), /its time is invalid/],
     ["with a run that has a line break", (rows) => edit(rows, "journal", { run: "a\nb" }), /run is damaged/],
     ["with an invalid record before a change", (rows) => edit(rows, "journal", { before: "{}" }), /damaged/],
-    ["with a counter below an ID", (rows) => edit(rows, "sites", { counters: '{"brand":1}' }), /beyond the last ID/],
+    [
+      "with a counter below an ID",
+      (rows) => edit(rows, "sites", { counters: '{"brand":1}' }),
+      /above the last assigned ID/,
+    ],
     [
       "with a counter that is not a number",
       (rows) => edit(rows, "sites", { counters: '{"brand":"x"}' }),

@@ -85,7 +85,7 @@ export class ConsistencyChecker {
       const { site_id, revision, journal_end } = record;
       const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
       if (!isPruned)
-        this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
+        this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and ${describeLastEntry(journal_end)}`);
     }
   }
 
@@ -115,7 +115,7 @@ export class ConsistencyChecker {
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
     if (row.id > Number(site.counters[row.resource] ?? 0))
-      this.#addInconsistency(`${name} is beyond the last ID that was given`);
+      this.#addInconsistency(`${name} has an ID above the last assigned ID`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
@@ -152,6 +152,11 @@ export class ConsistencyChecker {
     if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
       this.#addInconsistency(`${name} differs from its entry ${revision} in the journal`);
   }
+}
+
+/** @param revision 0 if the record has no entry */
+function describeLastEntry(revision: number): string {
+  return revision === 0 ? "has no journal entry" : `its last journal entry is ${revision}`;
 }
 
 interface CheckedSite {

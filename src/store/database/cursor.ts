@@ -84,7 +84,7 @@ export function requireCursorInJournal(
   const [entry] = entries;
   if (entry?.revision === revision && shown === toCursor(head.epoch, entry)) return;
   throw cursorGoneError(
-    `the cursor \`${shown}\` belongs to another history of this site, which was restored or lost its last changes`,
+    `the cursor \`${shown}\` does not name a change of this site: the site was restored, or lost its last changes, after the cursor was made`,
   );
 }
 

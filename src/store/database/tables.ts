@@ -245,7 +245,8 @@ function snakeCase(path: string): string {
     .toLowerCase();
 }
 
-// The schema of a database: the base (`tables.sql` of each engine), and the additions since.
+// The schema of a database. The base is its first migration, `tables.sql` of each engine. An addition is a later migration that only adds columns and
+// tables.
 
 interface LastAdded {
   readonly table: TableName | "last_backup";
