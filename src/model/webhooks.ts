@@ -43,7 +43,7 @@ export interface WebhookState extends WebhookRef {
 }
 
 /** The values of a state to change. All other values stay. */
-export type WebhookChanges = Partial<Omit<WebhookState, keyof WebhookRef>>;
+export type WebhookStateUpdate = Partial<Omit<WebhookState, keyof WebhookRef>>;
 
 /** The values that a state must still have when it is changed. */
 export interface WebhookExpectation {
@@ -89,7 +89,7 @@ export interface WebhookStore {
   acquireWebhookLease(key: WebhookRef, holder: string, milliseconds: number): Promise<WebhookState | undefined>;
 
   /** Changes a state atomically, if it still has the values in `expected`. @returns whether it was changed */
-  compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, changes: WebhookChanges): Promise<boolean>;
+  compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, changes: WebhookStateUpdate): Promise<boolean>;
 
   /** Saves the state and secrets of a webhook. Replaces its earlier state and secrets, and deletes its attempts. */
   saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;

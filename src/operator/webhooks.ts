@@ -12,9 +12,9 @@ import type { Resource } from "../model/resource.ts";
 import {
   type DeliveryAttempt,
   makeWebhookSecret,
-  type WebhookChanges,
   type WebhookRef,
   type WebhookState,
+  type WebhookStateUpdate,
 } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import {
@@ -156,7 +156,11 @@ async function changeRecord(
  * Changes a state, even while the webhook is delivered.
  * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries change its state before each attempt
  */
-async function updateState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
+async function updateState(
+  engine: Engine,
+  id: number,
+  change: (state: WebhookState) => WebhookStateUpdate,
+): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { state } = requireComplete(await getWebhook(engine, id));
     const { cursor, rewinds, resumes } = state;

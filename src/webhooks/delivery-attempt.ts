@@ -66,7 +66,7 @@ export async function attemptDelivery(
   const aborting = abortAtLeaseEnd(leaseRef.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : abandonLease(leaseRef));
   const startedAt = clock.monotonicMs();
-  dependencies.lastSent.saveCursor((leaseRef.lease as WebhookLease).state, event.next);
+  dependencies.lastSent.trackSent((leaseRef.lease as WebhookLease).state, event.next);
   // Await nothing between this check and the request. Otherwise it could be sent after the lease.
   const received = aborting.signal.aborted
     ? undefined

@@ -4,7 +4,7 @@
 // revisions. A page of these would not continue what the receiver has.
 
 import type { WebhookState } from "../model/webhooks.ts";
-import { isMissing, type JournalReads } from "../store/changes/feed.ts";
+import { isCursorEntryLost, type JournalReads } from "../store/changes/feed.ts";
 import { cursorRevision } from "./webhook-event.ts";
 
 interface SentEvent {
@@ -18,7 +18,7 @@ interface SentEvent {
 export class LastSent {
   readonly #events = new Map<number, SentEvent>();
 
-  saveCursor({ webhook, epoch, rewinds }: WebhookState, cursor: string): void {
+  trackSent({ webhook, epoch, rewinds }: WebhookState, cursor: string): void {
     this.#events.set(webhook, { cursor, epoch, rewinds });
   }
 
@@ -39,7 +39,7 @@ export class LastSent {
   async isLost(state: WebhookState, engine: JournalReads): Promise<boolean> {
     const sent = this.#sentIn(state);
     if (!sent || sent.cursor === state.cursor) return false;
-    return sent.rewinds > state.rewinds || (await isMissing(engine, state.site, sent.cursor, state.epoch));
+    return sent.rewinds > state.rewinds || (await isCursorEntryLost(engine, state.site, sent.cursor, state.epoch));
   }
 
   /**

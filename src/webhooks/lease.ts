@@ -10,7 +10,7 @@
 // if its process was stopped for longer than its lease, did not get the response, or could not save the new cursor. The event ID and the body are
 // the same both times.
 
-import type { WebhookChanges, WebhookRef, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import type { WebhookRef, WebhookState, WebhookStateUpdate, WebhookStore } from "../model/webhooks.ts";
 
 /** Milliseconds that a lease lasts (contract section 12). */
 const leaseMs = 25_000;
@@ -76,7 +76,7 @@ export class WebhookLease {
   }
 
   /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether it did. */
-  async update(changes: WebhookChanges): Promise<boolean> {
+  async update(changes: WebhookStateUpdate): Promise<boolean> {
     const { store, holder } = this.#options;
     const { cursor, rewinds, resumes } = this.#state;
     const isDone = await store.compareAndSetWebhook(this.#state, { holder, cursor, rewinds, resumes }, changes);
@@ -88,7 +88,7 @@ export class WebhookLease {
    * Releases the lease, so that other processes can deliver the webhook at once, and makes `changes` in the same step. Returns whether it did, as
    * `update` does.
    */
-  release(changes: WebhookChanges = {}): Promise<boolean> {
+  release(changes: WebhookStateUpdate = {}): Promise<boolean> {
     return this.update({ ...changes, ...released });
   }
 
@@ -102,7 +102,7 @@ export class WebhookLease {
   }
 }
 
-const released: WebhookChanges = { holder: null, leaseUntil: 0 };
+const released: WebhookStateUpdate = { holder: null, leaseUntil: 0 };
 
 /**
  * When the next delivery of a webhook may start. `more`: at once. `done`: after the next change of its site. `later`: after the next scan, or after a
@@ -122,7 +122,7 @@ export interface LeaseRef {
 export async function releaseLease(
   leaseRef: LeaseRef,
   result: NextDelivery,
-  changes?: WebhookChanges,
+  changes?: WebhookStateUpdate,
 ): Promise<NextDelivery> {
   const { lease } = leaseRef;
   leaseRef.lease = undefined;

@@ -117,8 +117,8 @@ test("a transaction does not keep the values by which records are found, whateve
     found.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
   expect((await usedBytes()) - before).toBeLessThan(maxGrowthBytes);
-  expect(found.isStillFound(intent, ifFound, undefined)).toBe(true);
-  expect(found.isStillFound(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
+  expect(found.isConditionMet(intent, ifFound, undefined)).toBe(true);
+  expect(found.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
 });
 
 test("a check of stored rows, also of a file of `export-site`, does not keep the rows in memory", async () => {

@@ -1,7 +1,7 @@
 // Faults that the simulation must find.
 
 import type { Engine } from "../../src/model/engine.ts";
-import type { WebhookChanges, WebhookState } from "../../src/model/webhooks.ts";
+import type { WebhookState, WebhookStateUpdate } from "../../src/model/webhooks.ts";
 import { readCursorAt } from "../../src/store/changes/feed.ts";
 import type { Delivery, DeliveryResponse } from "../../src/webhooks/send.ts";
 import { signatureHeaders } from "../../src/webhooks/webhook-event.ts";
@@ -35,10 +35,10 @@ function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
 /** Replaces the changes of a state; if `change` returns undefined, nothing is stored. */
 function inChanges(
   change: (
-    changes: WebhookChanges,
+    changes: WebhookStateUpdate,
     engine: Engine,
     site: number,
-  ) => WebhookChanges | Promise<WebhookChanges> | undefined,
+  ) => WebhookStateUpdate | Promise<WebhookStateUpdate> | undefined,
 ): PlantedFault {
   return inEngine((engine) => ({
     async compareAndSetWebhook(key, expected, changes) {
@@ -52,7 +52,7 @@ function inChanges(
 async function force(
   engine: Engine,
   key: { site: number; webhook: number },
-  changes: WebhookChanges,
+  changes: WebhookStateUpdate,
 ): Promise<boolean> {
   const [state] = await engine.webhookStates([key]);
   if (!state) return false;
@@ -110,7 +110,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "failures are not reset": inChanges(({ failures, failingSince, nextAt, ...changes }) =>
     failures === 0
       ? changes
-      : ({ ...changes, ...(failures === undefined ? {} : { failures, failingSince, nextAt }) } as WebhookChanges),
+      : ({ ...changes, ...(failures === undefined ? {} : { failures, failingSince, nextAt }) } as WebhookStateUpdate),
   ),
   "a webhook of a new site takes any history for its own": inStates((state) =>
     state.cursor === "0.0" ? { ...state, epoch: "" } : state,

@@ -110,7 +110,12 @@ export async function readCursorAt(engine: JournalReads, site: number, { revisio
 }
 
 /** Whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss. */
-export async function isMissing(engine: JournalReads, site: number, text: string, epoch: string): Promise<boolean> {
+export async function isCursorEntryLost(
+  engine: JournalReads,
+  site: number,
+  text: string,
+  epoch: string,
+): Promise<boolean> {
   const cursor = parseCursor(text);
   if (cursor.revision === 0) return false;
   const page = await engine.readJournalPage(site, cursor.revision - 1, 1);

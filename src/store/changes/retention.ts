@@ -110,36 +110,41 @@ interface Retention extends Background {
   families(): MetricFamily[];
 }
 
-/** A stopped journal: its old entries are not all pruned at once, because they are more than half of it. */
-interface Stop {
+/** A throttled journal: its old entries are not all pruned at once, because they are more than half of it. */
+interface ThrottledJournal {
   /** The revision before the first entry, after this round has pruned its part. */
   readonly floor: number;
   /** When a round of this process found the journal with this `floor`, or pruned it up to there: milliseconds of `performance.now()`. */
   readonly since: number;
 }
 
-/** Stopped journals, by site ID. */
-type Stops = ReadonlyMap<number, Stop>;
+/** By site ID. */
+type ThrottledJournals = ReadonlyMap<number, ThrottledJournal>;
 
 /** Prunes the old entries of all sites once a day, until it is stopped. Any number of processes may do this on one database. */
 export function startRetention(engine: Engine, { days, ...options }: RetentionOptions): Retention {
   if (days !== undefined) return startRounds(engine, { ...options, days });
-  return { stop: async () => {}, families: () => [stoppedFamily(0)] };
+  return { stop: async () => {}, families: () => [throttledFamily(0)] };
 }
 
 function startRounds(engine: Engine, options: RetentionOptions & { readonly days: number }): Retention {
   const { days, log, now, firstPause: firstPauseMs, pause: roundPause = day } = options;
   let due: readonly PrunableRange[] = [];
-  let stopped: Stops = new Map();
+  let throttled: ThrottledJournals = new Map();
 
   /** Prunes a chunk; if there is nothing to prune, finds prunable entries. Returns the pause after that, in milliseconds. */
   async function work(isStopped: () => boolean): Promise<number> {
     const [next] = due;
     if (!next) {
       const before = await timeBefore(engine, days * day, now());
-      ({ due, stopped } = await findPrunableRanges(engine, before, { stopped, minStop: roundPause / 2 }, isStopped));
-      if (stopped.size > 0)
-        log.warn(toStopped(stopped, days), "most entries of these journals are old: is the clock right?");
+      ({ due, throttled } = await findPrunableRanges(
+        engine,
+        before,
+        { throttled, minThrottleMs: roundPause / 2 },
+        isStopped,
+      ));
+      if (throttled.size > 0)
+        log.warn(describeThrottled(throttled, days), "most entries of these journals are old: is the clock right?");
       return due.length > 0 ? minPauseMs : withJitter(roundPause);
     }
     const { hasMore, pause } = await pruneChunk(engine, next);
@@ -155,53 +160,53 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
     log.warn({ reason: errorMessage(error) }, "could not delete the old entries of the journal");
     due = [];
   };
-  return { ...startBackground(work, { onError, firstPauseMs }), families: () => [stoppedFamily(stopped.size)] };
+  return { ...startBackground(work, { onError, firstPauseMs }), families: () => [throttledFamily(throttled.size)] };
 }
 
 /**
  * Finds the entries to prune in this round.
  * @param before entries are old if they were made before this time, in milliseconds since 1970
- * @param last the stopped journals of the last round. Half of a journal is pruned only if it was stopped at least `minStop` milliseconds ago,
+ * @param last the throttled journals of the last round. Half of a journal is pruned only if it was throttled at least `minThrottleMs` milliseconds ago,
  *   because a round that fails is soon repeated
  */
 async function findPrunableRanges(
   engine: Engine,
   before: number,
-  last: { readonly stopped: Stops; readonly minStop: number },
+  last: { readonly throttled: ThrottledJournals; readonly minThrottleMs: number },
   isStopped: () => boolean,
-): Promise<{ due: readonly PrunableRange[]; stopped: Stops }> {
+): Promise<{ due: readonly PrunableRange[]; throttled: ThrottledJournals }> {
   const due: PrunableRange[] = [];
-  const stopped = new Map<number, Stop>();
+  const throttled = new Map<number, ThrottledJournal>();
   for (const site of await listSiteIds(engine)) {
-    if (isStopped()) return { due: [], stopped: last.stopped };
+    if (isStopped()) return { due: [], throttled: last.throttled };
     const { head, floor } = await engine.readJournalPage(site, 0, 1);
     const through = lastPrunable(await findRevisionBefore(engine, site, before), head.revision);
     const half = floor + Math.floor((head.revision - floor) / 2);
     if (through <= half) {
       if (through > floor) due.push({ site, through });
     } else {
-      const known = last.stopped.get(site);
-      const isDue = known?.floor === floor && performance.now() - known.since >= last.minStop;
+      const known = last.throttled.get(site);
+      const isDue = known?.floor === floor && performance.now() - known.since >= last.minThrottleMs;
       if (isDue) due.push({ site, through: half });
       const nextFloor = isDue ? half : floor;
-      stopped.set(site, known?.floor === nextFloor ? known : { floor: nextFloor, since: performance.now() });
+      throttled.set(site, known?.floor === nextFloor ? known : { floor: nextFloor, since: performance.now() });
     }
     // Yield, because reads of SQLite do not let the event loop run.
     await yieldToEventLoop();
   }
-  return { due, stopped };
+  return { due, throttled };
 }
 
 const prunedCursorsMessage =
   "webhooks cannot continue, because the changes at their cursors were deleted: they deliver storefront.gone next";
 
-function toStopped(stopped: Stops, days: number) {
+function describeThrottled(throttled: ThrottledJournals, days: number) {
   const advice =
     "half of each is deleted a day later, and half of the rest each day after that; to delete all old entries at once: storefront journal prune --before, with a time";
-  return { journals: stopped.size, sites: [...stopped.keys()].slice(0, maxNamed), days, advice };
+  return { journals: throttled.size, sites: [...throttled.keys()].slice(0, maxNamed), days, advice };
 }
 
-function stoppedFamily(count: number): MetricFamily {
+function throttledFamily(count: number): MetricFamily {
   const help =
     "Journals of which --journal-days does not delete all old entries at once, because they are more than half, as of its last round.";
   return gauge("storefront_journals_pruning_stopped", help, count, "max");

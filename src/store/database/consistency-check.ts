@@ -65,13 +65,13 @@ export class ConsistencyChecker {
   }
 
   #checkSites(): void {
-    for (const [id, { isImporting, isRemoved, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
-      if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
+    for (const [id, { isImporting, isLive, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
+      if (counts && isLive) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isImporting)
         this.#addInconsistency(
           `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command removes the site`,
         );
-      else if (isRemoved && rowsLeft > 0)
+      else if (!isLive && rowsLeft > 0)
         this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
       if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
       else if (lastEntryRevision > revision)
@@ -98,7 +98,7 @@ export class ConsistencyChecker {
     if (isCounted && !counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isImporting: isImportingEpoch(epoch),
-      isRemoved: !isLiveEpoch(epoch),
+      isLive: isLiveEpoch(epoch),
       revision,
       counters: counters ?? {},
       counts,
@@ -113,7 +113,7 @@ export class ConsistencyChecker {
     const name = nameOf(row);
     const site = this.#sites.get(row.site_id);
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
-    if (site.isRemoved) return void site.rowsLeft++;
+    if (!site.isLive) return void site.rowsLeft++;
     if (row.id > Number(site.counters[row.resource] ?? 0))
       this.#addInconsistency(`${name} has an ID above the last assigned ID`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
@@ -132,7 +132,7 @@ export class ConsistencyChecker {
   /** Checks a row about a webhook. Its site may have no row in `sites`, because a site that was never written to may have webhooks. */
   #addWebhook({ site_id }: Cells, add: () => void): void {
     const site = this.#sites.get(site_id);
-    if (site?.isRemoved) site.rowsLeft++;
+    if (site && !site.isLive) site.rowsLeft++;
     else add();
   }
 
@@ -140,7 +140,7 @@ export class ConsistencyChecker {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
-    if (site.isRemoved) return void site.rowsLeft++;
+    if (!site.isLive) return void site.rowsLeft++;
     if (revision <= site.floor)
       return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
     if (revision !== site.lastEntryRevision + 1)
@@ -161,8 +161,8 @@ function describeLastEntry(revision: number): string {
 
 interface CheckedSite {
   readonly isImporting: boolean;
-  /** Whether the site was removed or is still being imported. Its rows are then not checked. */
-  readonly isRemoved: boolean;
+  /** Whether the site was neither removed nor is still being imported. The rows of other sites are not checked. */
+  readonly isLive: boolean;
   readonly revision: number;
   readonly counters: Cells;
   /** The counts of records in the row of the site; undefined if unknown. */

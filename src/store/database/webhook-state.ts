@@ -6,11 +6,11 @@
 import {
   type DeliveryAttempt,
   maxWebhookAttempts,
-  type WebhookChanges,
   type WebhookExpectation,
   type WebhookRef,
   type WebhookSecret,
   type WebhookState,
+  type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
 import { columnsOf, type TableRow } from "./tables.ts";
 import {
@@ -103,7 +103,7 @@ function withLease(state: WebhookState, holder: string, milliseconds: number, no
 function withChangesIfExpected(
   state: WebhookState,
   { holder, cursor, rewinds, resumes }: WebhookExpectation,
-  changes: WebhookChanges,
+  changes: WebhookStateUpdate,
   now: number,
 ): WebhookState | undefined {
   const isOwnLease = holder === undefined || (state.holder === holder && state.leaseUntil > now);
@@ -158,7 +158,7 @@ export function* acquireWebhookLease(
 export function* compareAndSetWebhook(
   key: WebhookRef,
   expected: WebhookExpectation,
-  changes: WebhookChanges,
+  changes: WebhookStateUpdate,
 ): Transaction<boolean> {
   const state = yield* lockState(key);
   const changed = state && withChangesIfExpected(state, expected, changes, yield* readTime());

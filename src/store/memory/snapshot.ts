@@ -24,7 +24,7 @@ export class Snapshot {
   /** The last timeline on which this snapshot was found equal to the database (`Head.timeline`). */
   timeline: number | undefined;
   /** The commit generation of `SiteViews` when this snapshot was last found up to date; -1 before. */
-  checked = -1;
+  checkedGeneration = -1;
   readonly #resources: readonly Resource[];
   readonly #collections: Map<string, Collection>;
   #last: RecordChange | undefined;

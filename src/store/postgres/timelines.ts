@@ -112,8 +112,8 @@ export class TimelineMonitor {
     this.#timer.unref();
   }
 
-  async #ask(probe: TimelineProbe, isFirst: boolean): Promise<void> {
-    const timeline = await probe.read(isFirst);
+  async #ask(probe: TimelineProbe, mustReconnect: boolean): Promise<void> {
+    const timeline = await probe.read(mustReconnect);
     if (this.#isClosed) probe.close();
     else if (timeline !== undefined) this.#timelines.advanceTo(timeline);
   }
@@ -137,12 +137,12 @@ class TimelineProbe {
   /**
    * Returns the timeline of the host; 0 for a standby. Returns undefined if the host does not respond in time, if another read is in flight, or
    * during the pause after an error.
-   * @param isFirst whether to open a new connection for this read, and to close it after that
+   * @param mustReconnect whether to open a new connection for this read, and to close it after that
    */
-  async read(isFirst: boolean): Promise<number | undefined> {
+  async read(mustReconnect: boolean): Promise<number | undefined> {
     if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;
     this.#isReading = true;
-    if (isFirst) this.close();
+    if (mustReconnect) this.close();
     const limit = createTimeLimit(this.#address.timeout);
     try {
       return await Promise.race([this.#read(), limit.passed]);
@@ -152,7 +152,7 @@ class TimelineProbe {
       return undefined;
     } finally {
       limit.stop();
-      if (isFirst) this.close();
+      if (mustReconnect) this.close();
       this.#isReading = false;
     }
   }

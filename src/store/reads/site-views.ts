@@ -47,7 +47,7 @@ export class SiteViews {
   readonly #uncachedSiteOptions: UncachedSiteOptions;
   /** The timeline of the heads that were read last. */
   #timeline: number | undefined;
-  /** Number of times that a request found new commits. `Snapshot.checked` is its value when the snapshot was last found up to date. */
+  /** Number of times that a request found new commits. `Snapshot.checkedGeneration` is its value when the snapshot was last found up to date. */
   #commitGeneration = 0;
   /** Uncached sites that were found up to date in the current commit generation, by ID. */
   readonly #checkedUncachedSites = new Map<number, UncachedSite>();
@@ -156,14 +156,14 @@ export class SiteViews {
   }
 
   get #isSystemSiteChecked(): boolean {
-    return this.#snapshots.find(systemSite)?.checked === this.#commitGeneration;
+    return this.#snapshots.find(systemSite)?.checkedGeneration === this.#commitGeneration;
   }
 
   /** Returns the view of `site` that was found up to date in the current commit generation; undefined if none was. */
   #findChecked(site: number): SiteView | undefined {
     const snapshot = this.#snapshots.find(site);
     if (!snapshot) return this.#checkedUncachedSites.get(site);
-    return snapshot.checked === this.#commitGeneration ? this.#touch(snapshot) : undefined;
+    return snapshot.checkedGeneration === this.#commitGeneration ? this.#touch(snapshot) : undefined;
   }
 
   /** Reads the heads of `sites`. Commits that become known during the read belong to a later commit generation. */
@@ -218,7 +218,7 @@ export class SiteViews {
 
   #markChecked(view: SiteView, { commitGeneration }: HeadQueryResult): void {
     if (this.#sharedHeads) return;
-    if (view instanceof Snapshot) view.checked = commitGeneration;
+    if (view instanceof Snapshot) view.checkedGeneration = commitGeneration;
     else if (commitGeneration === this.#commitGeneration && this.#checkedUncachedSites.size < maxCheckedUncachedSites)
       this.#checkedUncachedSites.set(view.siteId, view);
   }

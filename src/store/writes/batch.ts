@@ -161,7 +161,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
     return { kind: "rejected", rejectionReason: "other-epoch" };
   const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.find(intent.site, intent.resource, intent.id);
-  if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
+  if (intent.ifFound && !stored.found.isConditionMet(intent, intent.ifFound, row?.body)) {
     return { kind: "rejected", rejectionReason: "found-otherwise" };
   }
   const decision = decideRecordChange(intent, row, last + 1, site.epoch);

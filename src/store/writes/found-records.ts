@@ -85,7 +85,7 @@ export class FoundRecords {
    * Records that have not changed since are not checked, because the writer knows them. Returns false if not all later changes are known.
    * @param body the JSON of the record that the intent names; null or undefined if the record does not exist
    */
-  isStillFound({ site, resource, operation, id }: Intent, found: FoundBy, body: string | null | undefined): boolean {
+  isConditionMet({ site, resource, operation, id }: Intent, found: FoundBy, body: string | null | undefined): boolean {
     const field = this.#fieldsOf(site, resource)?.get(nameOf(found));
     if (!field || field.from > found.revision) return false;
     const isFound = operation !== "create";
