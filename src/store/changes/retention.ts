@@ -208,6 +208,6 @@ function describeThrottled(throttled: ThrottledJournals, days: number) {
 
 function throttledFamily(count: number): MetricFamily {
   const help =
-    "Journals of which --journal-days does not delete all old entries at once, because they are more than half, as of its last round.";
+    "Journals that --journal-days prunes slowly, because more than half of their entries are old, as of its last round.";
   return gauge("storefront_journals_pruning_stopped", help, count, "max");
 }
