@@ -94,6 +94,9 @@ const longFiles: Record<string, number> = {
   "console/texts.ts": 450,
 };
 
+/** Parts in which files may import types of each other. Remove a part when you can; add none. */
+const partsWithTypeCycles: readonly string[] = ["formats", "client", "console", "commands"];
+
 /** Words in the paragraph of a folder. */
 const maxWords = 125;
 
@@ -256,12 +259,20 @@ describe("the source layout", () => {
     expect(cyclesIn(graph)).toEqual([]);
   });
 
-  test("inside the public listener, type imports form no cycle either, so that each file can be read after its imports", () => {
+  test("type imports form no cycle either, so that each file can be read after its imports", () => {
     const graph = new Map(
-      sources.filter(({ file }) => partOf(file) === "http").map(({ file, imports }) => [file, imports]),
+      sources
+        .filter(({ file }) => !partsWithTypeCycles.includes(partOf(file)))
+        .map(({ file, imports }) => [file, imports]),
     );
-    expect(graph.size).toBeGreaterThan(20);
+    expect(graph.size).toBeGreaterThan(200);
     expect(cyclesIn(graph)).toEqual([]);
+  });
+
+  test("each part that may have cycles of type imports has one", () => {
+    const graph = new Map(sources.map(({ file, imports }) => [file, imports]));
+    const parts = cyclesIn(graph).map((cycle) => partOf(cycle.split(" -> ")[0] as string));
+    expect([...new Set(parts)].sort()).toEqual([...partsWithTypeCycles].sort());
   });
 
   test("only a server that starts loads the code of servers, so that commands start quickly", () => {

@@ -1,6 +1,6 @@
 // The context of a request on its way to its response, and the view of its site after authorization.
 
-import type { Head } from "../model/engine.ts";
+import type { Head } from "../model/head.ts";
 import type { HeadQueryResult } from "../store/reads/head-queries.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";

@@ -3,8 +3,8 @@
 import type { RecordChanges } from "../model/canonical-json.ts";
 import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../model/change.ts";
 import { documentOf } from "../model/encoding.ts";
-import type { Head } from "../model/engine.ts";
 import { OutdatedError, ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import { requireOneId, toDeclaredJson, toId } from "../model/record.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ApiKey } from "../system/system-records.ts";

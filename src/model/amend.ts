@@ -2,7 +2,7 @@
 // revoked after the backup stay revoked (operator/restrictions.ts).
 
 import type { Intent, Operation } from "./change.ts";
-import type { Head } from "./engine.ts";
+import type { Head } from "./head.ts";
 import type { WebhookRef, WebhookSecret } from "./webhooks.ts";
 
 /** A record of the system site, also a deleted one. */

@@ -5,7 +5,6 @@
 // writing the record (bench/measured/requests.md). Any other text, valid or not, is parsed and validated (`record.ts`).
 
 import { type Field, type Fields, type TextField, validateText } from "./field.ts";
-import type { Resource } from "./resource.ts";
 
 export interface CanonicalPatterns {
   /** Matches a new record: all members, no ID. Captures the value of each of `patternFields`. */
@@ -14,6 +13,11 @@ export interface CanonicalPatterns {
   readonly changed: RegExp;
   /** The fields with a pattern. */
   readonly patternFields: readonly TextField[];
+}
+
+/** A resource. */
+interface WithPatterns {
+  readonly canonicalPatterns: CanonicalPatterns;
 }
 
 /** A character of a JSON string that is not escaped and is one code point. U+FFFD is left out because a decoder writes it for malformed bytes. */
@@ -34,7 +38,7 @@ export function createCanonicalPatterns(fields: Fields, textFields: readonly Tex
 
 /** Whether `text` is the canonical JSON of a new record. If it is not, parse it. */
 export function isCanonicalRecord(
-  { canonicalPatterns: { newRecord, patternFields } }: Resource,
+  { canonicalPatterns: { newRecord, patternFields } }: WithPatterns,
   text: string,
 ): boolean {
   const match = newRecord.exec(text);
@@ -51,7 +55,7 @@ export interface RecordChanges {
 
 /** Returns the changes in `text` if it is canonical JSON; otherwise undefined, and it must be parsed. */
 export function matchCanonicalChanges(
-  { canonicalPatterns: { changed, patternFields } }: Resource,
+  { canonicalPatterns: { changed, patternFields } }: WithPatterns,
   text: string,
 ): RecordChanges | undefined {
   const match = changed.exec(text);

@@ -7,7 +7,7 @@
 //
 // The end of the file has the versions of records and sites, which are made of an epoch and a revision.
 
-import type { Head } from "./engine.ts";
+import type { Head } from "./head.ts";
 
 /** The effect of a change on its record. */
 export type Operation = "create" | "update" | "delete";

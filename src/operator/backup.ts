@@ -3,8 +3,9 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage } from "../lib/errors-for-log.ts";
-import type { DumpedRow, Engine, Head, SaveReplacedRows } from "../model/engine.ts";
+import type { DumpedRow, Engine, SaveReplacedRows } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import { systemSite } from "../model/system-site.ts";
 import { ConsistencyChecker } from "../store/database/consistency-check.ts";
 import { removedEpoch } from "../store/database/site-state.ts";

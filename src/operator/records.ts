@@ -1,8 +1,9 @@
 // Lists, creates, updates and deletes records for an operator.
 
 import { type Intent, operatorActor, versionOf } from "../model/change.ts";
-import type { Engine, Head } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import { parseNewRecord, parseRecordChanges, type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
 import type { Resource, TextFieldPath } from "../model/resource.ts";
 import type { CollectionVersion } from "../store/memory/collection-version.ts";

@@ -5,7 +5,8 @@
 
 import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
-import type { Engine, Head } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
+import type { Head } from "../model/head.ts";
 import { toDeclaredJson, type Values } from "../model/record.ts";
 import { systemSite } from "../model/system-site.ts";
 import { key as keyResource } from "../resources/key.ts";

@@ -2,8 +2,9 @@
 
 import { yieldBetween } from "../lib/event-loop.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
-import type { Engine, Head } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 

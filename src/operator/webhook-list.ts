@@ -1,7 +1,8 @@
 // Lists webhooks with their status, and resolves where their delivery starts.
 
-import type { Engine, Head } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import { readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { findRevisionBefore } from "../store/changes/revision-before.ts";

@@ -27,7 +27,7 @@ import {
 } from "../system/system-changes.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../webhooks/address-policy.ts";
-import { deliverTest } from "../webhooks/delivery-attempt.ts";
+import { deliverTest } from "../webhooks/test-delivery.ts";
 import { continuedCursorOf, cursorRevision } from "../webhooks/webhook-event.ts";
 import {
   type DeliveryStart,

@@ -8,8 +8,9 @@
 import { yieldBetween } from "../lib/event-loop.ts";
 import type { Amend } from "../model/amend.ts";
 import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
-import { type Engine, type Head, isSameHead } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import { type Head, isSameHead } from "../model/head.ts";
 import { parseNewRecord, parseRecordChanges, toDeclaredJson, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";

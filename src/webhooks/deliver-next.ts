@@ -1,12 +1,13 @@
 // Delivers the next event of a webhook: at most one attempt per call.
 
 import { yieldToEventLoop } from "../lib/event-loop.ts";
-import type { Engine, Head } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
-import { type AttemptDependencies, attemptDelivery } from "./delivery-attempt.ts";
+import { type AttemptDependencies, attemptDelivery, type NextEvent } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
   abandonLease,
@@ -17,7 +18,7 @@ import {
   type WebhookLease,
 } from "./lease.ts";
 import { isBackingOff } from "./retry-policy.ts";
-import { changesEvent, continuedCursorOf, cursorRevision, goneEvent, type WebhookEvent } from "./webhook-event.ts";
+import { changesEvent, continuedCursorOf, cursorRevision, goneEvent } from "./webhook-event.ts";
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly index: SystemSiteIndex;
@@ -85,12 +86,6 @@ interface EventSources {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly lastSent: LastSent;
-}
-
-/** The event to deliver, and whether there is more to deliver after it. */
-export interface NextEvent {
-  readonly event: WebhookEvent;
-  readonly hasMore: boolean;
 }
 
 /**

@@ -1,17 +1,12 @@
-// Makes one attempt to deliver an event, and saves its result. Also makes the test delivery of `webhook test`.
+// Makes one attempt to deliver an event, and saves its result.
 
 import { yieldToEventLoop } from "../lib/event-loop.ts";
-import type { IpNetwork } from "../lib/networks.ts";
-import { randomText } from "../lib/text.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
-import type { DeliveryAttempt, WebhookRef, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import type { DeliveryAttempt, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
-import { toDeliveryPolicy } from "./address-policy.ts";
-import type { NextEvent } from "./deliver-next.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
   abandonLease,
@@ -22,8 +17,8 @@ import {
   type WebhookLease,
 } from "./lease.ts";
 import { changesAfterSuccess, decideAfterFailure } from "./retry-policy.ts";
-import { type Delivery, type DeliveryResponse, send } from "./send.ts";
-import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.ts";
+import type { Delivery, DeliveryResponse } from "./send.ts";
+import { signatureHeaders, type WebhookEvent } from "./webhook-event.ts";
 
 /** The actor of the changes that the runner makes. */
 const actor = "webhook";
@@ -42,6 +37,12 @@ export interface AttemptDependencies {
   readonly lastSent: LastSent;
   readonly onAttempt: (outcome: AttemptOutcome, webhook: ServedWebhook, milliseconds: number) => void;
   readonly onPause: (webhook: ServedWebhook, reason: string) => void;
+}
+
+/** The event to deliver, and whether there is more to deliver after it. */
+export interface NextEvent {
+  readonly event: WebhookEvent;
+  readonly hasMore: boolean;
 }
 
 /**
@@ -85,7 +86,7 @@ export async function attemptDelivery(
 }
 
 /** Returns the secrets that sign a delivery at that time. @param at milliseconds since 1970 */
-function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
+export function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
   return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
 }
 
@@ -104,7 +105,7 @@ function abortAtLeaseEnd(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
 }
 
 /** @param at when it is sent, in milliseconds since 1970 */
-function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
+export function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
   const headers = { "content-type": "application/json", "user-agent": "Storefront" };
   return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
 }
@@ -174,37 +175,4 @@ async function putPause(
 /** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
 async function saveAttempt(engine: RunnerEngine, webhook: ServedWebhook, made: DeliveryAttempt): Promise<void> {
   await engine.addWebhookAttempt(webhook, made).catch(() => {});
-}
-
-interface TestedWebhook extends WebhookRef {
-  readonly siteName: string;
-  readonly url: string;
-}
-
-type TestStore = Pick<WebhookStore, "webhookStates" | "webhookSecrets" | "addWebhookAttempt">;
-
-/**
- * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
- * @param allow networks that are allowed although they are not public
- * @throws ProblemError `not-found` if the webhook has no state
- */
-export async function deliverTest(
-  store: TestStore,
-  webhook: TestedWebhook,
-  allow: readonly IpNetwork[],
-): Promise<DeliveryAttempt> {
-  const [state] = await store.webhookStates([webhook]);
-  if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
-  const at = Date.now();
-  const secrets = validSecrets(await store.webhookSecrets(webhook), at);
-  const event = testEvent(state, webhook.siteName, randomText(8), at);
-  const startedAt = performance.now();
-  const { status, fault } = await send(
-    toDelivery(webhook.url, event, at, secrets),
-    toDeliveryPolicy(allow),
-    new AbortController().signal,
-  );
-  const attempt = { at, status, milliseconds: Math.round(performance.now() - startedAt), fault };
-  await store.addWebhookAttempt(webhook, attempt);
-  return attempt;
 }

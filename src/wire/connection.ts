@@ -13,38 +13,22 @@
 
 import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
-import { type ConnectionMemoryBudget, MemoryShare } from "./connection-memory.ts";
+import type { ConnectionContext } from "./connection-context.ts";
+import { MemoryShare } from "./connection-memory.ts";
 import { bodyOf, clientDeadlineSeconds, isEnding, isHandlerRunning } from "./connection-state.ts";
-import type { Places } from "./places.ts";
-import type { Handler } from "./request.ts";
+import type { PlacedConnection } from "./places.ts";
 import { RequestError } from "./request-header.ts";
 import { RequestLoop } from "./request-loop.ts";
-import type { RoundRobin, StepTask } from "./round-robin.ts";
-
-/** The objects and settings that all connections of a listener share. */
-export interface ConnectionContext {
-  readonly handler: Handler;
-  readonly roundRobin: RoundRobin;
-  readonly memory: ConnectionMemoryBudget;
-  readonly places: Places;
-  /** Maximum size of a request body. */
-  readonly maxBodyBytes: number;
-  /** Seconds without progress after which a client times out. */
-  readonly idleTimeoutSeconds: number;
-  /** The listener's clock: seconds since the listener started, counted by its timer. */
-  now: number;
-  /** Whether the listener is stopping, so that each connection closes after its next response. */
-  isStopping: boolean;
-}
+import type { StepTask } from "./round-robin.ts";
 
 /** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
 const newbornSeconds = 2;
 
-export class Connection implements StepTask {
+export class Connection implements StepTask, PlacedConnection {
   readonly #socket: Socket<unknown>;
   readonly #context: ConnectionContext;
   readonly #stepEntry = new QueueEntry<StepTask>(this);
-  readonly #idleEntry = new QueueEntry<Connection>(this);
+  readonly #idleEntry = new QueueEntry<PlacedConnection>(this);
   readonly #memoryShare: MemoryShare;
   readonly #requestLoop: RequestLoop;
   readonly #clientRate = new ClientRate();

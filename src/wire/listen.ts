@@ -9,9 +9,10 @@
 import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
 import { loadCFunctions } from "../lib/operating-system.ts";
-import { Connection, type ConnectionContext } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionMemoryBudget } from "./connection-memory.ts";
-import { Places } from "./places.ts";
+import { type PlacedConnection, Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RoundRobin } from "./round-robin.ts";
 
@@ -196,7 +197,7 @@ const arrivalGraceMs = 10;
  * `seconds` later.
  */
 async function stopConnections(
-  connections: ReadonlySet<Connection>,
+  connections: ReadonlySet<PlacedConnection>,
   seconds: number,
   idleSeconds: number,
 ): Promise<void> {
@@ -212,7 +213,7 @@ async function pollUntil(isDone: () => boolean, milliseconds: number): Promise<v
   while (!isDone() && performance.now() < deadline) await Bun.sleep(10);
 }
 
-function every(connections: Iterable<Connection>, isTrue: (connection: Connection) => boolean): boolean {
+function every(connections: Iterable<PlacedConnection>, isTrue: (connection: PlacedConnection) => boolean): boolean {
   for (const connection of connections) if (!isTrue(connection)) return false;
   return true;
 }

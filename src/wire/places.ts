@@ -9,7 +9,6 @@
 // If no rule applies, all requests are being worked on, and the new connection is closed at once.
 
 import { LinkedQueue } from "../lib/linked-queue.ts";
-import type { Connection } from "./connection.ts";
 import type { Handler, Incident } from "./request.ts";
 
 /**
@@ -21,17 +20,29 @@ const maxAbove = 16;
 /** Maximum number of slow connections that one search returns. A search reads all connections, so its result serves several new ones. */
 const maxFound = 64;
 
+/** The members of a connection that the limit and the listener use. `Connection` describes them. */
+export interface PlacedConnection {
+  readonly isBusy: boolean;
+  readonly isDone: boolean;
+  readonly isNewborn: boolean;
+  readonly isSlow: boolean;
+  readonly rate: number;
+  checkTimeout(): void;
+  endWhenIdle(): void;
+  endNow(): void;
+}
+
 export class Places {
   /**
    * Idle connections, the longest idle first. A connection with an incomplete header section counts as idle, because sending half a header costs
    * an attacker nothing.
    */
-  readonly idle = new LinkedQueue<Connection>();
+  readonly idle = new LinkedQueue<PlacedConnection>();
   readonly #limit: number;
   readonly #handler: Handler;
-  readonly #taken = new Set<Connection>();
+  readonly #taken = new Set<PlacedConnection>();
   /** The slow connections that the last search found and that have not been ended, the slowest last. */
-  #slow: Connection[] = [];
+  #slow: PlacedConnection[] = [];
   /** The second of the last search that found all slow connections. Another search in the same second would find nothing new. */
   #searchedAt = -1;
 
@@ -41,7 +52,7 @@ export class Places {
   }
 
   /** All open connections. */
-  get connections(): ReadonlySet<Connection> {
+  get connections(): ReadonlySet<PlacedConnection> {
     return this.#taken;
   }
 
@@ -62,11 +73,11 @@ export class Places {
     return incident !== undefined;
   }
 
-  add(connection: Connection): void {
+  add(connection: PlacedConnection): void {
     this.#taken.add(connection);
   }
 
-  delete(connection: Connection): void {
+  delete(connection: PlacedConnection): void {
     this.#taken.delete(connection);
   }
 
@@ -85,7 +96,7 @@ export class Places {
     return isWithinBound && this.#handler.makeRoom?.() ? "waiting request ended" : undefined;
   }
 
-  #takeSlowest(now: number): Connection | undefined {
+  #takeSlowest(now: number): PlacedConnection | undefined {
     for (;;) {
       const slowest = this.#slow.pop();
       if (slowest?.isSlow) return slowest;
@@ -96,7 +107,7 @@ export class Places {
   }
 
   #search(now: number): void {
-    const found: Connection[] = [];
+    const found: PlacedConnection[] = [];
     let isFull = false;
     for (const connection of this.#taken) {
       if (!connection.isSlow) continue;
@@ -111,12 +122,12 @@ export class Places {
 }
 
 /** Inserts a connection into `found`, which is ordered from the fastest to the slowest. */
-function insertByRate(found: Connection[], connection: Connection): void {
+function insertByRate(found: PlacedConnection[], connection: PlacedConnection): void {
   const { rate } = connection;
   let [start, end] = [0, found.length];
   while (start < end) {
     const middle = (start + end) >>> 1;
-    if ((found[middle] as Connection).rate > rate) start = middle + 1;
+    if ((found[middle] as PlacedConnection).rate > rate) start = middle + 1;
     else end = middle;
   }
   found.splice(start, 0, connection);

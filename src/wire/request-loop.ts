@@ -2,7 +2,7 @@
 // section 9.3.2). The current state is in `state` (connection-state.ts), which only this file changes. Timeouts and closing are in connection.ts.
 
 import type { Socket } from "bun";
-import type { ConnectionContext } from "./connection.ts";
+import type { ConnectionContext } from "./connection-context.ts";
 import type { MemoryShare } from "./connection-memory.ts";
 import {
   bodyOf,

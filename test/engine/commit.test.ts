@@ -3,7 +3,8 @@
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { headVersion, type Outcome } from "../../src/model/change.ts";
-import type { Engine, Head } from "../../src/model/engine.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";

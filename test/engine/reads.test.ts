@@ -1,7 +1,8 @@
 // Reads of heads, records and the journal, on each engine (src/model/engine.ts).
 
 import { describe, expect, test } from "bun:test";
-import type { Engine, Head } from "../../src/model/engine.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engines.ts";
 import { createBrand, deleteBrand, updateBrand } from "../support/intents.ts";

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Operation } from "../../src/model/change.ts";
-import type { Engine, Head } from "../../src/model/engine.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { restoreRecord } from "../../src/operator/restore-record.ts";
 import { undo } from "../../src/operator/undo.ts";

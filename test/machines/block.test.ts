@@ -2,8 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { brand } from "../../src/resources/brand.ts";
-import { Block } from "../../src/store/memory/block.ts";
-import type { TextSource } from "../../src/store/memory/order.ts";
+import { Block, type TextSource } from "../../src/store/memory/block.ts";
 
 const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
 const textSource = (name: string, text: string): TextSource => ({ name, of: () => text });

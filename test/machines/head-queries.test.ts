@@ -1,8 +1,9 @@
 // One query to the database serves every request that arrived before it was sent, and no later request.
 
 import { expect, test } from "bun:test";
-import type { Engine, Head } from "../../src/model/engine.ts";
+import type { Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
+import type { Head } from "../../src/model/head.ts";
 import { HeadQueries, type HeadQueryResult } from "../../src/store/reads/head-queries.ts";
 import { createManualEngine } from "../support/manual-engine.ts";
 

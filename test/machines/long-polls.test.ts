@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { LongPolls } from "../../src/http/feed/long-poll.ts";
 import type { RequestContext } from "../../src/http/request-context.ts";
 import { nextImmediate } from "../../src/lib/event-loop.ts";
-import type { Head } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 
 const clients = 200;

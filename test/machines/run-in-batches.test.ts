@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { ProblemError } from "../../src/model/errors.ts";
-import type { OperationCall } from "../../src/store/sqlite/writer.ts";
+import type { OperationCall } from "../../src/store/sqlite/messages.ts";
 import { runInBatches } from "../../src/store/sqlite/writer-thread.ts";
 import { ticks } from "../support/time.ts";
 

@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../../src/model/change.ts";
-import type { Head, RecordRow } from "../../src/model/engine.ts";
+import type { RecordRow } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import { brand } from "../../src/resources/brand.ts";
 import type { SiteRows } from "../../src/store/database/read-all-rows.ts";
 import type { Snapshot } from "../../src/store/memory/snapshot.ts";

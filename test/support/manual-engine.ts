@@ -1,7 +1,8 @@
 // An engine whose calls return when the test decides, to test races.
 
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
-import type { Engine, Head } from "../../src/model/engine.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import type { Head } from "../../src/model/head.ts";
 import type { SiteRows } from "../../src/store/database/read-all-rows.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */

@@ -9,8 +9,9 @@
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { type Steps, slices } from "../../lib/event-loop.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FeedPage, readFeedPage } from "../../store/changes/feed.ts";
 import { ListPart } from "../../store/memory/block.ts";

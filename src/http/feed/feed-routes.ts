@@ -3,7 +3,7 @@
 
 import { type Format, formats } from "../../formats/format.ts";
 import { FairQueue } from "../../lib/event-loop.ts";
-import type { Head } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";

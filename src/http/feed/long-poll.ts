@@ -10,7 +10,7 @@
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
 import { FairQueue, type FairTask } from "../../lib/event-loop.ts";
-import { type Head, isSameHead } from "../../model/engine.ts";
+import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 import type { ApiKey } from "../../system/system-records.ts";

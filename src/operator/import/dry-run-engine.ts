@@ -3,8 +3,9 @@
 import { createYielder } from "../../lib/event-loop.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine, Head, RecordRow } from "../../model/engine.ts";
+import type { Engine, RecordRow } from "../../model/engine.ts";
 import { withFileErrors } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
 import { type BatchInput, decideBatch, emptyBatchInput, keysOfBatch } from "../../store/writes/batch.ts";
 

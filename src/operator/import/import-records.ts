@@ -15,8 +15,9 @@
 import { InternedTexts } from "../../lib/bytes.ts";
 import { createYielder } from "../../lib/event-loop.ts";
 import { type Intent, type Outcome, operatorActor } from "../../model/change.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";

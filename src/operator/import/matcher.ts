@@ -3,8 +3,9 @@
 import { createYielder } from "../../lib/event-loop.ts";
 import { findNearestPath } from "../../lib/text.ts";
 import type { FoundBy, JournalEntry } from "../../model/change.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";

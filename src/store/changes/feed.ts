@@ -5,8 +5,9 @@
 
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import {
   cursorGoneError,
   cursorWithoutEntry,

@@ -12,7 +12,8 @@
 import { sleep } from "../../lib/background.ts";
 import { FairQueue, type FairTask, yieldToEventLoop } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
-import { type CommitSubscription, type Engine, type Head, isSameHead } from "../../model/engine.ts";
+import type { CommitSubscription, Engine } from "../../model/engine.ts";
+import { type Head, isSameHead } from "../../model/head.ts";
 
 /** Maximum heads in one read. SQLite reads them in less than a millisecond. */
 const headsPerRead = 200;

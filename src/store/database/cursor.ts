@@ -5,8 +5,8 @@
 
 import { createHash } from "node:crypto";
 import type { Change, JournalPage } from "../../model/change.ts";
-import type { Head } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 
 /** The position of a reader in a site's journal: after the entry `revision`, which has the digest `entryDigest`. */
 interface FeedCursor {

@@ -1,7 +1,8 @@
 // The rules for reading and pruning a journal, shared by the engines.
 
 import type { Change } from "../../model/change.ts";
-import type { Head, SinceOptions } from "../../model/engine.ts";
+import type { SinceOptions } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { columnsOf } from "./tables.ts";
 
 /** The columns of a change that `Engine.readChangesSince` returns. */

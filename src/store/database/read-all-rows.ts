@@ -1,5 +1,6 @@
 import { createYielder } from "../../lib/event-loop.ts";
-import type { Engine, Head, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { Engine, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 
 /** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
 export interface SiteRows {

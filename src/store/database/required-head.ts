@@ -1,5 +1,5 @@
-import type { Head } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 
 /** The code in the cause of the error that `requireHeadAtLeast` throws. */
 export const storeBehindCode = "STORE_BEHIND";

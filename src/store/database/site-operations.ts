@@ -4,7 +4,7 @@
 // An operation that writes locks the rows of its sites first. So commits to these sites, and a restore, wait until its end.
 
 import { randomText } from "../../lib/text.ts";
-import type { Head } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
 import {

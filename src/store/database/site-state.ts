@@ -8,8 +8,9 @@
 //   both with each change, so `live_revision` equals `revision`.
 
 import { randomText } from "../../lib/text.ts";
-import type { Head, RecordCounts } from "../../model/engine.ts";
+import type { RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
 

@@ -8,8 +8,9 @@
 
 import { randomBytes } from "node:crypto";
 import { randomText } from "../../lib/text.ts";
-import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
+import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { isLiveEpoch } from "./site-state.ts";
 import { type TableName, tableNames } from "./tables.ts";
 

@@ -3,7 +3,7 @@
 import type { Steps } from "../../lib/event-loop.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
-import type { MemoryRecord } from "./snapshot.ts";
+import type { MemoryRecord } from "./memory-record.ts";
 
 /** Maximum records of a block. Two neighbouring blocks together have more than half of that. */
 export const maxBlockRecords = 128;

@@ -11,8 +11,14 @@ import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { TextSource } from "./order.ts";
-import type { MemoryRecord } from "./snapshot.ts";
+import type { MemoryRecord } from "./memory-record.ts";
+
+/** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
+export interface TextSource {
+  /** Unique among the text sources of a resource. */
+  readonly name: string;
+  of(record: StorefrontRecord): string;
+}
 
 /** Maximum columns that a block caches. A column has the text of one `TextSource` for each record of the block. */
 const maxColumns = 4;

@@ -15,7 +15,7 @@ import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type Block, BlockRecord, ListPart } from "./block.ts";
 import { findRecord } from "./block-list.ts";
-import type { MemoryRecord } from "./snapshot.ts";
+import type { MemoryRecord } from "./memory-record.ts";
 
 /** A page of a list. */
 export interface Page {

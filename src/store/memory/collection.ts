@@ -18,8 +18,8 @@ import type { Resource } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
 import { type Changed, withChanges } from "./block-list.ts";
 import { CollectionVersion } from "./collection-version.ts";
+import type { MemoryRecord } from "./memory-record.ts";
 import { Selections } from "./selections.ts";
-import type { MemoryRecord } from "./snapshot.ts";
 
 /** Maximum pending changes: this number, or this share of the records if that is more. With more, new blocks are made without a request. */
 const maxPendingChanges = 1024;

@@ -4,14 +4,7 @@ import type { Steps } from "../../lib/event-loop.ts";
 import { foldCase } from "../../lib/text.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { TextFieldPath } from "../../model/resource.ts";
-import type { Block, BlockRecord } from "./block.ts";
-
-/** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
-export interface TextSource {
-  /** Unique among the text sources of a resource. */
-  readonly name: string;
-  of(record: StorefrontRecord): string;
-}
+import type { Block, BlockRecord, TextSource } from "./block.ts";
 
 /** Stands for the texts of all fields and the ID together, one line each. */
 export const anyField = "any";

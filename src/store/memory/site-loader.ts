@@ -5,7 +5,8 @@ import type { Resource } from "../../model/resource.ts";
 import { Block } from "./block.ts";
 import { maxBlockRecords } from "./block-list.ts";
 import { Collection } from "./collection.ts";
-import { type MemoryRecord, Snapshot } from "./snapshot.ts";
+import type { MemoryRecord } from "./memory-record.ts";
+import { Snapshot } from "./snapshot.ts";
 
 /** Builds the snapshot of a site from the rows in the database, in slices. */
 export async function buildSnapshot(

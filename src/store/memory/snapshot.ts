@@ -12,7 +12,7 @@
 // collection receives further changes.
 
 import type { RecordChange } from "../../model/change.ts";
-import type { Head } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Collection } from "./collection.ts";
 
@@ -102,13 +102,4 @@ export class Snapshot {
     this.#collections.set(name, collection);
     return collection;
   }
-}
-
-/** A record in memory. */
-export interface MemoryRecord {
-  readonly id: number;
-  /** The revision of its last change. */
-  readonly revision: number;
-  /** The record as JSON text, with the fields that this program version declares (`toDeclaredJson`). */
-  readonly json: string;
 }

@@ -1,6 +1,7 @@
 // The engine for many processes on many machines: its pools of connections, and its calls.
 
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { ConsistencyChecker } from "../database/consistency-check.ts";
 import { createOperationCalls } from "../database/operations.ts";

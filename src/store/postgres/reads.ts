@@ -2,7 +2,8 @@
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
-import type { Engine, Head, RecordRow, SinceOptions, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { Engine, RecordRow, SinceOptions, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { contiguousChanges } from "../database/journal.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";

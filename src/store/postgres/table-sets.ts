@@ -1,8 +1,9 @@
 // Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
 
 import type { Amend } from "../../model/amend.ts";
-import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
+import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
 import {
   type RowChunk,

@@ -7,8 +7,8 @@
 // one fail too, because they have already waited as long as a query may take.
 
 import { nextImmediate } from "../../lib/event-loop.ts";
-import type { Head } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 
 /** One query for the heads of sites, shared by all requests that wait for its result. */
 interface Query {

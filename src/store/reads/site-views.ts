@@ -19,8 +19,9 @@
 //   `filter`, or a page with a large offset.
 
 import type { RecordChange } from "../../model/change.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { Snapshot } from "../memory/snapshot.ts";

@@ -12,7 +12,8 @@
 
 import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import type { RecordChange } from "../../model/change.ts";
-import type { Engine, Head } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { toCursor } from "../database/cursor.ts";

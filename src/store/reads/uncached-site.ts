@@ -7,12 +7,14 @@
 // - A read returns data of the epoch of the view only. If the site has another epoch by now, it throws `OutdatedError`, and the request repeats it.
 // - Before a look-up returns a record, the system site in memory catches up to the moment of the read. So its caller can check the key as of then.
 
-import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
+import type { Engine, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { removedEpoch } from "../database/site-state.ts";
-import type { MemoryRecord, Snapshot } from "../memory/snapshot.ts";
+import type { MemoryRecord } from "../memory/memory-record.ts";
+import type { Snapshot } from "../memory/snapshot.ts";
 
 /** Records of a resource in ID order, as of one moment. */
 interface StoredPage {

@@ -11,12 +11,11 @@ import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
-import { decodeOutcomes, encodeIntents } from "./messages.ts";
+import { decodeOutcomes, encodeIntents, type WorkerCall } from "./messages.ts";
 import { makeViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
 import { fillAndSwapTables, pauseForOtherWriters } from "./table-sets.ts";
-import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 interface SqliteOptions {

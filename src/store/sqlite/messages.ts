@@ -1,9 +1,54 @@
-// The messages between this thread and the writer thread about a batch. A message is one string: the first line is a JSON list of the intents or
-// outcomes, and each further line is the JSON of one record, which has no line breaks. Structured cloning of the objects would take twice the time.
+// The messages between this thread and the writer thread.
+//
+// The intents or outcomes of a batch are one string: the first line is a JSON list of them, and each further line is the JSON of one record, which
+// has no line breaks. Structured cloning of the objects would take twice the time.
 
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
+import type { ErrorCode } from "../../model/errors.ts";
+import type { OperationName } from "../database/operations.ts";
 import { withId } from "../writes/decide-record-change.ts";
+import type { KnownFile } from "./files.ts";
+
+/** The first message to the thread. */
+export interface WorkerStart {
+  readonly path: string;
+  /** The files that the read side has open. */
+  readonly files: readonly KnownFile[];
+  readonly busyTimeout: number | undefined;
+}
+
+/** Any later message to the thread: a call. `open` only opens the database. */
+export type WorkerCall =
+  | { readonly name: "open" }
+  | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
+  | { readonly name: "beginBatches" }
+  | { readonly name: "addBatch"; readonly intents: string }
+  | { readonly name: "endBatches"; readonly shouldCommit: boolean }
+  | { readonly name: "probeWrite" }
+  | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
+  | { readonly name: "operations"; readonly calls: readonly OperationCall[] }
+  | { readonly name: "close" };
+
+/** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
+export type WorkerResult = { readonly value: unknown } | { readonly failure: WorkerFailure };
+
+export interface WorkerFailure {
+  /** The code of a ProblemError; undefined for any other error. */
+  readonly problem: ErrorCode | undefined;
+  /** The code of an error of SQLite. */
+  readonly code: string | undefined;
+  readonly message: string;
+}
+
+/** A call of an operation. */
+export interface OperationCall {
+  readonly name: OperationName;
+  /** Plain data. */
+  readonly args: readonly unknown[];
+  /** The time of the call, in milliseconds since 1970. */
+  readonly now: number;
+}
 
 /** An intent without its JSON of the values, which has its own line. */
 type IntentMeta = Omit<Intent, "valuesJson"> & { readonly valuesJson?: undefined };

@@ -6,7 +6,8 @@
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
-import type { DumpedRow, Engine, Head, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { DumpedRow, Engine, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
 import { changeColumns, contiguousChanges, entryColumns } from "../database/journal.ts";

@@ -2,7 +2,8 @@
 
 import type { Database } from "bun:sqlite";
 import type { Amend } from "../../model/amend.ts";
-import type { DumpedRow, Head, SaveReplacedRows } from "../../model/engine.ts";
+import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
 import { maxDeletedRows } from "../database/site-operations.ts";
 import {

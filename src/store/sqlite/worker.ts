@@ -1,43 +1,18 @@
 // The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { type ErrorCode, ProblemError } from "../../model/errors.ts";
-import type { KnownFile } from "./files.ts";
-import { decodeIntents, encodeOutcomes } from "./messages.ts";
-import { type OperationCall, Writer } from "./writer.ts";
+import { ProblemError } from "../../model/errors.ts";
+import {
+  decodeIntents,
+  encodeOutcomes,
+  type WorkerCall,
+  type WorkerFailure,
+  type WorkerResult,
+  type WorkerStart,
+} from "./messages.ts";
+import { Writer } from "./writer.ts";
 
 declare const self: Worker;
-
-/** The first message to the thread. */
-export interface WorkerStart {
-  readonly path: string;
-  /** The files that the read side has open. */
-  readonly files: readonly KnownFile[];
-  readonly busyTimeout: number | undefined;
-}
-
-/** Any later message to the thread: a call. `open` only opens the database. */
-export type WorkerCall =
-  | { readonly name: "open" }
-  | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
-  | { readonly name: "beginBatches" }
-  | { readonly name: "addBatch"; readonly intents: string }
-  | { readonly name: "endBatches"; readonly shouldCommit: boolean }
-  | { readonly name: "probeWrite" }
-  | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
-  | { readonly name: "operations"; readonly calls: readonly OperationCall[] }
-  | { readonly name: "close" };
-
-/** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
-export type WorkerResult = { readonly value: unknown } | { readonly failure: WorkerFailure };
-
-export interface WorkerFailure {
-  /** The code of a ProblemError; undefined for any other error. */
-  readonly problem: ErrorCode | undefined;
-  /** The code of an error of SQLite. */
-  readonly code: string | undefined;
-  readonly message: string;
-}
 
 let start: WorkerStart | undefined;
 let writer: Writer | undefined;

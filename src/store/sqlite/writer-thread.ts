@@ -10,8 +10,7 @@
 
 import { ProblemError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
-import type { WorkerCall, WorkerFailure, WorkerResult, WorkerStart } from "./worker.ts";
-import type { OperationCall } from "./writer.ts";
+import type { OperationCall, WorkerCall, WorkerFailure, WorkerResult, WorkerStart } from "./messages.ts";
 
 interface PendingCall {
   readonly resolve: (value: unknown) => void;

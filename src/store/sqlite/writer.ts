@@ -4,7 +4,7 @@ import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { type OperationName, transactionOf } from "../database/operations.ts";
+import { transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
@@ -21,18 +21,9 @@ import { FoundRecords } from "../writes/found-records.ts";
 import { openDatabase } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
+import type { OperationCall, WorkerStart } from "./messages.ts";
 import { version } from "./migrate.ts";
 import { insertStatement, runInTransaction, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
-import type { WorkerStart } from "./worker.ts";
-
-/** A call of an operation. */
-export interface OperationCall {
-  readonly name: OperationName;
-  /** Plain data. */
-  readonly args: readonly unknown[];
-  /** The time of the call, in milliseconds since 1970. */
-  readonly now: number;
-}
 
 export class Writer {
   readonly #files: readonly KnownFile[];

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
-import type { Engine, Head } from "../../../src/model/engine.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import type { Head } from "../../../src/model/head.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";

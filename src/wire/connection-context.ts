@@ -1,0 +1,20 @@
+import type { ConnectionMemoryBudget } from "./connection-memory.ts";
+import type { Places } from "./places.ts";
+import type { Handler } from "./request.ts";
+import type { RoundRobin } from "./round-robin.ts";
+
+/** The objects and settings that all connections of a listener share. */
+export interface ConnectionContext {
+  readonly handler: Handler;
+  readonly roundRobin: RoundRobin;
+  readonly memory: ConnectionMemoryBudget;
+  readonly places: Places;
+  /** Maximum size of a request body. */
+  readonly maxBodyBytes: number;
+  /** Seconds without progress after which a client times out. */
+  readonly idleTimeoutSeconds: number;
+  /** The listener's clock: seconds since the listener started, counted by its timer. */
+  now: number;
+  /** Whether the listener is stopping, so that each connection closes after its next response. */
+  isStopping: boolean;
+}
