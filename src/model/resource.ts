@@ -32,8 +32,11 @@ export interface Resource extends Declaration {
   readonly canonicalPatterns: CanonicalPatterns;
 }
 
+/** A resource with endpoints has a `Name`: the console shows and sorts its records by it. */
+type NamedIfPublic = { readonly access: "system" } | { readonly fields: { readonly Name: TextField } };
+
 /** Derives a resource from its declaration. @throws Error if the declaration has a field `ID` */
-export function defineResource(declaration: Declaration): Resource {
+export function defineResource(declaration: Declaration & NamedIfPublic): Resource {
   for (const name of Object.keys(declaration.fields)) {
     if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
   }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { createApiKey } from "../../src/model/api-key.ts";
-import { type Fields, group, text } from "../../src/model/field.ts";
+import { type Fields, group, type TextField, text } from "../../src/model/field.ts";
 import { defineResource, type Resource } from "../../src/model/resource.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { copyDatabase } from "../../src/operator/copy.ts";
@@ -40,7 +40,7 @@ const newerBrand = defineResource({
     ...otherFields,
     Address: group(address.description, { Title, Region: region, ...restOfAddress } as Fields),
     Social: group("Where people talk about it.", { Fediverse: website }),
-  } as Fields,
+  } as Fields & { readonly Name: TextField },
 });
 const newerResources: readonly Resource[] = allResources.map((one) => (one.name === "brand" ? newerBrand : one));
 const newerConformance = createConformance(newerResources);

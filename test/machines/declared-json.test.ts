@@ -15,7 +15,7 @@ const declare = (element: string, fields: Declaration["fields"]) =>
     singular: "thing",
     plural: "things",
     description: "",
-    access: "written",
+    access: "system",
     fields,
   });
 // Names that are special in regular expressions, or that every object has.
