@@ -45,6 +45,15 @@ export interface AuthorizerOptions {
 /** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
 const maxAttempts = 3;
 
+const proof = Symbol();
+
+/** Proof that `resolveSiteInMemory` has resolved the site of a request in memory. It is valid until the next `await`. */
+export interface ResolvedInMemory {
+  readonly [proof]: true;
+}
+
+const resolvedInMemory: ResolvedInMemory = { [proof]: true };
+
 export class RequestAuthorizer {
   readonly #options: AuthorizerOptions;
   readonly #dependencies: HttpDependencies;
@@ -61,14 +70,14 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Resolves the host of the request, and sets the site in the request context. Returns false if the system site is not up to date in memory.
+   * Resolves the host of the request, and sets the site in the request context. Returns undefined if the system site is not up to date in memory.
    * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database file was replaced
    */
-  resolveSiteInMemory(context: RequestContext): boolean {
+  resolveSiteInMemory(context: RequestContext): ResolvedInMemory | undefined {
     context.heads = undefined;
-    if (!this.#dependencies.siteViews.checkSystemSiteUpToDate()) return false;
+    if (!this.#dependencies.siteViews.checkSystemSiteUpToDate()) return undefined;
     this.#requireSite(context);
-    return true;
+    return resolvedInMemory;
   }
 
   /**
@@ -82,14 +91,13 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. Call it in
-   * the step in which `resolveSiteInMemory` has returned true. If it returns undefined, the request does not count. Otherwise it counts for the rate
-   * limit of its key; with an invalid key, for the limit of the client's network.
+   * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. If it
+   * returns undefined, the request does not count. Otherwise it counts for the rate limit of its key; with an invalid key, for the limit of the
+   * client's network.
+   * @param _proof of this step, without an `await` in between
    * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
    */
-  authorizeInMemory(context: RequestContext): AuthorizedView<Snapshot> | undefined {
-    // After `resolveSite`, the site must first catch up to the head that was read.
-    if (context.heads) return undefined;
+  authorizeInMemory(context: RequestContext, _proof: ResolvedInMemory): AuthorizedView<Snapshot> | undefined {
     const { siteViews, now } = this.#dependencies;
     const at = now();
     const key = this.#authenticateFirst(context, at);

@@ -12,6 +12,7 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError, RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
+import type { ResolvedInMemory } from "./authorizer.ts";
 import { toProblemError } from "./common/error-response.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
@@ -97,9 +98,8 @@ export class HttpHandler implements Handler {
       requireMethod(context, route);
       return route.respond(context);
     }
-    return this.#dependencies.authorizer.resolveSiteInMemory(context)
-      ? this.#respondAtSite(context, route)
-      : this.#respondAfterResolving(context, route);
+    const resolved = this.#dependencies.authorizer.resolveSiteInMemory(context);
+    return resolved ? this.#respondAtSite(context, route, resolved) : this.#respondAfterResolving(context, route);
   }
 
   async #respondAfterResolving(context: RequestContext, route: SiteRoute | undefined): Promise<WireResponse> {
@@ -107,7 +107,12 @@ export class HttpHandler implements Handler {
     return this.#respondAtSite(context, route);
   }
 
-  #respondAtSite(context: RequestContext, route: SiteRoute | undefined): MaybePromise<WireResponse> {
+  /** @param resolved undefined after `resolveSite`: the site must first catch up to the head that was read */
+  #respondAtSite(
+    context: RequestContext,
+    route: SiteRoute | undefined,
+    resolved?: ResolvedInMemory,
+  ): MaybePromise<WireResponse> {
     if (!route) {
       throw new ProblemError(
         "not-found",
@@ -117,7 +122,7 @@ export class HttpHandler implements Handler {
     requireMethod(context, route);
     if (context.method === "OPTIONS") return preflight(context, route);
     const { authorizer } = this.#dependencies;
-    const authorized = authorizer.authorizeInMemory(context);
+    const authorized = resolved && authorizer.authorizeInMemory(context, resolved);
     return authorized
       ? route.respond(context, authorized)
       : authorizer.authorize(context, (later) => route.respond(context, later));
