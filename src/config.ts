@@ -1,7 +1,7 @@
 // The settings and their defaults. No other file reads the environment.
 
 import { errorMessage } from "./lib/errors-for-log.ts";
-import { type IpNetwork, toNetwork } from "./lib/networks.ts";
+import { type IpNetwork, toNetwork, toUrlHost } from "./lib/networks.ts";
 import { systemUser } from "./lib/operating-system.ts";
 import { escapeControls, findNearest } from "./lib/text.ts";
 import { ProblemError } from "./model/errors.ts";
@@ -176,7 +176,7 @@ function parseAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undef
 
 /** Formats an address as the setting ADMIN contains it. */
 export function toAdminText({ host, port }: AdminAddress): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${toUrlHost(host)}:${port}`;
 }
 
 /** Parses `--admin-host` to hostnames in their normal form. @throws ProblemError `bad-request` if one of them is not a hostname */

@@ -11,7 +11,7 @@ import { once } from "./lib/concurrency.ts";
 import { toLoggedError } from "./lib/errors-for-log.ts";
 import { LineWriter } from "./lib/logging.ts";
 import type { MetricsSample } from "./lib/metrics.ts";
-import { isLoopback } from "./lib/networks.ts";
+import { isLoopback, toUrlHost } from "./lib/networks.ts";
 import { escapeControls } from "./lib/text.ts";
 import type { Engine } from "./model/engine.ts";
 import { ProblemError } from "./model/errors.ts";
@@ -169,7 +169,7 @@ export async function startAdmin(
 
 /** Returns the URL of the public listener according to the settings. */
 export function toPublicUrl({ host, port, tls }: Config): string {
-  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`;
 }
 
 /** The file descriptor of the log. */

@@ -7,7 +7,7 @@ import { json } from "../formats/json.ts";
 import { acceptsHtml } from "../http/common/content-negotiation.ts";
 import { problemHeaders, toProblemError } from "../http/common/error-response.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { randomText } from "../lib/text.ts";
+import { escapeHtml, randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
@@ -191,8 +191,4 @@ small { opacity: 0.7 }
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`;
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
   return { status, body, headers };
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { errorMessage } from "../lib/errors-for-log.ts";
-import { isLoopback } from "../lib/networks.ts";
+import { isLoopback, toUrlHost } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
 import { printResult, toConfig, UsageError } from "./common.ts";
 
@@ -32,7 +32,7 @@ function readyAddress(url: string): URL {
 /** Returns the URL at which a server with this configuration can be reached from the same machine. */
 function ownAddress({ host, port, tls }: Config): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `${tls ? "https" : "http"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+  return `${tls ? "https" : "http"}://${toUrlHost(reachable)}:${port}`;
 }
 
 /** Requests `url`. @throws ProblemError `unavailable` if the server does not respond, or is not ready */

@@ -72,8 +72,7 @@ function respondToLookUp(
   rejectLookUpParameters(resource, context.target.query);
   const { recordIdInPath: id } = context;
   if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
-  const record =
-    siteView instanceof Snapshot ? siteView.collection(resource).find(id) : siteView.lookUpRecord(resource, id);
+  const record = siteView.lookUpRecord(resource, id);
   if (record instanceof Promise) return respondLater(context, route, siteView, record);
   return respondRecord(context, route, siteView, record);
 }

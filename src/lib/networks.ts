@@ -3,6 +3,11 @@ import ipaddr from "ipaddr.js";
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
+/** Returns a host as a URL contains it: an IPv6 address is in brackets. */
+export function toUrlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 /** A range of IPv4 or IPv6 addresses: its first address, and the number of leading bits that all its addresses have in common. */
 export type IpNetwork = readonly [IpAddress, number];
 

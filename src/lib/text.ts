@@ -130,3 +130,8 @@ export function parseTime(text: string): number {
   if (Number.isNaN(at) || day === undefined) return at;
   return new Date(day).toISOString().startsWith(day) ? at : Number.NaN;
 }
+
+/** Escapes `text` for an element, or for the value of an attribute in double quotes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}

@@ -89,8 +89,7 @@ export async function findVersioned(
   id: number,
 ): Promise<VersionedRecord | undefined> {
   const siteView = await siteViews.getUpToDate(site);
-  const found =
-    siteView instanceof Snapshot ? siteView.collection(resource).find(id) : await siteView.lookUpRecord(resource, id);
+  const found = await siteView.lookUpRecord(resource, id);
   return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 

@@ -8,6 +8,7 @@
 
 import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
+import { toUrlHost } from "../lib/networks.ts";
 import { loadCFunctions } from "../lib/operating-system.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionContext } from "./connection-context.ts";
@@ -82,7 +83,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
   }, 1000);
   timer.unref();
   return {
-    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: `${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`,
     port,
     usage: () => ({ connections: connections.size, bytes: context.memory.bytes }),
     async replaceCertificate(certificate) {

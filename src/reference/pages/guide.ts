@@ -48,8 +48,9 @@ import upgrading from "../../../docs/upgrading.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import examples from "../../../examples/README.md" with { type: "text" };
 import type { Steps } from "../../lib/event-loop.ts";
+import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
-import { escapeHtml, type Link, type LinkGroup, toPage } from "./layout.ts";
+import { type Link, type LinkGroup, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 // The Markdown files of the guide. They are imported, so that a single executable contains them.

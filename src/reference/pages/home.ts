@@ -1,5 +1,6 @@
+import { escapeHtml } from "../../lib/text.ts";
 import { formatResourceList, publicResources, type Resource } from "../../model/resource.ts";
-import { escapeHtml, toPage } from "./layout.ts";
+import { toPage } from "./layout.ts";
 import { codeBlock } from "./markdown.ts";
 
 const cards = [

@@ -1,5 +1,6 @@
 // The frame of every documentation page: head, header, list of pages, contents.
 
+import { escapeHtml } from "../../lib/text.ts";
 import pageStyle from "../assets/page.css" with { type: "text" };
 import pageScript from "../assets/page.js" with { type: "text" };
 import tryScript from "../assets/try.js" with { type: "text" };
@@ -126,11 +127,6 @@ export const assets: readonly Asset[] = [style, script, forms];
 function toAsset(name: string, extension: string, type: string, content: string): Asset {
   const digest = Bun.SHA256.hash(content, "hex").slice(0, 12);
   return { path: `/docs/assets/${name}-${digest}.${extension}`, type, content };
-}
-
-/** Escapes `text` for an element, or for the value of an attribute in double quotes. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
 /** Returns the ID of a heading with this text. */

@@ -4,7 +4,8 @@
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
 import type { Steps } from "../../lib/event-loop.ts";
-import { escapeHtml, toAnchor } from "./layout.ts";
+import { escapeHtml } from "../../lib/text.ts";
+import { toAnchor } from "./layout.ts";
 
 interface Heading {
   readonly id: string;

@@ -1,6 +1,7 @@
 // Makes the reference at /docs from the OpenAPI document.
 
 import type { Steps } from "../../lib/event-loop.ts";
+import { escapeHtml } from "../../lib/text.ts";
 import type { Schema } from "../json-schema.ts";
 import {
   type Content,
@@ -11,7 +12,7 @@ import {
   operationPairs,
   resolve,
 } from "../openapi/document-reader.ts";
-import { escapeHtml, forms, type LinkGroup, toAnchor, toPage } from "./layout.ts";
+import { forms, type LinkGroup, toAnchor, toPage } from "./layout.ts";
 import { codeBlock, formatChoice, renderMarkdown, renderSentence } from "./markdown.ts";
 
 interface ReferenceGroup {

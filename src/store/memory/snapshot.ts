@@ -15,6 +15,7 @@ import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Collection } from "./collection.ts";
+import type { MemoryRecord } from "./memory-record.ts";
 
 /** The records of a site in memory, as of `revision`. */
 export class Snapshot {
@@ -51,6 +52,11 @@ export class Snapshot {
 
   collection(resource: Resource): Collection {
     return this.#named(resource.name) as Collection;
+  }
+
+  /** Returns a record; undefined if it does not exist. */
+  lookUpRecord(resource: Resource, id: number): MemoryRecord | undefined {
+    return this.collection(resource).find(id);
   }
 
   /** The change with the number `revision`; undefined if unknown. */
