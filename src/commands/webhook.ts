@@ -139,7 +139,7 @@ function deliveriesCommand(): Command {
   return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
     async (id: number, options: CommonOptions) => {
       const attempts = await withEngine(options, async (engine) =>
-        engine.webhookAttempts(webhookRefOf(await getWebhook(engine, id))),
+        engine.readWebhookAttempts(webhookRefOf(await getWebhook(engine, id))),
       );
       printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
     },

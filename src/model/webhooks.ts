@@ -79,7 +79,7 @@ export const maxWebhookAttempts = 100;
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
   /** Reads the states of all webhooks, or of `keys`, in the order of site and ID. After its record was deleted, a webhook may still have a state. */
-  webhookStates(keys?: readonly WebhookRef[]): Promise<readonly WebhookState[]>;
+  readWebhookStates(keys?: readonly WebhookRef[]): Promise<readonly WebhookState[]>;
 
   /**
    * Acquires or renews the lease of a webhook. The lease lasts `milliseconds`, on the clock of the database. The caller does not know when the lease
@@ -104,13 +104,13 @@ export interface WebhookStore {
   deleteWebhook(key: WebhookRef): Promise<void>;
 
   /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
-  webhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;
+  readWebhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;
 
   /** Stores an attempt of a webhook that has a state, and deletes all but the last 100. */
   addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Promise<void>;
 
   /** Reads the attempts that are kept, the latest first. */
-  webhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
+  readWebhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
 }
 
 const mark = "whsec_";

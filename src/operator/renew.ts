@@ -7,7 +7,7 @@ import type { Engine } from "../model/engine.ts";
 export async function renewSites(engine: Engine): Promise<number> {
   const sites = await engine.renewEpochs();
   // A state with an empty epoch is valid in any epoch. An older program version added such a webhook to a site without changes.
-  const unknown = (await engine.webhookStates()).filter(({ epoch }) => epoch === "");
+  const unknown = (await engine.readWebhookStates()).filter(({ epoch }) => epoch === "");
   for (const state of unknown) {
     const { cursor, rewinds, resumes } = state;
     await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, { epoch: randomText(8) });

@@ -77,7 +77,7 @@ async function toListed(
   if (records.length === 0) return [];
   const home = await engine.readDatabaseId();
   const states = new Map(
-    (await engine.webhookStates(records.map(webhookRefOf))).map((state) => [state.webhook, state]),
+    (await engine.readWebhookStates(records.map(webhookRefOf))).map((state) => [state.webhook, state]),
   );
   const heads = await readHeadsInChunks(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
   const sites = sitesOf(records, system);

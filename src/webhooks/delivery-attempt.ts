@@ -57,7 +57,7 @@ export async function attemptDelivery(
   stop: AbortSignal,
 ): Promise<NextDelivery> {
   const { engine, clock, send, onAttempt } = dependencies;
-  const secrets = await engine.webhookSecrets(webhook);
+  const secrets = await engine.readWebhookSecrets(webhook);
   // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
   await yieldToEventLoop();
   const at = clock.now();
@@ -150,7 +150,7 @@ async function pause(
 ): Promise<boolean> {
   const at = clock.now();
   const paused = await putPause(engine, webhook, { Paused: new Date(at).toISOString(), Reason: reason }, at);
-  const [state] = await engine.webhookStates([webhook]);
+  const [state] = await engine.readWebhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
   // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.
   const version = versionOf(paused.epoch, paused.revision);

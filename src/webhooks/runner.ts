@@ -248,11 +248,11 @@ export interface KnownWebhook {
 /** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
 async function readKnownWebhooks(
   active: readonly ServedWebhook[],
-  engine: Pick<RunnerEngine, "readDatabaseId" | "webhookStates" | "readHeads">,
+  engine: Pick<RunnerEngine, "readDatabaseId" | "readWebhookStates" | "readHeads">,
 ): Promise<ReadonlyMap<number, KnownWebhook>> {
   if (active.length === 0) return new Map();
   const home = await engine.readDatabaseId();
-  const states = (await readInChunks(active, (some) => engine.webhookStates(some))).filter(
+  const states = (await readInChunks(active, (some) => engine.readWebhookStates(some))).filter(
     (state) => state.home === home,
   );
   const sites = [...new Set(states.map(({ site }) => site))];

@@ -14,7 +14,7 @@ interface TestedWebhook extends WebhookRef {
   readonly url: string;
 }
 
-type TestStore = Pick<WebhookStore, "webhookStates" | "webhookSecrets" | "addWebhookAttempt">;
+type TestStore = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" | "addWebhookAttempt">;
 
 /**
  * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
@@ -26,10 +26,10 @@ export async function deliverTest(
   webhook: TestedWebhook,
   allow: readonly IpNetwork[],
 ): Promise<DeliveryAttempt> {
-  const [state] = await store.webhookStates([webhook]);
+  const [state] = await store.readWebhookStates([webhook]);
   if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
   const at = Date.now();
-  const secrets = validSecrets(await store.webhookSecrets(webhook), at);
+  const secrets = validSecrets(await store.readWebhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);
   const startedAt = performance.now();
   const { status, fault } = await send(

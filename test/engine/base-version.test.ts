@@ -95,7 +95,7 @@ describe.each(engines)("on $name", (kind) => {
       [1, "Ulm"],
       [2, "Köln"],
     ]);
-    const webhooks = await server.engine.webhookStates();
+    const webhooks = await server.engine.readWebhookStates();
     expect(webhooks.map(({ webhook, site, resumes }) => [webhook, site, resumes])).toEqual([
       [1, 3, 0],
       [2, 4, 0],
@@ -199,7 +199,7 @@ describe.each(engines)("on $name", (kind) => {
     await restore(server.engine, file, join(folder, "none"), Date.now());
     await expectAll();
     // With an empty epoch, a webhook of a new site would accept every epoch of its site.
-    for (const { epoch } of await server.engine.webhookStates()) expect(epoch).not.toBe("");
+    for (const { epoch } of await server.engine.readWebhookStates()) expect(epoch).not.toBe("");
     await server.stop();
   });
 

@@ -27,7 +27,7 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
     );
     const expected = keys.map((_, i) => (i === 70 ? "rejected" : i % 2 === 0));
     expect(results.map((result) => (result.status === "fulfilled" ? result.value : result.status))).toEqual(expected);
-    const states = await engine.webhookStates(keys);
+    const states = await engine.readWebhookStates(keys);
     expect(states.map(({ nextAt }) => nextAt)).toEqual(keys.map((_, i) => (i % 2 === 0 && i !== 70 ? i : 0)));
   });
 });

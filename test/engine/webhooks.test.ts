@@ -46,10 +46,13 @@ describe.each(engineKinds)("on $name", (kind) => {
     const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
     const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
     const second = await put({ site: 3, cursor: "b" });
-    expect(await other.webhookStates([state])).toEqual([state]);
-    expect(await other.webhookStates([state, second, { site: 1, webhook: state.webhook }])).toEqual([second, state]);
-    expect(await other.webhookStates([])).toEqual([]);
-    expect(await other.webhookStates()).toContainEqual(second);
+    expect(await other.readWebhookStates([state])).toEqual([state]);
+    expect(await other.readWebhookStates([state, second, { site: 1, webhook: state.webhook }])).toEqual([
+      second,
+      state,
+    ]);
+    expect(await other.readWebhookStates([])).toEqual([]);
+    expect(await other.readWebhookStates()).toContainEqual(second);
   });
 
   test("the lease is acquired by one process, renewed by it, and free again when it has ended", async () => {
@@ -101,7 +104,7 @@ describe.each(engineKinds)("on $name", (kind) => {
       const values = { nextAt: 5, failingSince: 4, isGone: 1 } as const;
       expect([what, await engine.compareAndSetWebhook(state, given, values)]).toEqual([what, isDone]);
     }
-    expect(await engine.webhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, isGone: 1 }]);
+    expect(await engine.readWebhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, isGone: 1 }]);
     await waitForEnd(await engine.acquireWebhookLease(state, "one", 1));
     expect(await engine.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "late" })).toBe(false);
     await engine.acquireWebhookLease(state, "one", 60_000);
@@ -117,7 +120,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const run = () => new Response(Bun.spawn([process.execPath, child, address, "60"], { stderr: "inherit" }).stdout);
     const made = await Promise.all([run(), run()].map(async (output) => (await output.json()) as number[]));
     expect(made.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
-    expect((await one.webhookStates())[0]?.cursor).toBe("60");
+    expect((await one.readWebhookStates())[0]?.cursor).toBe("60");
   });
 
   test("the last hundred attempts are kept, the latest first", async () => {
@@ -130,43 +133,43 @@ describe.each(engineKinds)("on $name", (kind) => {
     });
     for (let at = 1; at <= maxWebhookAttempts + 3; at++) await engine.addWebhookAttempt(state, attempt(at));
     await Promise.all([0, 1, 2].map((i) => (i % 2 ? engine : other).addWebhookAttempt(state, attempt(200))));
-    const kept = await other.webhookAttempts(state);
+    const kept = await other.readWebhookAttempts(state);
     expect(kept).toHaveLength(maxWebhookAttempts);
     expect(kept[3]).toEqual(attempt(maxWebhookAttempts + 3));
     expect(kept.at(-1)).toEqual(attempt(7));
     await engine.addWebhookAttempt({ site: 7, webhook: 999 }, attempt(1));
-    expect(await engine.webhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
+    expect(await engine.readWebhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
   });
 
   test("the present secret and the one before are stored, also when several are added at the same moment", async () => {
     const state = await put();
     expect(await engine.rotateWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
-    expect(await other.webhookSecrets(state)).toEqual([
+    expect(await other.readWebhookSecrets(state)).toEqual([
       { secret: "whsec_two", createdAt: 9, until: null },
       webhookSecret({ until: 99 }),
     ]);
     await Promise.all(
       [0, 1, 2, 3].map((i) => (i % 2 ? engine : other).rotateWebhookSecret(state, `whsec_${i}`, 9, 100)),
     );
-    const kept = await other.webhookSecrets(state);
+    const kept = await other.readWebhookSecrets(state);
     expect(kept.map(({ createdAt, until }) => [createdAt, until])).toEqual([
       [13, null],
       [12, 100],
     ]);
     expect(await engine.rotateWebhookSecret({ site: 7, webhook: 999 }, "whsec_", 1, 2)).toBe(false);
-    expect(await engine.webhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
+    expect(await engine.readWebhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
   });
 
   test("a webhook that is saved or removed leaves no row of the webhook before", async () => {
     const state = await put();
     await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
     await engine.saveWebhook({ ...state, cursor: "new" }, [webhookSecret({ secret: "whsec_new", createdAt: 2 })]);
-    expect(await other.webhookAttempts(state)).toEqual([]);
-    expect((await other.webhookSecrets(state)).map(({ secret }) => secret)).toEqual(["whsec_new"]);
+    expect(await other.readWebhookAttempts(state)).toEqual([]);
+    expect((await other.readWebhookSecrets(state)).map(({ secret }) => secret)).toEqual(["whsec_new"]);
     await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
     await engine.deleteWebhook(state);
-    const left = [await other.webhookStates([state]), await other.webhookSecrets(state)];
-    expect([...left, await other.webhookAttempts(state)]).toEqual([[], [], []]);
+    const left = [await other.readWebhookStates([state]), await other.readWebhookSecrets(state)];
+    expect([...left, await other.readWebhookAttempts(state)]).toEqual([[], [], []]);
   });
 
   test("no write about a webhook moves the revision of a site", async () => {
@@ -188,9 +191,12 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await one.readSitesToDrop()).toEqual([1]);
     await one.dropSite(1);
     expect(await one.readSitesToDrop()).toEqual([]);
-    expect((await one.webhookStates()).map(({ site }) => site)).toEqual([2]);
-    expect([await one.webhookSecrets(webhookState()), await one.webhookAttempts(webhookState())]).toEqual([[], []]);
-    expect(await one.webhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
+    expect((await one.readWebhookStates()).map(({ site }) => site)).toEqual([2]);
+    expect([await one.readWebhookSecrets(webhookState()), await one.readWebhookAttempts(webhookState())]).toEqual([
+      [],
+      [],
+    ]);
+    expect(await one.readWebhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
   });
 
   test("a dump has states and secrets, of all sites or of one, and no attempts; a restore stores them unchanged", async () => {
@@ -208,9 +214,9 @@ describe.each(engineKinds)("on $name", (kind) => {
     const two = await open(await kind.newDatabase());
     for (const target of [two, one]) {
       await target.replaceAllData(toAsync(rows));
-      expect(await target.webhookStates([state])).toEqual([state]);
-      expect(await target.webhookSecrets(state)).toEqual([webhookSecret()]);
-      expect(await target.webhookAttempts(state)).toEqual([]);
+      expect(await target.readWebhookStates([state])).toEqual([state]);
+      expect(await target.readWebhookSecrets(state)).toEqual([webhookSecret()]);
+      expect(await target.readWebhookAttempts(state)).toEqual([]);
     }
   });
 

@@ -9,7 +9,7 @@ import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { restoreRecord } from "../../src/operator/restore-record.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { headCursor, readFeedPage } from "../../src/store/changes/feed.ts";
+import { readFeedPage, readHeadCursor } from "../../src/store/changes/feed.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -148,7 +148,7 @@ class Copy {
 
   async #startAgain(): Promise<void> {
     this.restarts++;
-    this.#cursor = await headCursor(this.from, this.site);
+    this.#cursor = await readHeadCursor(this.from, this.site);
     this.records = await listOf(this.from, this.site, this.settings.resources);
     this.#isMore = true;
   }

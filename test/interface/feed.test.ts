@@ -9,7 +9,13 @@ import type { Head } from "../../src/model/head.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
 import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { type FeedPage, type FeedQuery, headCursor, readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
+import {
+  type FeedPage,
+  type FeedQuery,
+  readCursorAt,
+  readFeedPage,
+  readHeadCursor,
+} from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -51,7 +57,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     let page = await read({ limit: 2 });
     for (; page.hasMore; page = await read({ limit: 2, since: page.next })) found.push(...shown(page));
     expect([...found, ...shown(page)]).toEqual(all);
-    expect(page.next).toBe(await headCursor(engine, site));
+    expect(page.next).toBe(await readHeadCursor(engine, site));
     expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
   });
 
@@ -70,7 +76,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
     expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
     const none = await read({ resources: new Set(["location"]) });
-    expect([shown(none), none.next, none.hasMore]).toEqual([[], await headCursor(engine, site), false]);
+    expect([shown(none), none.next, none.hasMore]).toEqual([[], await readHeadCursor(engine, site), false]);
     expect(shown(await read({ until: 2 }))).toEqual(all.slice(0, 2));
     expect(await read({ until: 2 })).toMatchObject({ hasMore: true, head: { revision: 5 } });
     expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
@@ -98,7 +104,7 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test("rejects a text that is not a cursor", async () => {
     await makeSite();
-    const head = await headCursor(engine, site);
+    const head = await readHeadCursor(engine, site);
     const [mark] = head.split(".");
     const malformed = [
       "",
@@ -139,7 +145,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await refused(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
     expect(await refused(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
     expect(await refused(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
-    const other = await headCursor(engine, site);
+    const other = await readHeadCursor(engine, site);
     await makeSite();
     expect(await refused(read({ since: other }))).toMatch("does not name a change of this site");
   });
@@ -148,7 +154,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await makeSite();
     const { changes, next } = await read();
     await pruneJournals(engine, [site], { revision: 1000 });
-    expect(await headCursor(engine, site)).toBe(next);
+    expect(await readHeadCursor(engine, site)).toBe(next);
     expect(await read({ since: next })).toMatchObject({ changes: [], next });
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: next }))).toEqual(["6 update 1"]);
@@ -166,7 +172,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await makeSite();
     const { next } = await read();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
-    const bare = await headCursor(engine, site);
+    const bare = await readHeadCursor(engine, site);
     expect(bare).not.toBe(next);
     expect(await refused(read({ since: next }))).toMatch("is no longer kept");
     expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, hasMore: false });
@@ -177,7 +183,7 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test("keeps the cursor of a site without changes valid after its first one", async () => {
     site++;
-    const start = await headCursor(engine, site);
+    const start = await readHeadCursor(engine, site);
     expect([start, (await read()).next, (await read({ since: start })).hasMore]).toEqual(["0.0", "0.0", false]);
     await engine.commit([createIntent({ site })]);
     expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);

@@ -63,7 +63,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
   const site = await createSite(server.engine, `site${++sites}`, {}, Date.now());
   const added: TestWebhook[] = [];
   const brand = { site: site.ID, resource: "brand", operation: "create", actor: "sfk_x" } as const;
-  const stateOf = async (key: TestWebhook) => (await server.engine.webhookStates([key]))[0] as WebhookState;
+  const stateOf = async (key: TestWebhook) => (await server.engine.readWebhookStates([key]))[0] as WebhookState;
   const scene: Scene = {
     receiver,
     site,
@@ -189,7 +189,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(namesIn([next as ReceivedEvent])).toEqual(["b"]);
       await untilState(key, ({ last, failures }) => last === 0 && failures === 0);
       const attempts = await waitFor(async () => {
-        const all = await server.engine.webhookAttempts(key);
+        const all = await server.engine.readWebhookAttempts(key);
         return all.length === 3 && all;
       }, "attempts");
       expect(attempts.map(({ status, fault }) => [status, fault])).toEqual([

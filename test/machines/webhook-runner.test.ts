@@ -196,8 +196,8 @@ test("a pause that came too late, and that the database does not undo, is a logg
       if (++commits === 2) throw new ProblemError("unavailable", "the disk is full");
       return engine.commit(intents, atomic);
     },
-    webhookStates: async (keys) => {
-      const states = await engine.webhookStates(keys);
+    readWebhookStates: async (keys) => {
+      const states = await engine.readWebhookStates(keys);
       return commits === 1 ? states.map((state) => ({ ...state, resumes: state.resumes + 1 })) : states;
     },
   };
@@ -226,14 +226,14 @@ test("receivers whose last attempt was slow have half of the deliveries, until t
     clock.end();
     await untilSent(first);
     // All deliveries that start together acquire their leases before the first of their requests.
-    const leased = (await engine.webhookStates()).filter(({ holder }) => holder !== null);
+    const leased = (await engine.readWebhookStates()).filter(({ holder }) => holder !== null);
     expect([leased.length, responses.length]).toEqual([first, first]);
     clock.at += milliseconds;
     respond();
     await untilSent(ids.length - first);
     respond();
     const isDone = async () =>
-      (await engine.webhookStates()).every(({ holder, last }) => holder === null && last === 0);
+      (await engine.readWebhookStates()).every(({ holder, last }) => holder === null && last === 0);
     await waitFor(isDone, "the deliveries");
     await change(...ids);
   };
@@ -259,7 +259,7 @@ test("a process that stops hands over at once, also if its webhook was resumed d
   const stopped = runner.stop();
   response.resolve({ status: null, retryAfter: undefined, fault: "the attempt was interrupted" });
   await stopped;
-  expect(await engine.webhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
+  expect(await engine.readWebhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
 });
 
 test("a pause that arrives after a resume is undone", async () => {

@@ -183,10 +183,10 @@ describe.each(engines)("$name", (kind) => {
       ["http://localhost/paused", "paused"],
       ["http://localhost/rotated", "active"],
     ]);
-    const secrets = await engine.webhookSecrets({ site: 1, webhook: rotated });
+    const secrets = await engine.readWebhookSecrets({ site: 1, webhook: rotated });
     expect([secrets.length, secrets[0]?.secret]).toEqual([2, secret]);
-    expect(await engine.webhookSecrets({ site: 1, webhook: gone })).toEqual([]);
-    expect((await engine.webhookStates()).map(({ webhook }) => webhook)).toEqual([paused, rotated]);
+    expect(await engine.readWebhookSecrets({ site: 1, webhook: gone })).toEqual([]);
+    expect((await engine.readWebhookStates()).map(({ webhook }) => webhook)).toEqual([paused, rotated]);
     expect((await getSite(engine, "toys")).Suspended).not.toBe("");
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await restoreIt()).stays).toHaveLength(4);

@@ -58,7 +58,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const webhooksOf = async (engine: Engine) =>
     Promise.all(
       (await listWebhooks(engine)).map(async ({ ID, status, detail, Reason, state, ...webhook }) => {
-        const secrets = await engine.webhookSecrets(webhookRefOf({ ...webhook, Reason, ID }));
+        const secrets = await engine.readWebhookSecrets(webhookRefOf({ ...webhook, Reason, ID }));
         return { ID, status, reason: detail || Reason, cursor: state?.cursor, secrets };
       }),
     );
@@ -139,7 +139,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const target = await open();
     const imported = await importSite(target, file("site"), { now: () => now });
     expect(imported).toMatchObject({ webhooks: 0, omittedWebhooks: [{ url }] });
-    expect([await listWebhooks(target), await target.webhookStates()]).toEqual([[], []]);
+    expect([await listWebhooks(target), await target.readWebhookStates()]).toEqual([[], []]);
   });
 
   const forged: [string, (rows: DumpedRow[]) => void][] = [
@@ -169,7 +169,11 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const problem = await importSite(target, file("forged"), { now: () => now }).catch((error) => error);
     expect(["bad-request", "invalid-record"]).toContain(problem.code);
     expect(problem.message).not.toContain("\u001b");
-    expect([await listSites(target), await listWebhooks(target), await target.webhookStates()]).toEqual([[], [], []]);
+    expect([await listSites(target), await listWebhooks(target), await target.readWebhookStates()]).toEqual([
+      [],
+      [],
+      [],
+    ]);
     expect(await target.findInconsistencies()).toEqual([]);
   });
 
@@ -197,7 +201,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       for (let id = 100; id < 200; id++) rows.push({ ...state, row: { ...state.row, webhook_id: id } });
     });
     await importSite(target, file("forged"), { now: () => now });
-    expect(await target.webhookStates()).toMatchObject([{ home: "", holder: null, leaseUntil: 0, nextAt: 0 }]);
+    expect(await target.readWebhookStates()).toMatchObject([{ home: "", holder: null, leaseUntil: 0, nextAt: 0 }]);
   });
 });
 

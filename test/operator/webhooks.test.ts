@@ -93,7 +93,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       lag: 0,
     });
     expect(webhook.state).toMatchObject({ home: await engine.readDatabaseId(), rewinds: 0, first: 0, holder: null });
-    expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
+    expect(await engine.readWebhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
     await change(now);
     expect((await getWebhook(engine, 1)).lag).toBe(1);
     expect(await engine.findInconsistencies()).toEqual([]);
@@ -160,7 +160,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     ["", "bad-request"],
   ])("a webhook to %p is rejected, and nothing is stored", async (to, code) => {
     expect(await codeOf(add("now", to))).toBe(code);
-    expect([await listWebhooks(engine), await engine.webhookStates()]).toEqual([[], []]);
+    expect([await listWebhooks(engine), await engine.readWebhookStates()]).toEqual([[], []]);
   });
 
   test("a URL is stored in its normal form; a URL of this machine may be http; a URL with an unknown name is saved, and reported", async () => {
@@ -235,12 +235,12 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const { secret } = await add();
     const one = await rotateWebhook(engine, 1, now + 5);
     const until = now + 5 + 24 * 60 * 60_000;
-    expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([
+    expect(await engine.readWebhookSecrets({ site: 1, webhook: 1 })).toEqual([
       { secret: one.secret, createdAt: now + 5, until: null },
       { secret, createdAt: now, until },
     ]);
     const both = await Promise.all([1, 2].map(() => rotateWebhook(engine, 1, now + 5)));
-    const kept = (await engine.webhookSecrets({ site: 1, webhook: 1 })).map((stored) => stored.secret);
+    const kept = (await engine.readWebhookSecrets({ site: 1, webhook: 1 })).map((stored) => stored.secret);
     expect(kept.sort()).toEqual(both.map((rotated) => rotated.secret).sort());
   });
 
@@ -255,7 +255,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       () => rotateWebhook(engine, 1, now),
     ])
       expect(await codeOf(work())).toBe("not-found");
-    expect(await engine.webhookStates()).toEqual([]);
+    expect(await engine.readWebhookStates()).toEqual([]);
     expect((await add()).webhook.ID).toBe(2);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
@@ -287,7 +287,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await createWebhook(engine, await getSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
     await removeSite(engine, "shop", now);
     expect((await listWebhooks(engine)).map(({ siteName }) => siteName)).toEqual(["other"]);
-    expect((await engine.webhookStates()).map((state) => state.site)).toEqual([2]);
+    expect((await engine.readWebhookStates()).map((state) => state.site)).toEqual([2]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 

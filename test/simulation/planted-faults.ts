@@ -24,7 +24,7 @@ function inEngine(make: (engine: Engine) => Partial<Engine>): PlantedFault {
 /** Changes the states of webhooks that a process reads. */
 function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   return inEngine((engine) => ({
-    webhookStates: async (keys) => (await engine.webhookStates(keys)).map(change),
+    readWebhookStates: async (keys) => (await engine.readWebhookStates(keys)).map(change),
     async acquireWebhookLease(...args) {
       const state = await engine.acquireWebhookLease(...args);
       return state && change(state);
@@ -54,7 +54,7 @@ async function force(
   key: { site: number; webhook: number },
   changes: WebhookStateUpdate,
 ): Promise<boolean> {
-  const [state] = await engine.webhookStates([key]);
+  const [state] = await engine.readWebhookStates([key]);
   if (!state) return false;
   const { cursor, rewinds, resumes } = state;
   return engine.compareAndSetWebhook(key, { cursor, rewinds, resumes }, changes);
@@ -66,7 +66,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "the cursor moves before the response": {
     ...noFault,
     send: (engine, send) => async (delivery, signal) => {
-      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
+      const state = (await engine.readWebhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
       if (state) await force(engine, state, { cursor: JSON.parse(delivery.body).data.Next, first: 0, last: 0 });
       return send(delivery, signal);
     },
@@ -98,7 +98,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     return { ...changes, cursor: await readCursorAt(engine, site, head) };
   }),
   "a body is signed with another secret": inEngine(() => ({
-    webhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
+    readWebhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
   })),
   "the schedule is ignored": inStates((state) => ({ ...state, nextAt: 0 })),
   "410 does not pause": inEngine((engine) => ({
@@ -118,8 +118,8 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "two pages have one ID": {
     ...noFault,
     send: (engine, send) => async (delivery, signal) => {
-      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
-      const [present] = state ? await engine.webhookSecrets(state) : [];
+      const state = (await engine.readWebhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
+      const [present] = state ? await engine.readWebhookSecrets(state) : [];
       const { headers, body } = delivery;
       const id = (headers["webhook-id"] ?? "").replace(/(_\d+_\d+)_[0-9a-f]{12}/, "$1_000000000000");
       const at = Number(headers["webhook-timestamp"]) * 1000;
@@ -130,8 +130,8 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "an event does not say what it continues": {
     ...noFault,
     send: (engine, send) => async (delivery, signal) => {
-      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
-      const [present] = state ? await engine.webhookSecrets(state) : [];
+      const state = (await engine.readWebhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
+      const [present] = state ? await engine.readWebhookSecrets(state) : [];
       const body = delivery.body.replace(/"Since":"[^"]*"/, `"Since":"${state?.cursor}"`);
       const { "webhook-id": id = "", "webhook-timestamp": timestamp } = delivery.headers;
       const signed = signatureHeaders(id, Number(timestamp) * 1000, body, present ? [present.secret] : []);
@@ -140,7 +140,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   },
   "a resume is undone by an attempt under way": inEngine((engine) => ({
     async compareAndSetWebhook(key, expected, changes) {
-      const [state] = await engine.webhookStates([key]);
+      const [state] = await engine.readWebhookStates([key]);
       return engine.compareAndSetWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, changes);
     },
   })),

@@ -59,7 +59,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   const processes = ["a", "b"].map((name) => new SimulatedProcess(name, options));
   // Both may want to send. The first does, and dies before it can have the response.
   while (sent.length === 0) await time.pass(1);
-  const state = (await engine.webhookStates([webhook]))[0];
+  const state = (await engine.readWebhookStates([webhook]))[0];
   await time.pass(random.between(0, 1));
   const killedAt = time.now;
   for (const process of processes) if (process.name === state?.holder) process.kill();

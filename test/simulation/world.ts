@@ -218,7 +218,7 @@ export class World {
   /** Stops a process, and checks that it releases its leases. */
   async #stop(process: SimulatedProcess): Promise<void> {
     await process.stop();
-    const states = await this.#time.during(() => this.#engine.webhookStates());
+    const states = await this.#time.during(() => this.#engine.readWebhookStates());
     const now = this.#time.now;
     if (Math.max(process.troubledAt, this.#model.returnedAt) > now - troubleMs) return;
     for (const { webhook, holder, leaseUntil } of states)
@@ -419,12 +419,12 @@ export class World {
     engine: Engine,
     [key, expected, changes]: Parameters<Engine["compareAndSetWebhook"]>,
   ): Promise<boolean> {
-    const [before] = await engine.webhookStates([key]);
+    const [before] = await engine.readWebhookStates([key]);
     const isDone = await engine.compareAndSetWebhook(key, expected, changes);
     const webhook = this.#webhooks.find(({ id }) => id === key.webhook);
     const isByOperator = changes.rewinds !== undefined || changes.resumes !== undefined;
     if (!isDone || !before || !webhook || (isByOperator && !changes.isGone)) return isDone;
-    const [after] = await engine.webhookStates([key]);
+    const [after] = await engine.readWebhookStates([key]);
     if (changes.since !== undefined && changes.isGone === 0)
       webhook.checker.onSuccess(eventId(before, changes.cursor ?? ""), after?.failures ?? 0);
     if (changes.failures !== undefined && changes.failures > 0)

@@ -2,7 +2,7 @@
 
 import { setKey } from "../../src/operator/keys.ts";
 import { createSite } from "../../src/operator/sites.ts";
-import { headCursor } from "../../src/store/changes/feed.ts";
+import { readHeadCursor } from "../../src/store/changes/feed.ts";
 import type { ConsoleClient } from "./console.ts";
 import { startShop } from "./console-shop.ts";
 import { putTestWebhook } from "./test-webhook.ts";
@@ -131,7 +131,7 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
 
 /** The webhook that is up to date, which begins at the end, so that nothing is sent. */
 async function deliver({ engine, site }: Shop): Promise<void> {
-  const cursor = await headCursor(engine, site.ID);
+  const cursor = await readHeadCursor(engine, site.ID);
   const [head] = await engine.readHeads([site.ID]);
   const good = await putTestWebhook(engine, site.ID, urls.good, { cursor, epoch: head?.epoch ?? "" });
   for (const [age, milliseconds] of [

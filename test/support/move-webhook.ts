@@ -8,7 +8,7 @@ const [url = "", last = ""] = process.argv.slice(2);
 const engine = await openEngine(url, allResources);
 const made: number[] = [];
 for (;;) {
-  const [state] = await engine.webhookStates();
+  const [state] = await engine.readWebhookStates();
   const cursor = state?.cursor ?? "";
   const next = Number(cursor) + 1;
   if (next > Number(last)) break;

@@ -71,7 +71,7 @@ async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
 }
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
-  const attempts = await call.engine.webhookAttempts(webhookRefOf(await webhookIn(call)));
+  const attempts = await call.engine.readWebhookAttempts(webhookRefOf(await webhookIn(call)));
   return { deliveries: attempts.map(toDeliveryInfo) };
 }
 

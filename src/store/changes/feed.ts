@@ -89,7 +89,10 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
 }
 
 /** Returns the cursor after the last change of a site. @throws ProblemError as `readCursorAt` does */
-export async function headCursor(engine: Pick<Engine, "readHeads" | "readJournalPage">, site: number): Promise<string> {
+export async function readHeadCursor(
+  engine: Pick<Engine, "readHeads" | "readJournalPage">,
+  site: number,
+): Promise<string> {
   const [head] = await engine.readHeads([site]);
   return readCursorAt(engine, site, head as Head);
 }

@@ -41,7 +41,7 @@ export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, t
  * entries. So the webhooks deliver `storefront.gone`, even a webhook with its cursor at `floor`, which has delivered all deleted changes.
  */
 export async function findWebhooksWithPrunedCursor(engine: Engine, site: number, floor: number): Promise<number[]> {
-  const states = await engine.webhookStates();
+  const states = await engine.readWebhookStates();
   return states
     .filter((state) => state.site === site && (findCursorRevision(state.cursor) ?? 0) <= floor)
     .map(({ webhook }) => webhook);

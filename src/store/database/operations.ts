@@ -21,11 +21,11 @@ import {
   addWebhookAttempt,
   compareAndSetWebhook,
   deleteWebhook,
+  readWebhookAttempts,
+  readWebhookSecrets,
+  readWebhookStates,
   rotateWebhookSecret,
   saveWebhook,
-  webhookAttempts,
-  webhookSecrets,
-  webhookStates,
 } from "./webhook-state.ts";
 
 interface DatabaseOperation {
@@ -55,9 +55,9 @@ export const operations = {
   findCredential: { transaction: findCredential, kind: "read" },
   consumeCredential: { transaction: consumeCredential, kind: "durable" },
   deleteCredentials: { transaction: deleteCredentials, kind: "durable" },
-  webhookStates: { transaction: webhookStates, kind: "read" },
-  webhookSecrets: { transaction: webhookSecrets, kind: "read" },
-  webhookAttempts: { transaction: webhookAttempts, kind: "read" },
+  readWebhookStates: { transaction: readWebhookStates, kind: "read" },
+  readWebhookSecrets: { transaction: readWebhookSecrets, kind: "read" },
+  readWebhookAttempts: { transaction: readWebhookAttempts, kind: "read" },
   readDatabaseId: { transaction: readDatabaseId, kind: "read" },
   acquireWebhookLease: { transaction: acquireWebhookLease, kind: "durable", isSmall: true },
   compareAndSetWebhook: { transaction: compareAndSetWebhook, kind: "durable", isSmall: true },

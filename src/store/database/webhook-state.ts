@@ -131,17 +131,17 @@ function withRotatedSecret(
 const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";
 const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
 
-export function* webhookStates(keys?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
+export function* readWebhookStates(keys?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
   const rows = keys ? yield* findByKeys("webhook_state", keys.map(toKeyRow)) : yield* query(states);
   return rows.map(fromStateRow).sort((a, b) => a.site - b.site || a.webhook - b.webhook);
 }
 
-export function* webhookSecrets(key: WebhookRef): Transaction<readonly WebhookSecret[]> {
+export function* readWebhookSecrets(key: WebhookRef): Transaction<readonly WebhookSecret[]> {
   const text = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
   return fromSecretRows(yield* query(text, toKeyRow(key)));
 }
 
-export function* webhookAttempts(key: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
+export function* readWebhookAttempts(key: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
   const text = `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`;
   return (yield* query(text, toKeyRow(key))) as unknown as readonly DeliveryAttempt[];
 }
@@ -179,7 +179,7 @@ export function* rotateWebhookSecret(
   until: number,
 ): Transaction<boolean> {
   if (!(yield* lockState(key))) return false;
-  yield* replaceSecrets(key, withRotatedSecret(yield* webhookSecrets(key), secret, createdAt, until));
+  yield* replaceSecrets(key, withRotatedSecret(yield* readWebhookSecrets(key), secret, createdAt, until));
   return true;
 }
 

@@ -100,7 +100,14 @@ const others = [
     "readLastKeyUses",
     "dump",
   ],
-  ...["readSitesToDrop", "findInconsistencies", "webhookStates", "webhookSecrets", "webhookAttempts", "readDatabaseId"],
+  ...[
+    "readSitesToDrop",
+    "findInconsistencies",
+    "readWebhookStates",
+    "readWebhookSecrets",
+    "readWebhookAttempts",
+    "readDatabaseId",
+  ],
   ...[
     "findCredential",
     "readLastBackupTime",

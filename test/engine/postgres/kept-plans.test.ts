@@ -80,7 +80,7 @@ async function useByKeys(url: string): Promise<void> {
   await write(engine);
   await engine.readRecord(1, "brand", 1);
   await engine.readPage(1, "brand", { limit: 10, offset: 0 });
-  await engine.webhookStates([{ site: 1, webhook: 1 }]);
+  await engine.readWebhookStates([{ site: 1, webhook: 1 }]);
   await engine.close();
 }
 

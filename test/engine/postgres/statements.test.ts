@@ -186,10 +186,10 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   await engine.compareAndSetWebhook(state, { cursor: state.cursor, rewinds: 0, resumes: 0 }, { nextAt: 1 });
   await engine.rotateWebhookSecret(state, "whsec_", 2, 3);
   await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
-  await engine.webhookStates();
-  await engine.webhookStates([state]);
-  await engine.webhookSecrets(state);
-  await engine.webhookAttempts(state);
+  await engine.readWebhookStates();
+  await engine.readWebhookStates([state]);
+  await engine.readWebhookSecrets(state);
+  await engine.readWebhookAttempts(state);
   await engine.readDatabaseId();
   await engine.deleteWebhook(state);
 }
