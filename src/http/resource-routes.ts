@@ -69,6 +69,7 @@ class ResourceEndpoint {
   respond(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): MaybePromise<WireResponse> {
     const { method } = context;
     if (method !== "GET" && method !== "HEAD") return this.#write(context, route, authorized);
+    // Reads go before writes: the write queue yields to the reads that it has counted.
     this.#dependencies.writeQueue.countRead();
     const { siteView } = authorized;
     if (siteView instanceof Snapshot) return this.#read(context, route, siteView);

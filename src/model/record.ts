@@ -153,12 +153,12 @@ interface ParsingContext {
 
 /** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
 function parseFields(context: ParsingContext, input: Input): Values {
-  const { fields, parentPath: above, requiresAllFields, fieldErrors } = context;
+  const { fields, parentPath, requiresAllFields, fieldErrors } = context;
   for (const name in input) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
-    if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
+    if (!Object.hasOwn(fields, name) && !(name === "ID" && parentPath === ""))
       fieldErrors.push({
-        field: above + name.slice(0, 100),
+        field: parentPath + name.slice(0, 100),
         detail: `no such field${hintFor(name, input[name], context)}`,
       });
   }
@@ -171,8 +171,8 @@ function parseFields(context: ParsingContext, input: Input): Values {
     else {
       const value = isPresent ? input[name] : {};
       if (isInput(value))
-        values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${above}${name}.` }, value);
-      else fieldErrors.push({ field: above + name, detail: `must be an object, not ${describeJsonType(value)}` });
+        values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${parentPath}${name}.` }, value);
+      else fieldErrors.push({ field: parentPath + name, detail: `must be an object, not ${describeJsonType(value)}` });
     }
   }
   return values;
@@ -181,26 +181,26 @@ function parseFields(context: ParsingContext, input: Input): Values {
 function parseText(
   field: TextField,
   name: string,
-  { parentPath: above, fieldErrors }: ParsingContext,
+  { parentPath, fieldErrors }: ParsingContext,
   input: Input,
   isPresent: boolean,
 ): string {
   const value = isPresent ? input[name] : "";
   const detail = isPresent ? validateText(field, value) : field.required ? "is required" : undefined;
   // Report one error per field. An error from decoding is the cause of this one.
-  if (detail && !fieldErrors.some((known) => known.field === above + name))
-    fieldErrors.push({ field: above + name, detail });
+  if (detail && !fieldErrors.some((known) => known.field === parentPath + name))
+    fieldErrors.push({ field: parentPath + name, detail });
   return value as string;
 }
 
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
-function hintFor(name: string, value: unknown, { resource, parentPath: above }: ParsingContext): string {
+function hintFor(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
   const isWrapper =
-    above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
+    parentPath === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;
-  const meant = findNearestPath(above + name, fieldPaths(resource));
+  const meant = findNearestPath(parentPath + name, fieldPaths(resource));
   if (meant === undefined) return "";
-  if (meant !== above + name) return `; did you mean \`${meant}\`?`;
+  if (meant !== parentPath + name) return `; did you mean \`${meant}\`?`;
   const [group, ...rest] = name.split(".");
   return `; write it as \`"${group}": {"${rest.join(".")}": ...}\``;
 }

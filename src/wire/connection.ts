@@ -165,8 +165,8 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /**
-   * Whether nothing happens until the client reads more of a response, or sends more of a body. Only then may the connection be ended to make
-   * room for another.
+   * Whether the connection can go on only after its client has read more of a response, or sent more of a body. Only such a connection may be ended
+   * as a slow one, to make room for another.
    */
   get #waitsForClient(): boolean {
     const { state, input, output } = this.#requestLoop;

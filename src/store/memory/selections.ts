@@ -196,32 +196,35 @@ function* patchSelection(
     return { id, texts: block.texts(index, sources) };
   };
   const passes = toPredicate(filters);
-  const still = yield* filterInSteps(before, (id) => !changed.has(id));
-  const places: { readonly key: SortKey; readonly at: number }[] = [];
+  const unchanged = yield* filterInSteps(before, (id) => !changed.has(id));
+  const insertions: Insertion[] = [];
   let steps = 0;
   for (const id of changed) {
     const record = version.find(id);
     if (record && passes(record)) {
       const key = keyOf(id);
-      places.push({ key, at: placeFor(key, still, keyOf, sort) });
+      insertions.push({ key, index: placeFor(key, unchanged, keyOf, sort) });
     }
     if (++steps % placesPerStep === 0) yield;
   }
-  places.sort((a, b) => a.at - b.at || compareKeys(a.key, b.key, sort));
-  return yield* merged(still, places);
+  insertions.sort((a, b) => a.index - b.index || compareKeys(a.key, b.key, sort));
+  return yield* merged(unchanged, insertions);
 }
 
-/** Inserts the ID of each key into `ids`, before the ID that has the index `at`. @param places ascending by `at` */
-function* merged(
-  ids: readonly number[],
-  places: readonly { readonly key: SortKey; readonly at: number }[],
-): Steps<number[]> {
+/** An ID to insert into a list of IDs, before the ID that has this index. */
+interface Insertion {
+  readonly key: SortKey;
+  readonly index: number;
+}
+
+/** Returns `ids` with the insertions. @param insertions ascending by index */
+function* merged(ids: readonly number[], insertions: readonly Insertion[]): Steps<number[]> {
   const result: number[] = [];
   let next = 0;
-  for (let at = 0; at <= ids.length; at++) {
-    for (; places[next]?.at === at; next++) result.push((places[next]?.key as SortKey).id);
-    if (at < ids.length) result.push(ids[at] as number);
-    if (at % mergeSize === mergeSize - 1) yield;
+  for (let index = 0; index <= ids.length; index++) {
+    for (; insertions[next]?.index === index; next++) result.push((insertions[next]?.key as SortKey).id);
+    if (index < ids.length) result.push(ids[index] as number);
+    if (index % mergeSize === mergeSize - 1) yield;
   }
   return result;
 }

@@ -119,8 +119,10 @@ export class SiteViews {
    */
   async getUpToDate(site: number, known?: HeadQueryResult): Promise<SiteView> {
     let heads = known?.heads.has(site) ? known : undefined;
-    const checked = !heads && this.checkSystemSiteUpToDate() ? this.#findChecked(site) : undefined;
-    if (checked) return checked;
+    if (!heads && this.checkSystemSiteUpToDate()) {
+      const checked = this.#findChecked(site);
+      if (checked) return checked;
+    }
     for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
       heads ??= await this.catchUpSystemSite(site);
       // The system site (keys) has caught up before the site (records). Otherwise another request could be authorized by keys that are older than
@@ -131,6 +133,7 @@ export class SiteViews {
         this.#markChecked(view, heads);
         return this.#touch(view);
       }
+      // The database was restored since the heads were read. Read them again.
       heads = undefined;
     }
     throw restoredRepeatedlyError();
