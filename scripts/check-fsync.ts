@@ -8,8 +8,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportRecords } from "../src/operator/import/export-records.ts";
-import { createKey } from "../src/operator/keys.ts";
-import { createSite } from "../src/operator/sites.ts";
+import { createKey } from "../src/operator/sites/keys.ts";
+import { createSite } from "../src/operator/sites/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";

@@ -3,10 +3,10 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
-import { backUp } from "../src/operator/backup.ts";
-import { createKey } from "../src/operator/keys.ts";
-import { createSite } from "../src/operator/sites.ts";
-import { createWebhook } from "../src/operator/webhooks.ts";
+import { backUp } from "../src/operator/backup/backup.ts";
+import { createKey } from "../src/operator/sites/keys.ts";
+import { createSite } from "../src/operator/sites/sites.ts";
+import { createWebhook } from "../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/certificate.ts";

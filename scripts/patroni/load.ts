@@ -1,8 +1,8 @@
 // Clients that write and read during an event, and compare every response with the writes that were confirmed before.
 
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey } from "../../src/operator/keys.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 

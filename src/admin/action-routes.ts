@@ -9,7 +9,7 @@ import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { canManage, managedSites } from "../operator/operators.ts";
-import { getSite, listSites, UnknownSiteError } from "../operator/sites.ts";
+import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts";
 import { withActor } from "../system/system-changes.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";

@@ -1,7 +1,7 @@
 // The command `backup`.
 
 import { Command, InvalidArgumentError } from "commander";
-import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup.ts";
+import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup/backup.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
@@ -11,8 +11,8 @@ import {
   UsageError,
   withCommonOptions,
   withEngine,
-} from "./common.ts";
-import { showingRows, whileShowing } from "./progress.ts";
+} from "./shared/common.ts";
+import { showingRows, whileShowing } from "./shared/progress.ts";
 
 interface BackupFlags extends CommonOptions {
   readonly keep?: number;

@@ -1,7 +1,7 @@
 // The command `check`.
 
 import { Command } from "commander";
-import { checkBackup, isFolder, latestBackup } from "../operator/backup.ts";
+import { checkBackup, isFolder, latestBackup } from "../operator/backup/backup.ts";
 import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
 import {
   type CommonOptions,
@@ -10,8 +10,8 @@ import {
   printResult,
   withCommonOptions,
   withEngine,
-} from "./common.ts";
-import { countRows, showingRows, whileShowing } from "./progress.ts";
+} from "./shared/common.ts";
+import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
 
 export function checkCommand(): Command {
   return withCommonOptions(new Command("check"))

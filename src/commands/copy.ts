@@ -1,9 +1,9 @@
 // The command `copy`.
 
 import { Command } from "commander";
-import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
-import { type CommonOptions, printMessage, printResult, withEngine, withNewEngine } from "./common.ts";
-import { whileShowing } from "./progress.ts";
+import { type CopyProgress, copyDatabase } from "../operator/backup/copy.ts";
+import { type CommonOptions, printMessage, printResult, withEngine, withNewEngine } from "./shared/common.ts";
+import { whileShowing } from "./shared/progress.ts";
 
 interface CopyFlags extends CommonOptions {
   readonly from: string;

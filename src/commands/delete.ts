@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { deleteRecords } from "../operator/records.ts";
-import { getSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import {
   formatCount,
   parseId,
@@ -13,8 +13,8 @@ import {
   type SiteOptions,
   withEngine,
   withSiteOption,
-} from "./common.ts";
-import { printUndo, printUndoable, undoOf } from "./undo-line.ts";
+} from "./shared/common.ts";
+import { printUndo, printUndoable, undoOf } from "./shared/undo-line.ts";
 
 export function deleteCommand(): Command {
   return withSiteOption(new Command("delete"))

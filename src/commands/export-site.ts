@@ -11,7 +11,7 @@ import {
   printResult,
   withCommonOptions,
   withEngine,
-} from "./common.ts";
+} from "./shared/common.ts";
 
 export function exportSiteCommand(): Command {
   return withCommonOptions(new Command("export-site"))

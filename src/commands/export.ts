@@ -2,13 +2,20 @@
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
+import { writeFile } from "../operator/atomic-file.ts";
 import { exportRecords } from "../operator/import/export-records.ts";
 import { type FileFormat, formatOf } from "../operator/import/file-rows.ts";
-import { writeFile } from "../operator/output.ts";
-import { getSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
-import { fileArgument, printAll, resourceArgument, type SiteOptions, withEngine, withSiteOption } from "./common.ts";
-import { formatOption } from "./csv-options.ts";
+import {
+  fileArgument,
+  printAll,
+  resourceArgument,
+  type SiteOptions,
+  withEngine,
+  withSiteOption,
+} from "./shared/common.ts";
+import { formatOption } from "./shared/csv-options.ts";
 
 interface ExportFlags extends SiteOptions {
   readonly format?: FileFormat;

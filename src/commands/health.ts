@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { isLoopback, toUrlHost } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
-import { printResult, toConfig, UsageError } from "./common.ts";
+import { printResult, toConfig, UsageError } from "./shared/common.ts";
 
 /** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
 const timeout = 5000;

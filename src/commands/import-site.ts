@@ -1,8 +1,9 @@
 // The command `import-site`.
 
 import { Command } from "commander";
-import type { RestrictedKey } from "../operator/restrictions.ts";
+import type { RestrictedKey } from "../operator/backup/restrictions.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
+import { formatSiteCounts } from "./export-site.ts";
 import {
   type CommonOptions,
   fileArgument,
@@ -11,9 +12,8 @@ import {
   toConfig,
   withCommonOptions,
   withNewEngine,
-} from "./common.ts";
-import { formatSiteCounts } from "./export-site.ts";
-import { runInterruptible } from "./interrupt.ts";
+} from "./shared/common.ts";
+import { runInterruptible } from "./shared/interrupt.ts";
 
 interface ImportSiteOptions extends CommonOptions {
   readonly name?: string;

@@ -9,7 +9,7 @@ import { importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
-import { getSite } from "../operator/sites.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import {
   asUsageError,
   fileArgument,
@@ -19,11 +19,11 @@ import {
   type SiteOptions,
   withEngine,
   withSiteOption,
-} from "./common.ts";
-import { type CsvFlags, formatOption, openInput, readCsvFlags, withCsvOptions } from "./csv-options.ts";
-import { runInterruptible, waitUntilAborted } from "./interrupt.ts";
-import { type Progress, showingBytes, whileShowing } from "./progress.ts";
-import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./undo-line.ts";
+} from "./shared/common.ts";
+import { type CsvFlags, formatOption, openInput, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
+import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
+import { type Progress, showingBytes, whileShowing } from "./shared/progress.ts";
+import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {
   readonly format?: FileFormat;

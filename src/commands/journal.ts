@@ -7,10 +7,10 @@ import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { readEntries } from "../operator/journal-entries.ts";
-import type { JournalPoint } from "../operator/journal-points.ts";
-import { pruneJournals } from "../operator/prune-journals.ts";
-import { getSite, listSites } from "../operator/sites.ts";
+import { readEntries } from "../operator/journal/journal-entries.ts";
+import type { JournalPoint } from "../operator/journal/journal-points.ts";
+import { pruneJournals } from "../operator/journal/prune-journals.ts";
+import { getSite, listSites } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
@@ -23,8 +23,8 @@ import {
   UsageError,
   withCommonOptions,
   withEngine,
-} from "./common.ts";
-import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./points.ts";
+} from "./shared/common.ts";
+import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./shared/points.ts";
 
 /** Milliseconds between two checks for new entries with `--follow`. */
 const pollIntervalMs = 250;

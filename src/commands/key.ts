@@ -2,8 +2,16 @@
 
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/api-key.ts";
-import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey, setKey } from "../operator/keys.ts";
-import { getSite } from "../operator/sites.ts";
+import {
+  createKey,
+  type IssuedKey,
+  type ListedKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  setKey,
+} from "../operator/sites/keys.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import {
   type CommonOptions,
   parseDuration,
@@ -16,7 +24,7 @@ import {
   withCommonOptions,
   withEngine,
   withSiteOption,
-} from "./common.ts";
+} from "./shared/common.ts";
 
 interface CreateOptions extends SiteOptions {
   readonly label?: string;

@@ -21,9 +21,9 @@ import {
   withCommonOptions,
   withEngine,
   withNewEngine,
-} from "./common.ts";
-import { consoleUrl, isListening, signInLink } from "./console-address.ts";
-import { commandLine } from "./shell-words.ts";
+} from "./shared/common.ts";
+import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
+import { commandLine } from "./shared/shell-words.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];

@@ -6,8 +6,8 @@ import { readBuild } from "../build.ts";
 import { ProblemError } from "../model/errors.ts";
 import { formatResourceList, publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
-import { printError, printMessage, printText, UsageError } from "./common.ts";
 import { completeHelp } from "./help.ts";
+import { printError, printMessage, printText, UsageError } from "./shared/common.ts";
 
 const beginning = `
 To begin (in a checkout, write npx --no storefront):

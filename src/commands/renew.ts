@@ -1,8 +1,15 @@
 // The command `renew`.
 
 import { Command } from "commander";
-import { renewSites } from "../operator/renew.ts";
-import { type CommonOptions, formatCount, printMessage, printResult, withCommonOptions, withEngine } from "./common.ts";
+import { renewSites } from "../operator/sites/renew.ts";
+import {
+  type CommonOptions,
+  formatCount,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withEngine,
+} from "./shared/common.ts";
 
 export function renewCommand(): Command {
   return withCommonOptions(new Command("renew"))

@@ -4,8 +4,8 @@ import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { restoreRecord } from "../operator/restore-record.ts";
-import { getSite } from "../operator/sites.ts";
+import { restoreRecord } from "../operator/journal/restore-record.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import {
   parseId,
   parseRevision,
@@ -15,7 +15,7 @@ import {
   type SiteOptions,
   withEngine,
   withSiteOption,
-} from "./common.ts";
+} from "./shared/common.ts";
 
 interface RestoreFlags extends SiteOptions {
   readonly revision?: string;

@@ -1,8 +1,8 @@
 // The command `restore`.
 
 import { Command } from "commander";
-import { type Restored, restore, verifyBackup } from "../operator/backup.ts";
-import type { Restriction } from "../operator/restrictions.ts";
+import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
+import type { Restriction } from "../operator/backup/restrictions.ts";
 import { isStandardInput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
@@ -11,8 +11,8 @@ import {
   printResult,
   withCommonOptions,
   withNewEngine,
-} from "./common.ts";
-import { countRows, showingRows, whileShowing } from "./progress.ts";
+} from "./shared/common.ts";
+import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
 
 interface RestoreFlags extends CommonOptions {
   readonly asOfBackup?: true;

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import type { ConfigSources } from "../config.ts";
-import { type CommonOptions, toConfig, withCommonOptions } from "./common.ts";
+import { type CommonOptions, toConfig, withCommonOptions } from "./shared/common.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
 

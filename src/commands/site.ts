@@ -3,9 +3,9 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
-import { type CreatedSite, createSites, type ListedSite, readSiteList } from "../operator/site-creation.ts";
-import { removeSite } from "../operator/site-removal.ts";
-import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites.ts";
+import { type CreatedSite, createSites, type ListedSite, readSiteList } from "../operator/sites/site-creation.ts";
+import { removeSite } from "../operator/sites/site-removal.ts";
+import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import {
@@ -20,9 +20,9 @@ import {
   withCommonOptions,
   withEngine,
   withNewEngine,
-} from "./common.ts";
-import { openInput } from "./csv-options.ts";
-import { commandLine } from "./shell-words.ts";
+} from "./shared/common.ts";
+import { openInput } from "./shared/csv-options.ts";
+import { commandLine } from "./shared/shell-words.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;

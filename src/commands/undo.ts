@@ -1,16 +1,23 @@
 // The command `undo`.
 
 import { Command } from "commander";
-import type { JournalPoint } from "../operator/journal-points.ts";
-import type { UndoRange } from "../operator/records-to-undo.ts";
-import { getSite } from "../operator/sites.ts";
-import { type UndoSummary, undo } from "../operator/undo.ts";
+import type { JournalPoint } from "../operator/journal/journal-points.ts";
+import type { UndoRange } from "../operator/journal/records-to-undo.ts";
+import { type UndoSummary, undo } from "../operator/journal/undo.ts";
+import { getSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
-import { formatCount, printMessage, type SiteOptions, UsageError, withEngine, withSiteOption } from "./common.ts";
-import { runInterruptible } from "./interrupt.ts";
-import { parsePoint, revisionSince, revisionUntil } from "./points.ts";
-import { commandLine } from "./shell-words.ts";
-import { printUndo, printUndoable, undoLine, undoOf } from "./undo-line.ts";
+import {
+  formatCount,
+  printMessage,
+  type SiteOptions,
+  UsageError,
+  withEngine,
+  withSiteOption,
+} from "./shared/common.ts";
+import { runInterruptible } from "./shared/interrupt.ts";
+import { parsePoint, revisionSince, revisionUntil } from "./shared/points.ts";
+import { commandLine } from "./shared/shell-words.ts";
+import { printUndo, printUndoable, undoLine, undoOf } from "./shared/undo-line.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;

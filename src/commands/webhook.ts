@@ -3,8 +3,8 @@
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { DeliveryAttempt } from "../model/webhooks.ts";
-import { getSite } from "../operator/sites.ts";
-import { getWebhook, type ListedWebhook, listWebhooks, webhookRefOf } from "../operator/webhook-list.ts";
+import { getSite } from "../operator/sites/sites.ts";
+import { getWebhook, type ListedWebhook, listWebhooks, webhookRefOf } from "../operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -13,7 +13,7 @@ import {
   rewindWebhook,
   rotateWebhook,
   testWebhook,
-} from "../operator/webhooks.ts";
+} from "../operator/webhooks/webhooks.ts";
 import { type AddressPolicy, toDeliveryPolicy } from "../webhooks/address-policy.ts";
 import {
   type CommonOptions,
@@ -28,8 +28,8 @@ import {
   withCommonOptions,
   withEngine,
   withSiteOption,
-} from "./common.ts";
-import { parseDeliveryStart } from "./points.ts";
+} from "./shared/common.ts";
+import { parseDeliveryStart } from "./shared/points.ts";
 
 interface AllowOptions extends CommonOptions {
   readonly webhookAllow?: string;

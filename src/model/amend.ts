@@ -1,5 +1,5 @@
 // Changes that `Engine.replaceAllData` makes in the restored system site when it replaces the present one. A restore uses them so that keys that were
-// revoked after the backup stay revoked (operator/restrictions.ts).
+// revoked after the backup stay revoked (operator/backup/restrictions.ts).
 
 import type { Intent, Operation } from "./change.ts";
 import type { Head } from "./head.ts";

@@ -9,10 +9,10 @@ import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import type { SiteRecord } from "../system/system-records.ts";
-import { createKey } from "./keys.ts";
 import { createOperator, listOperators } from "./operators.ts";
 import { createSignInLink } from "./sessions.ts";
-import { createSite, listSites } from "./sites.ts";
+import { createKey } from "./sites/keys.ts";
+import { createSite, listSites } from "./sites/sites.ts";
 
 const demoOperator = "demo";
 

@@ -13,7 +13,7 @@ import {
   toUpdateIntent,
 } from "../system/system-changes.ts";
 import { managedSiteIds, type OperatorRecord, type SiteRecord, type SystemRecords } from "../system/system-records.ts";
-import { requireSite } from "./sites.ts";
+import { requireSite } from "./sites/sites.ts";
 
 /** Maximum operators of a database. */
 const maxOperators = 1000;

@@ -11,7 +11,7 @@ import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
-import { epochChangedError, type RevisionRange, revisionsOf } from "./journal-entries.ts";
+import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
 
 interface RecordQuery {
   /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */

@@ -10,8 +10,8 @@ import {
   StorefrontGone,
   StorefrontProblem,
 } from "../../src/client/client.ts";
-import { revokeKey } from "../../src/operator/keys.ts";
-import { pruneJournals } from "../../src/operator/prune-journals.ts";
+import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
+import { revokeKey } from "../../src/operator/sites/keys.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startRestartableServer } from "../support/restartable-server.ts";
 import { startTestServer, type TestServer, waitForPolls } from "../support/server.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/system-site.ts";
-import { readEntries as journalOf } from "../../src/operator/journal-entries.ts";
+import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { dataOf } from "../support/data.ts";

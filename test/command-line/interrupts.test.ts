@@ -3,8 +3,8 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { repeatWithinMs, waitUntilAborted } from "../../src/commands/interrupt.ts";
-import { getSite } from "../../src/operator/sites.ts";
+import { repeatWithinMs, waitUntilAborted } from "../../src/commands/shared/interrupt.ts";
+import { getSite } from "../../src/operator/sites/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
 import { createIntent } from "../support/intents.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
-import { setSite } from "../../src/operator/sites.ts";
+import { setSite } from "../../src/operator/sites/sites.ts";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 

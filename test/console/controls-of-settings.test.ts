@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { publicResources } from "../../src/model/resource.ts";
-import { listSites } from "../../src/operator/sites.ts";
+import { listSites } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";

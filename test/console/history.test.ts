@@ -1,10 +1,10 @@
 // The history of a site in the API of the console.
 
 import { describe, expect, test } from "bun:test";
+import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { withActor } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";

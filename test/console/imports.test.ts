@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite, getSite } from "../../src/operator/sites.ts";
+import { createSite, getSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";

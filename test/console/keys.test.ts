@@ -1,7 +1,7 @@
 // Keys in the API of the console.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 
 const keys = "/sites/shop/keys";

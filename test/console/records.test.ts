@@ -1,7 +1,7 @@
 // Records in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";

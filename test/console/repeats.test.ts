@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 
 let server: TestConsole;

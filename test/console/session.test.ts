@@ -5,7 +5,7 @@ import type { Credential } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signIn, signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";
 

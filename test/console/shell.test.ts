@@ -3,8 +3,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, listSites } from "../../src/operator/sites.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, listSites } from "../../src/operator/sites/sites.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 

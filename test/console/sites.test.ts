@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/system-site.ts";
-import { createSites } from "../../src/operator/site-creation.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSites } from "../../src/operator/sites/site-creation.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";

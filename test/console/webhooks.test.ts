@@ -1,7 +1,7 @@
 // Webhooks in the API of the console.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";

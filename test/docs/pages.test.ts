@@ -5,7 +5,7 @@ import { statusOf } from "../../src/formats/format.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import { text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
-import { setSite } from "../../src/operator/sites.ts";
+import { setSite } from "../../src/operator/sites/sites.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";

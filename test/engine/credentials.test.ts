@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { type Credential, maxCredentials } from "../../src/model/engine.ts";
-import { backUp, restore } from "../../src/operator/backup.ts";
+import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
 const digest = (text: string) => Bun.SHA256.hash(text, "hex");

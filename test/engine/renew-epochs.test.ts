@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, setSite } from "../../src/operator/sites.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";

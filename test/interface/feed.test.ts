@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Head } from "../../src/model/head.ts";
-import { backUp, restore } from "../../src/operator/backup.ts";
-import { pruneJournals } from "../../src/operator/prune-journals.ts";
+import { backUp, restore } from "../../src/operator/backup/backup.ts";
+import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { allResources } from "../../src/resources/all.ts";
 import {
   type FeedPage,

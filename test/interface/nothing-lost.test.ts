@@ -3,8 +3,8 @@
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey } from "../../src/operator/keys.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import type { ConfigSources } from "../../src/config.ts";
 import { maxPageAgeMs } from "../../src/http/feed/feed-page-cache.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { revokeKey } from "../../src/operator/keys.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, setSite } from "../../src/operator/sites.ts";
+import { revokeKey } from "../../src/operator/sites/keys.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";

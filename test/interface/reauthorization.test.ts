@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { tickBudgetMs } from "../../src/lib/event-loop.ts";
-import { revokeKey, rotateKey } from "../../src/operator/keys.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, setSite } from "../../src/operator/sites.ts";
+import { revokeKey, rotateKey } from "../../src/operator/sites/keys.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createBrokenResource } from "../support/broken-resource.ts";
 import { createIntent } from "../support/intents.ts";
 import { call, startTestServer, type TestServer } from "../support/server.ts";

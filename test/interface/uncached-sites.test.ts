@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
 import { toMetricsText } from "../../src/lib/metrics.ts";
-import { revokeKey } from "../../src/operator/keys.ts";
+import { revokeKey } from "../../src/operator/sites/keys.ts";
 import { type Running, start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { waitFor } from "../support/command.ts";

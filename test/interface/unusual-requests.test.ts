@@ -1,7 +1,7 @@
 // Methods, targets, hosts, proxies and headers that no usual client sends.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createSite, setSite } from "../../src/operator/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { openWorkshop } from "../support/command.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire-client.ts";

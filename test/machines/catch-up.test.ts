@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { undo } from "../../src/operator/undo.ts";
+import { undo } from "../../src/operator/journal/undo.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { Snapshot } from "../../src/store/memory/snapshot.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { SystemSiteIndex } from "../../src/system/system-site-index.ts";

@@ -1,10 +1,10 @@
-// Finds records in all sites (operator/find-in-sites.ts).
+// Finds records in all sites (operator/sites/find-in-sites.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { findInSites } from "../../src/operator/find-in-sites.ts";
 import { createRecord, deleteRecords } from "../../src/operator/records.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { findInSites } from "../../src/operator/sites/find-in-sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";

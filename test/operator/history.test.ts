@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { readEntries } from "../../src/operator/journal-entries.ts";
-import { restoreRecord } from "../../src/operator/restore-record.ts";
+import { readEntries } from "../../src/operator/journal/journal-entries.ts";
+import { restoreRecord } from "../../src/operator/journal/restore-record.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";

@@ -6,7 +6,7 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
-import { undo } from "../../src/operator/undo.ts";
+import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
 import { FoundRecords } from "../../src/store/writes/found-records.ts";

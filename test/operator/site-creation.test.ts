@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { listKeys } from "../../src/operator/keys.ts";
-import { createSites, readSiteList } from "../../src/operator/site-creation.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, listSites } from "../../src/operator/sites.ts";
+import { listKeys } from "../../src/operator/sites/keys.ts";
+import { createSites, readSiteList } from "../../src/operator/sites/site-creation.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, listSites } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";

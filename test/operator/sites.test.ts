@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
 import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
-import { createKey } from "../../src/operator/keys.ts";
 import { listOperators } from "../../src/operator/operators.ts";
-import { completeRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";

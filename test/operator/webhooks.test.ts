@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
-import { renewSites } from "../../src/operator/renew.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites.ts";
-import type { DeliveryStart } from "../../src/operator/webhook-list.ts";
-import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhook-list.ts";
+import { renewSites } from "../../src/operator/sites/renew.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
+import type { DeliveryStart } from "../../src/operator/webhooks/webhook-list.ts";
+import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -16,7 +16,7 @@ import {
   resumeWebhook,
   rewindWebhook,
   rotateWebhook,
-} from "../../src/operator/webhooks.ts";
+} from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";
-import { createKey } from "../../src/operator/keys.ts";
-import { createSite, setSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { engines } from "../support/engines.ts";
 import { startTestServer, type TestResponse, type TestServer } from "../support/server.ts";

@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/system-site.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
 import type { SimulatedDatabase } from "./database.ts";

@@ -4,9 +4,9 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
-import { createSite, getSite, setSite } from "../../src/operator/sites.ts";
-import { listWebhooks } from "../../src/operator/webhook-list.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
+import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -14,7 +14,7 @@ import {
   resumeWebhook,
   rewindWebhook,
   rotateWebhook,
-} from "../../src/operator/webhooks.ts";
+} from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { readCursorAt } from "../../src/store/changes/feed.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";

@@ -1,7 +1,7 @@
 // More of the shop that is looked at: days of changes by several people and programs, an import, keys, webhooks with deliveries, and a backup.
 
-import { setKey } from "../../src/operator/keys.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { setKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { readHeadCursor } from "../../src/store/changes/feed.ts";
 import type { ConsoleClient } from "./console.ts";
 import { startShop } from "./console-shop.ts";

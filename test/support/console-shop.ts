@@ -1,6 +1,6 @@
 // A shop with records, keys, a webhook and a history, for pages of the console that are looked at.
 
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { startTestConsole, type TestConsole } from "./console.ts";
 import type { TestServerOptions } from "./server.ts";
 

@@ -6,8 +6,8 @@ import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import type { ImportSummary } from "../../src/operator/import/import-summary.ts";
-import { createKey } from "../../src/operator/keys.ts";
-import { createSite, getSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite, getSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 

@@ -1,7 +1,7 @@
 // Delivery to a receiver while changes are written and the delivering process is killed, with real processes.
 
 import { Webhook } from "standardwebhooks";
-import { createSite } from "../../src/operator/sites.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { startProcess } from "./processes.ts";

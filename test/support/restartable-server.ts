@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
-import { createKey } from "../../src/operator/keys.ts";
-import { createSite } from "../../src/operator/sites.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { start } from "../../src/start.ts";
 
 export interface RestartableServer {

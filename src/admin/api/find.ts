@@ -3,7 +3,7 @@
 import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { findInSites } from "../../operator/find-in-sites.ts";
+import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { maxSearchLength } from "./resources.ts";
 import type { FindResponse } from "./types.ts";

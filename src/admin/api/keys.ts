@@ -12,7 +12,7 @@ import {
   revokeKey,
   rotateKey,
   setKey,
-} from "../../operator/keys.ts";
+} from "../../operator/sites/keys.ts";
 import type { KeyRecord } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { ReceivedBody } from "../json-body.ts";

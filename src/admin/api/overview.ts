@@ -1,8 +1,8 @@
 // The overview of a site, which operators see first: whether all is well. And the traffic of the server.
 
-import { listKeys } from "../../operator/keys.ts";
-import { summarizeSite } from "../../operator/sites.ts";
-import { listWebhooks } from "../../operator/webhook-list.ts";
+import { listKeys } from "../../operator/sites/keys.ts";
+import { summarizeSite } from "../../operator/sites/sites.ts";
+import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import { isEndingSoon } from "./keys.ts";

@@ -2,9 +2,9 @@
 
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { createSites } from "../../operator/site-creation.ts";
-import { removeSite } from "../../operator/site-removal.ts";
-import { setSite, summarizeSite } from "../../operator/sites.ts";
+import { createSites } from "../../operator/sites/site-creation.ts";
+import { removeSite } from "../../operator/sites/site-removal.ts";
+import { setSite, summarizeSite } from "../../operator/sites/sites.ts";
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";

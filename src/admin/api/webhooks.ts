@@ -5,7 +5,12 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
-import { type DeliveryStart, type ListedWebhook, listWebhooks, webhookRefOf } from "../../operator/webhook-list.ts";
+import {
+  type DeliveryStart,
+  type ListedWebhook,
+  listWebhooks,
+  webhookRefOf,
+} from "../../operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -14,7 +19,7 @@ import {
   rewindWebhook,
   rotateWebhook,
   testWebhook,
-} from "../../operator/webhooks.ts";
+} from "../../operator/webhooks/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
 import { splitWords } from "../../system/system-records.ts";
 import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";

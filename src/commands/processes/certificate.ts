@@ -8,7 +8,7 @@ import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { type Running, start } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { asUsageError, printMessage } from "../common.ts";
+import { asUsageError, printMessage } from "../shared/common.ts";
 
 /**
  * Reads a certificate and its key. An expired certificate is reported on stderr, but returned: the server can use it, although clients reject it.

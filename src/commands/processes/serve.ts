@@ -4,9 +4,8 @@ import { type AdminAddress, type Config, type ConfigSources, toEnvironment } fro
 import { withoutPassword } from "../../lib/text.ts";
 import { createLog, startAdmin } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { type CommonOptions, formatCount, printMessage, printResult } from "../common.ts";
-import type { DemoSite } from "../demo.ts";
-import { commandLine } from "../shell-words.ts";
+import { type CommonOptions, formatCount, printMessage, printResult } from "../shared/common.ts";
+import { commandLine } from "../shared/shell-words.ts";
 import {
   findFreeAdminAddress,
   listenOnPort,
@@ -16,6 +15,7 @@ import {
   withListenErrors,
 } from "./certificate.ts";
 import type { Listening } from "./child.ts";
+import type { DemoSite } from "./demo.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { processFamilies, runWorkers } from "./workers.ts";
 
@@ -40,7 +40,7 @@ export async function serve(config: Config, settings: ConfigSources, options: Co
   const onReload = reloadSignal();
   const certificate = config.tls && readCertificate(config.tls);
   const admin = await findFreeAdminAddress(config);
-  const demo = config.demo ? await import("../demo.ts") : undefined;
+  const demo = config.demo ? await import("./demo.ts") : undefined;
   const sample = await demo?.prepareDemo(config, options.as);
   const server =
     config.workers > 1

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { RevisionRange } from "../journal-entries.ts";
+import type { RevisionRange } from "../journal/journal-entries.ts";
 import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "./file-rows.ts";
 import { importRecords } from "./import-records.ts";
 import { ImportReport, type RowKind, toReportRow } from "./import-report.ts";

@@ -22,7 +22,7 @@ import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
-import { revisionsOf } from "../journal-entries.ts";
+import { revisionsOf } from "../journal/journal-entries.ts";
 import { type CommitEngine, DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import {

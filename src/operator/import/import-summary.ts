@@ -3,7 +3,7 @@
 import type { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
-import type { RevisionRange } from "../journal-entries.ts";
+import type { RevisionRange } from "../journal/journal-entries.ts";
 
 /** A field error, and the number of its row. */
 interface RowFieldError {

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { toCsvRow } from "../../formats/csv.ts";
 import { escapeXmlComment } from "../../formats/xml.ts";
 import type { FieldError } from "../../model/errors.ts";
-import { requireFolder, writeFile } from "../output.ts";
+import { requireFolder, writeFile } from "../atomic-file.ts";
 import {
   annotationNames,
   type CsvSource,

@@ -9,10 +9,10 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { isLiveEpoch } from "../../store/database/site-state.ts";
 import type { SiteRecord, WebhookRecord } from "../../system/system-records.ts";
-import { toBackupLines, writeBackupFile } from "../backup-format.ts";
-import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
-import { getSite } from "../sites.ts";
-import { listWebhooks, toWebhookRecord } from "../webhook-list.ts";
+import { toBackupLines, writeBackupFile } from "../backup/backup-format.ts";
+import { type ListedKey, listKeys, toKeyRecord } from "../sites/keys.ts";
+import { getSite } from "../sites/sites.ts";
+import { listWebhooks, toWebhookRecord } from "../webhooks/webhook-list.ts";
 
 /** The site and the number of its rows in the file. */
 interface ExportedSite {

@@ -4,9 +4,9 @@ import type { IpNetwork } from "../../lib/networks.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
-import { readBackup } from "../backup-format.ts";
-import { type RestrictedKey, restrictKeys } from "../restrictions.ts";
-import { removeImport } from "../site-removal.ts";
+import { readBackup } from "../backup/backup-format.ts";
+import { type RestrictedKey, restrictKeys } from "../backup/restrictions.ts";
+import { removeImport } from "../sites/site-removal.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
 import {
   completeSiteImport,

@@ -11,7 +11,7 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { ConsistencyChecker } from "../../store/database/consistency-check.ts";
-import { maxWebhooksOfSite } from "../webhooks.ts";
+import { maxWebhooksOfSite } from "../webhooks/webhooks.ts";
 
 type Row = DumpedRow["row"];
 

@@ -21,8 +21,8 @@ import { findCursorRevision } from "../../store/database/cursor.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type SiteRecord, toSite } from "../../system/system-records.ts";
 import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
-import { requireUnusedNames, updateSites } from "../sites.ts";
-import { newWebhookState, requireWebhookRoom } from "../webhooks.ts";
+import { requireUnusedNames, updateSites } from "../sites/sites.ts";
+import { newWebhookState, requireWebhookRoom } from "../webhooks/webhooks.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
 
 /** Milliseconds for which an import reserves its site. */

@@ -1,0 +1,78 @@
+// The sample site of `serve --demo`, and the lines that show how to try it.
+
+import type { Config } from "../../config.ts";
+import { toConnectableUrl } from "../../lib/networks.ts";
+import { makeDemo, makeDemoLink } from "../../operator/demo.ts";
+import { listSites } from "../../operator/sites/sites.ts";
+import type { SiteRecord } from "../../system/system-records.ts";
+import { printMessage, printText, withNewEngine } from "../shared/common.ts";
+import { consoleUrl, signInLink } from "../shared/console-address.ts";
+import { commandLine, quoteWord } from "../shared/shell-words.ts";
+import type { Server } from "./serve.ts";
+
+/** The result of `prepareDemo`. */
+export interface DemoSite {
+  /** Whether the database was created for the sample site. */
+  readonly isNew: boolean;
+  /** The API key of the sample site. Undefined if the database had sites already. */
+  readonly key: string | undefined;
+  /** The site to try: the default site, otherwise the first one. */
+  readonly site: SiteRecord | undefined;
+  /** The secret of a sign-in link for the operator `demo`. Undefined if the database has other operators only. */
+  readonly link: string | undefined;
+}
+
+/** Creates the sample site if the database has no site, and a sign-in link. Returns the site to try. */
+export function prepareDemo({ database }: Config, as: string | undefined): Promise<DemoSite> {
+  return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
+    const key = await makeDemo(engine, Date.now());
+    const sites = await listSites(engine);
+    const link = await makeDemoLink(engine, Date.now());
+    return { isNew: engine.isNew === true, key, site: sites.find((site) => site.Default === "yes") ?? sites[0], link };
+  });
+}
+
+/** Prints a curl command that works without changes, and a sign-in link to the console. */
+export function printDemo(
+  { url, adminUrl }: Pick<Server, "url" | "adminUrl">,
+  config: Config,
+  { key, site, link }: DemoSite,
+  database: string | undefined,
+): void {
+  const reachable = toConnectableUrl(url);
+  const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
+  const options = [config.tls ? "-k " : "", host ? `-H ${quoteWord(`Host: ${host}`)} ` : ""].join("");
+  const curl = (sent: string) =>
+    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoteWord(`${reachable}/restapi/brands.json`)}`;
+  if (key) {
+    printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
+    printText(`\n  ${curl(key)}\n\n`);
+  } else if (site) {
+    printMessage(
+      "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
+    );
+    printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
+  }
+  if (adminUrl && link) {
+    const another = linkLine("demo", adminUrl, database);
+    printMessage(`The console opens with this link, once and within 10 minutes. For another: ${another}`);
+    printText(`\n  ${signInLink(adminUrl, link)}\n\n`);
+  } else if (adminUrl) {
+    const another = linkLine("<name>", adminUrl, database);
+    printMessage(`The console is at ${adminUrl}. For a link to sign in with: ${another}`);
+  }
+}
+
+/** Returns the command line that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
+function linkLine(name: string, url: string, database: string | undefined): string {
+  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toConnectableUrl(url)])], database);
+}
+
+/** Whether `operator link` uses this address without `--url`. */
+function isDefault(url: string): boolean {
+  try {
+    return consoleUrl(undefined) === url;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,157 @@
+// The options of `import` for CSV files of other programs, and reading the files that an operator names.
+
+import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { isDelimiter } from "../../formats/csv.ts";
+import { type CsvMapping, parseMapping } from "../../formats/csv-mapping.ts";
+import { toFileError } from "../../formats/syntax-errors.ts";
+import { fromUtf8, isEncoding } from "../../formats/text-encoding.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { findNearest } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
+import { isStandardInput, isStandardOutput, readStandardInput } from "../../operator/standard-streams.ts";
+import { UsageError } from "./common.ts";
+
+/** The options for CSV files, as the operator typed them. */
+export interface CsvFlags {
+  readonly delimiter?: string;
+  readonly encoding?: string;
+  readonly map?: string;
+  readonly rejects?: string;
+}
+
+/** Creates the option `--format`. */
+export function formatOption(): Option {
+  return new Option("--format <format>", "format of the file (default: by its extension, else csv)").choices(
+    fileFormats,
+  );
+}
+
+/** Adds the options for CSV files. */
+export function withCsvOptions(command: Command): Command {
+  return command
+    .option(
+      "--delimiter <character>",
+      "character between the cells of a CSV file, such as ; or tab (default: detected in its first line)",
+      parseDelimiter,
+    )
+    .option(
+      "--encoding <name>",
+      "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
+      parseEncoding,
+    )
+    .option(
+      "--map <file>",
+      "JSON file: which column of a CSV file becomes which field (default: columns are named as fields)",
+    )
+    .option("--rejects <file>", "write the rejected rows to this file, to correct and to import again");
+}
+
+/**
+ * Checks the options for `file`, and reads the mapping of `--map`.
+ * @throws UsageError for an option that does not apply to the format, or if the file of `--rejects` cannot be used
+ * @throws ProblemError if the mapping cannot be read or is invalid
+ */
+export async function readCsvFlags(
+  resource: Resource,
+  file: string,
+  format: FileFormat,
+  flags: CsvFlags,
+): Promise<CsvOptions> {
+  const { delimiter, encoding, map, rejects } = flags;
+  const given = Object.entries({ delimiter, encoding, map }).find(([, value]) => value !== undefined);
+  if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
+  if (rejects !== undefined) {
+    requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
+    requireFormat(rejects, format);
+  }
+  return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
+}
+
+/** Maximum size of a mapping file, in bytes. */
+const maxMappingSize = 1 << 20;
+
+async function readMappingFile(resource: Resource, map: string, file: string): Promise<CsvMapping> {
+  if (isStandardInput(map) && isStandardInput(file))
+    throw new UsageError("--map and the rows cannot both be standard input");
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of openInput(map)) {
+    size += chunk.length;
+    if (size > maxMappingSize) throw new ProblemError("too-large", `${map} is larger than 1 MiB; is it a mapping?`);
+    chunks.push(chunk);
+  }
+  try {
+    return parseMapping(resource, fromUtf8(Buffer.concat(chunks)));
+  } catch (thrown) {
+    const error = toFileError(thrown);
+    if (!(error instanceof ProblemError)) throw error;
+    const { code, message, fieldErrors } = error;
+    throw new ProblemError(code, `${map}: ${message}`, { fieldErrors });
+  }
+}
+
+/** Requires that the extension of the file `rejects`, if it has one, matches `format`. @throws UsageError otherwise */
+function requireFormat(rejects: string, format: FileFormat): void {
+  const named = formatOf(rejects) ?? format;
+  if (named !== format)
+    throw new UsageError(
+      `--rejects ${rejects}: rejected rows are written as they were read, and this file is ${format}`,
+    );
+}
+
+/** Requires that `rejects` can be written, and differs from the files `inputs`, which the import reads. @throws UsageError otherwise */
+function requireOther(rejects: string, inputs: readonly string[]): void {
+  if (rejects === "") throw new UsageError("the file name of --rejects is empty");
+  if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file: the summary is on standard output");
+  const to = statSync(rejects, { throwIfNoEntry: false });
+  if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder`);
+  for (const input of inputs) {
+    const from = statSync(input, { throwIfNoEntry: false });
+    if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
+      throw new UsageError(`--rejects would overwrite ${input}, which is read; name another file`);
+  }
+}
+
+function parseDelimiter(text: string): string {
+  const delimiter = ["tab", "\\t"].includes(text) ? "\t" : text;
+  if (isDelimiter(delimiter)) return delimiter;
+  throw new InvalidArgumentError("It must be one character, such as ; or |, or the word tab.");
+}
+
+const commonEncodings = ["utf-8", "utf-16le", "utf-16be", "windows-1250", "windows-1252", "iso-8859-1", "iso-8859-15"];
+
+function parseEncoding(name: string): string {
+  if (isEncoding(name)) return name;
+  const meant = findNearest(name, commonEncodings);
+  throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
+}
+
+// Reading the files that an operator names.
+
+/**
+ * Yields the bytes of a file, or of standard input (`-`).
+ * @throws ProblemError if the file cannot be read; after its last byte, `conflict` if it was written to while it was read
+ */
+export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
+  const isInput = isStandardInput(file);
+  if (!isInput && !existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
+  const name = isInput ? "standard input" : file;
+  const before = isInput ? fstatSync(0) : statSync(file);
+  if (before.isDirectory()) throw new ProblemError("bad-request", `${name} is a folder`);
+  try {
+    yield* isInput ? readStandardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
+  } catch (error) {
+    throw new ProblemError("unavailable", `cannot read ${name}: ${errorMessage(error)}`, { cause: error });
+  }
+  const now = isInput ? fstatSync(0) : statSync(file, { throwIfNoEntry: false });
+  if (before.isFile()) requireUnchanged(name, before, now);
+}
+
+/** Requires that the file kept its size. Does nothing if another file has its name now. @throws ProblemError `conflict` */
+function requireUnchanged(name: string, { ino, dev, size }: Stats, now: Stats | undefined): void {
+  if (now?.ino !== ino || now.dev !== dev || now.size === size) return;
+  throw new ProblemError("conflict", `${name} was written to while it was read; read it again when it is complete`);
+}

@@ -1,0 +1,64 @@
+// Options that name a point of a journal or feed: a revision, a cursor, a time or an age.
+
+import { parseTime } from "../../lib/text.ts";
+import type { Engine } from "../../model/engine.ts";
+import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-points.ts";
+import type { PrunePoint } from "../../operator/journal/prune-journals.ts";
+import type { DeliveryStart } from "../../operator/webhooks/webhook-list.ts";
+import { parseDuration, parseRevision, UsageError } from "./common.ts";
+
+/**
+ * Parses a revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`.
+ * @param name the option, for the error
+ * @throws UsageError
+ */
+export function parsePoint(name: string, text: string): JournalPoint {
+  if (/^[0-9]+$/.test(text)) return { revision: parseRevision(name, text) };
+  const at = parseTimeOrAge(text);
+  if (at !== undefined) return { at };
+  throw new UsageError(
+    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+  );
+}
+
+/** As `parsePoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
+export function parsePrunePoint(name: string, text: string): PrunePoint {
+  return isAge(text) ? { age: parseDuration(text), now: Date.now() } : parsePoint(name, text);
+}
+
+/** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
+export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? resolveRevision(engine, site, point) : point.revision;
+}
+
+/** Returns the revision of the last change of `--until`. A change at exactly that revision or time is included. */
+export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? resolveRevision(engine, site, { at: point.at + 1 }) : point.revision;
+}
+
+/**
+ * Parses a cursor of the feed, `now`, a time or an age.
+ * @param name the option, for the error
+ * @throws UsageError
+ */
+export function parseDeliveryStart(name: string, text: string): DeliveryStart {
+  if (text === "now") return "now";
+  if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
+  const at = parseTimeOrAge(text);
+  if (at !== undefined) return { at };
+  throw new UsageError(
+    `invalid ${name} \`${text}\`: write a cursor of the feed, \`now\`, an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+  );
+}
+
+function isAge(text: string): boolean {
+  return /^[0-9]+[a-z]$/.test(text);
+}
+
+/** Parses a time or an age. Returns milliseconds since 1970, or undefined for any other text. @throws UsageError for an age over 100 years */
+function parseTimeOrAge(text: string): number | undefined {
+  if (isAge(text)) return Date.now() - parseDuration(text);
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const at = parseTime(text);
+  return Number.isNaN(at) ? undefined : at;
+}

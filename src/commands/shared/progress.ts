@@ -1,0 +1,99 @@
+// The progress of a long command, shown on a terminal: the number of rows, or a bar if the total is known.
+
+import type { SingleBar } from "cli-progress";
+import type { DumpedRow, Engine } from "../../model/engine.ts";
+
+export interface Progress {
+  /** Shows how many rows of a step are done. @param total all rows of the step, if known */
+  show(step: string, rows: number, total?: number): void;
+  /** Removes the progress from the terminal. */
+  stop(): void;
+}
+
+/** Number of rows between two calls of `show`. A command with fewer rows shows nothing. */
+const interval = 1000;
+
+/** Runs `work`, and shows its progress if stderr is a terminal. */
+export async function whileShowing<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = process.stderr.isTTY ? await openProgress() : { show() {}, stop() {} };
+  try {
+    return await work(progress);
+  } finally {
+    progress.stop();
+  }
+}
+
+async function openProgress(): Promise<Progress> {
+  const { SingleBar } = await import("cli-progress");
+  let shown: { readonly step: string; readonly bar: SingleBar } | undefined;
+  const stop = () => {
+    shown?.bar.stop();
+    shown = undefined;
+  };
+  return {
+    show(step, rows, total) {
+      if (shown?.step !== step) {
+        stop();
+        const format = total ? "{step} [{bar}] {percentage}%, {eta_formatted} left" : "{step}: {value} rows";
+        const bar = new SingleBar({ format, clearOnComplete: true, stream: process.stderr });
+        bar.start(total ?? 0, 0, { step });
+        shown = { step, bar };
+      }
+      shown.bar.update(rows);
+    },
+    stop,
+  };
+}
+
+/** Wraps `engine` to show how many rows it reads, stores and checks. @param total the number of rows to store, if known */
+export function showingRows(engine: Engine, { show }: Progress, total?: number): Engine {
+  return {
+    ...engine,
+    dump: (site) => countedRows(engine.dump(site), (rows) => show("reading", rows)),
+    replaceAllData: (rows, save, amend) =>
+      engine.replaceAllData(
+        countedRows(rows, (count) => show("storing", count, total)),
+        save && ((replaced) => save(countedRows(replaced, (count) => show("saving the previous content", count)))),
+        amend,
+      ),
+    findInconsistencies: () => engine.findInconsistencies(countRows((count) => show("checking", count))),
+  };
+}
+
+/** Yields the same rows. Calls `onRows` after every 1,000 rows with the number of rows so far. */
+async function* countedRows(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  onRows: (rows: number) => void,
+): AsyncGenerator<DumpedRow> {
+  const count = countRows(onRows);
+  for await (const row of rows) {
+    count();
+    yield row;
+  }
+}
+
+/** Returns a function to call for each row. It calls `onRows` after every 1,000 rows with the number of rows so far. */
+export function countRows(onRows: (rows: number) => void): () => void {
+  let rows = 0;
+  return () => {
+    if (++rows % interval === 0) onRows(rows);
+  };
+}
+
+/** Size in bytes from which the reading of a file is shown. */
+const largeFile = 1_000_000;
+
+/** Yields the same bytes, and shows how many of them are read if the file is large. @param total the size of the file, if known */
+export async function* showingBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  step: string,
+  { show }: Progress,
+  total: number,
+): AsyncGenerator<Uint8Array> {
+  let read = 0;
+  for await (const chunk of bytes) {
+    yield chunk;
+    read += chunk.length;
+    if (total > largeFile) show(step, read, total);
+  }
+}

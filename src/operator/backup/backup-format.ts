@@ -1,0 +1,176 @@
+// The format of the files that `backup` and `export-site` write. A file is lines of JSON, compressed with gzip: a header, one line for each row of
+// each table, and a last line with the number of rows and their digest. The format is the same for every engine.
+
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { DumpedRow } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { columnsOf, isRequired, isText, type TableName, tables } from "../../store/database/tables.ts";
+import { requireFolder, writeFile } from "../atomic-file.ts";
+import { isStandardInput, isStandardOutput, readStandardInput } from "../standard-streams.ts";
+
+/** The kinds of file. The header contains the name of the kind and its version, so that a file of one kind is not read as the other. */
+const kinds = {
+  /** The whole database. */
+  storefront: { version: 1, writer: "storefront backup", reader: "restore", done: "restored" },
+  /** One site. */
+  "storefront-site": { version: 1, writer: "storefront export-site", reader: "import-site", done: "imported" },
+} as const;
+
+type FileKind = keyof typeof kinds;
+
+/** Maximum characters of a line: many times those of any row. It limits the memory for a file without line ends. */
+const maxLineLength = 1 << 24;
+
+/** Permissions of the file: only its owner may read it, because it contains all data. */
+const mode = 0o600;
+
+/**
+ * Writes compressed lines to a file (see `writeFile`).
+ * @throws ProblemError `conflict` if a file of this name exists that is neither empty nor of this kind: it could be the database
+ */
+export async function writeBackupFile(kind: FileKind, file: string, lines: AsyncIterable<string>): Promise<void> {
+  if (!isStandardOutput(file)) await requireReplaceable(kind, file);
+  return writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
+}
+
+async function requireReplaceable(kind: FileKind, file: string): Promise<void> {
+  requireFolder(file);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile() || found.size === 0 || (await isOfKind(kind, file))) return;
+  const detail = `${file} was not written by \`${kinds[kind].writer}\`, and is left as it is: choose another name, or delete it first`;
+  throw new ProblemError("conflict", detail);
+}
+
+/** Whether the file begins with the header of this kind, of any version. */
+async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
+  const toError = (why: string) => notReadableError(kind, file, why);
+  try {
+    for await (const line of readLines(file, toError)) return Object.hasOwn(parse(line, toError), kind);
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+  }
+  return false;
+}
+
+/** Returns the lines of a file before compression, several in each string. @param onRow called for each row */
+export async function* toBackupLines(
+  kind: FileKind,
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  now: number,
+  onRow: (row: DumpedRow) => void,
+): AsyncGenerator<string> {
+  const digest = new Bun.CryptoHasher("sha256");
+  yield `${JSON.stringify({ [kind]: kinds[kind].version, made: new Date(now).toISOString() })}\n`;
+  let lines: string[] = [];
+  let count = 0;
+  for await (const dumped of rows) {
+    const line = `${JSON.stringify([dumped.table, dumped.row])}\n`;
+    digest.update(line);
+    count++;
+    onRow(dumped);
+    lines.push(line);
+    if (lines.length === 256) {
+      yield lines.join("");
+      lines = [];
+    }
+  }
+  yield `${lines.join("")}${JSON.stringify({ rows: count, sha256: digest.digest("hex") })}\n`;
+}
+
+/**
+ * Reads the rows of a file of this kind, or of standard input.
+ * @throws ProblemError `bad-request` if it is not such a file. If the number of rows or the digest is wrong, it is thrown after the last row.
+ */
+export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<DumpedRow> {
+  const toError = (why: string) => notReadableError(kind, file, why);
+  const digest = new Bun.CryptoHasher("sha256");
+  let rows = 0;
+  let isFirst = true;
+  let end: { rows?: number; sha256?: string } = {};
+  for await (const line of readLines(file, toError)) {
+    const value = parse(line, toError);
+    if (isFirst) {
+      requireKind(kind, value, toError);
+      isFirst = false;
+    } else if (Array.isArray(value)) {
+      if (!isRow(value)) throw toError("it has rows that this version does not know");
+      digest.update(`${line}\n`);
+      rows++;
+      yield { table: value[0], row: value[1] };
+    } else end = value;
+  }
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw toError("it is damaged or incomplete");
+}
+
+type ToError = (why: string) => ProblemError;
+
+function requireKind(kind: FileKind, header: Record<string, unknown>, toError: ToError): void {
+  const { version, writer } = kinds[kind];
+  if (header[kind] === version) return;
+  const other = (Object.keys(kinds) as FileKind[]).find((name) => name !== kind && Object.hasOwn(header, name));
+  throw toError(
+    other
+      ? `\`${kinds[other].writer}\` wrote it; read it with \`${kinds[other].reader}\``
+      : `\`${writer}\` did not write it, or a newer version did`,
+  );
+}
+
+function isRow([table, row]: unknown[]): boolean {
+  if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
+  return columnsOf(table as TableName).every((column) =>
+    Object.hasOwn(row, column)
+      ? isCell(Object(row)[column], isText(table as TableName, column))
+      : !isRequired(table as TableName, column),
+  );
+}
+
+function isCell(value: unknown, isOfText: boolean): boolean {
+  return value === null || (isOfText ? typeof value === "string" : Number.isSafeInteger(value));
+}
+
+async function* readLines(file: string, toError: ToError): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest = "";
+  try {
+    const unpacked = createGunzip();
+    pipeline(openInput(file, toError), unpacked, () => {
+      // An error of either stream destroys `unpacked`, and the loop below throws it.
+    });
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+      const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+      const lines = [rest + first, ...others];
+      rest = lines.pop() ?? "";
+      yield* lines;
+      if (rest.length > maxLineLength) throw toError("it has a line that is too long");
+    }
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+    throw toError(errorMessage(error));
+  }
+}
+
+function openInput(file: string, toError: ToError): NodeJS.ReadableStream {
+  if (isStandardInput(file)) return Readable.from(readStandardInput(), { objectMode: false });
+  if (!existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
+  if (statSync(file).isDirectory()) throw toError("it is a folder");
+  return createReadStream(file);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a header, a row or the last line; the caller checks which
+function parse(line: string, toError: ToError): any {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw toError("it is damaged");
+  }
+  if (typeof value !== "object" || value === null) throw toError("it is damaged");
+  return value;
+}
+
+function notReadableError(kind: FileKind, file: string, why: string): ProblemError {
+  return new ProblemError("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
+}

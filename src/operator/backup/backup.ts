@@ -1,0 +1,244 @@
+// Backups of the whole database: writes, verifies, checks and restores them, and deletes the oldest in a folder.
+
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { ConsistencyChecker } from "../../store/database/consistency-check.ts";
+import { removedEpoch } from "../../store/database/site-state.ts";
+import { requireFolder } from "../atomic-file.ts";
+import { isStandardInput } from "../standard-streams.ts";
+import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
+import { keepRestrictions, type Restriction, type Restrictions } from "./restrictions.ts";
+
+interface BackedUp {
+  readonly rows: number;
+  /** Why the time of the backup could not be saved for the metrics; undefined if it was saved. The backup is complete in both cases. */
+  readonly missingHeadHint?: string;
+}
+
+/** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
+export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
+  const rows = await writeBackup(engine.dump(), file, now);
+  try {
+    await engine.saveBackupTime(now);
+    return { rows };
+  } catch (error) {
+    return { rows, missingHeadHint: errorMessage(error) };
+  }
+}
+
+/**
+ * Reads a whole backup, so that a damaged one is rejected before anything else is done. Does nothing with a pipe, because a pipe can be read only
+ * once; `restore` verifies it. Returns the number of rows, or undefined for a pipe.
+ * @param onRow called for each row
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete
+ */
+export async function verifyBackup(file: string, onRow: () => void = () => {}): Promise<number | undefined> {
+  if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return undefined;
+  let rows = 0;
+  for await (const _ of readBackup("storefront", file)) {
+    rows++;
+    onRow();
+  }
+  return rows;
+}
+
+/**
+ * Checks the records and journals in a backup as `Engine.findInconsistencies` checks a database. Returns one sentence per inconsistency.
+ * @param onRow called for each row
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete
+ */
+export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
+  using checker = new ConsistencyChecker();
+  for await (const row of readBackup("storefront", file)) {
+    checker.add(row);
+    onRow();
+  }
+  return checker.finish();
+}
+
+/** The result of a restore. */
+export interface Restored {
+  /** Rows of the backup. */
+  readonly rows: number;
+  /** The files with the previous data; empty if there was none. */
+  readonly kept: readonly string[];
+  /** Changes since the backup that were discarded, of the sites with the same epoch as in the backup. */
+  readonly discarded: number;
+  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. */
+  readonly otherHistories: number;
+  /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
+  readonly stays: readonly Restriction[];
+  readonly revived: readonly Restriction[];
+  /** Whether the target had nothing in common with the backup. Then both lists are empty, because nothing can be compared. */
+  readonly isUnknown: boolean;
+}
+
+interface RestoreOptions {
+  /** Whether keys, operators, webhooks and sites become as they were at the time of the backup, even if they were revoked or removed since. */
+  readonly isAsOfBackup?: boolean | undefined;
+}
+
+/**
+ * Replaces the whole database by the backup in `file` (`-` for standard input), atomically: readers see the previous data or the new data. Saves the
+ * previous data, up to the last write, to the file `keep`. Restrictions that were made after the backup are kept (restrictions.ts).
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete; then nothing is changed
+ */
+export async function restore(
+  engine: Engine,
+  file: string,
+  keep: string,
+  now: number,
+  { isAsOfBackup = false }: RestoreOptions = {},
+): Promise<Restored> {
+  const kept: string[] = [];
+  let restrictions: Restrictions = { found: [], isUnknown: false };
+  const heads = new Map<number, Head>();
+  let count = 0;
+  let isRestored = false;
+  async function* rows(): AsyncGenerator<DumpedRow> {
+    for await (const row of readBackup("storefront", file)) {
+      count++;
+      if (row.table === "sites") collectHead(heads, row);
+      yield row;
+    }
+    isRestored = true;
+  }
+  if (!(await isEmpty(engine))) requireFolder(keep);
+  const save: SaveReplacedRows = async (replaced) => {
+    const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
+    try {
+      if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
+    } catch (error) {
+      throw previousNotSavedError(error, isRestored);
+    }
+  };
+  const onFound = (found: Restrictions) => {
+    restrictions = found;
+  };
+  const amend = keepRestrictions({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
+  const before = await engine.replaceAllData(rows(), save, amend);
+  const { found, isUnknown } = restrictions;
+  const [stays, revived] = isAsOfBackup ? [[], found] : [found, []];
+  return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, isUnknown };
+}
+
+/** Whether the database is empty. */
+export async function isEmpty(engine: Engine): Promise<boolean> {
+  for await (const _ of engine.dump()) return false;
+  return true;
+}
+
+function collectHead(heads: Map<number, Head>, { row }: DumpedRow): void {
+  heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
+}
+
+/**
+ * Counts the changes that are discarded, by comparing the present head of each site with its head in the backup. A site that the backup does not
+ * contain was created later, or in another database.
+ */
+function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
+  let [discarded, otherHistories] = [0, 0];
+  const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
+  for (const [site, { revision, epoch }] of before) {
+    // A site can have an epoch before its first change. Without changes, nothing is discarded.
+    if (epoch === removedEpoch || revision === 0) continue;
+    const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
+    if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
+    else otherHistories++;
+  }
+  return { discarded, otherHistories };
+}
+
+/** Writes a backup of `rows`. Returns their number. */
+async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, now: number): Promise<number> {
+  let count = 0;
+  await writeBackupFile(
+    "storefront",
+    file,
+    toBackupLines("storefront", rows, now, () => count++),
+  );
+  return count;
+}
+
+/** Writes a backup, unless `rows` is empty. Returns whether it wrote one. */
+async function writeUnlessEmpty(
+  replaced: Parameters<SaveReplacedRows>[0],
+  file: string,
+  now: number,
+): Promise<boolean> {
+  const rows = await peekRows(replaced);
+  if (rows) await writeBackup(rows, file, now);
+  return rows !== undefined;
+}
+
+/**
+ * Creates the error when the previous data could not be saved.
+ * @param isRestored whether this restore replaced the data, and is otherwise complete; false if an earlier restore that was killed replaced it
+ */
+function previousNotSavedError(cause: unknown, isRestored: boolean): ProblemError {
+  const what = isRestored
+    ? "the backup was restored, but the previous content could not be saved"
+    : "nothing was restored, because the content that an earlier restore replaced could not be saved";
+  const detail = `${what}: ${errorMessage(cause)}; it is still in the database, and the next \`restore\` saves it`;
+  return new ProblemError("unavailable", detail, { cause });
+}
+
+/** Waits for the first row, and returns the same rows; undefined if `rows` is empty. */
+async function peekRows(rows: Parameters<SaveReplacedRows>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
+  const rest = (async function* () {
+    yield* rows;
+  })();
+  const first = await rest.next();
+  if (first.done) return undefined;
+  return (async function* () {
+    yield first.value;
+    yield* rest;
+  })();
+}
+
+// Backups in a folder. The name of each contains the time of the backup. The oldest are deleted.
+
+/** The names that `nameBackup` makes. Files with other names are not deleted. */
+const made = /^storefront-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/;
+
+export function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
+/** Returns the path in `folder` for a backup made at `now`. @param now milliseconds since 1970 */
+export function nameBackup(folder: string, now: number): string {
+  return join(folder, `storefront-${new Date(now).toISOString().slice(0, 19).replaceAll(":", "-")}Z.backup`);
+}
+
+/** Returns the path of the latest backup in `folder`. @throws ProblemError `not-found` if the folder has no backup */
+export function latestBackup(folder: string): string {
+  const latest = backupsIn(folder).at(-1);
+  if (latest) return latest;
+  throw new ProblemError(
+    "not-found",
+    `there is no backup in ${folder}: no file has a name like storefront-<time>.backup`,
+  );
+}
+
+/**
+ * Deletes the oldest backups in the folder, so that `keep` remain, and returns their paths. Never deletes `file`, even if its name is not the latest:
+ * an earlier backup has a later name if the clock was ahead when it was made.
+ * @param file the backup that was just made
+ */
+export function deleteOldBackups(folder: string, keep: number, file: string): string[] {
+  const others = backupsIn(folder).filter((path) => path !== file);
+  const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  for (const path of old) rmSync(path);
+  return old;
+}
+
+/** Returns the backups in the folder, the oldest first. */
+function backupsIn(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => made.test(name));
+  return names.sort().map((name) => join(folder, name));
+}

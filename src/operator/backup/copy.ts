@@ -1,0 +1,108 @@
+// Copies the whole database to another one, which can have another engine.
+
+import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { columnsOf, type TableName } from "../../store/database/tables.ts";
+import { isEmpty } from "./backup.ts";
+
+/** The progress of a copy. Every row is counted, then copied, then read back and compared. */
+export interface CopyProgress {
+  readonly step: "counting" | "copying" | "comparing";
+  readonly rows: number;
+  /** Undefined during the step `counting`. */
+  readonly total: number | undefined;
+}
+
+/**
+ * Copies all data of `from`, as of one moment, to `to`, and verifies the copy. Returns the number of rows. Servers may run on `from`; their writes
+ * during the copy are not copied.
+ * @throws ProblemError `conflict` if `to` is not empty, if `from` is empty, or if another process writes to `to` during the copy (its writes are
+ * kept); `unavailable` if the copy differs from `from`: then `to` is empty again
+ */
+export async function copyDatabase(
+  from: Engine,
+  to: Engine,
+  onProgress: (progress: CopyProgress) => void = () => {},
+): Promise<number> {
+  if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target is not empty; nothing was copied");
+  const total = await countRows(from, onProgress);
+  if (total === 0) throw new ProblemError("conflict", "the source is empty; nothing was copied");
+  const sent = createFingerprint();
+  await to.replaceAllData(
+    withFingerprint(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
+    rejectIfReplaced,
+  );
+  const received = createFingerprint();
+  const readBack = withFingerprint(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
+  for await (const _ of readBack);
+  if (received.changes() > sent.changes()) throw concurrentWritesError();
+  if (sent.end() !== received.end()) {
+    await to.replaceAllData(nothing());
+    throw new ProblemError("unavailable", "the copy differed from its source and was removed; try again");
+  }
+  return sent.rows();
+}
+
+/** Throws if any row was replaced. The target was empty, so another process has written it, or an interrupted `restore` has left it. */
+async function rejectIfReplaced(replaced: Parameters<SaveReplacedRows>[0]): Promise<void> {
+  for await (const _ of replaced) {
+    const detail =
+      "another process wrote to the target during the copy, or an interrupted `restore` left data in it; that data is still there, and the next `restore` saves it to a file";
+    throw new ProblemError("conflict", detail);
+  }
+}
+
+/** Creates the error when another process wrote to the target. The copy is kept, because deleting it would delete the writes of that process too. */
+function concurrentWritesError(): ProblemError {
+  const detail =
+    "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
+  return new ProblemError("conflict", detail);
+}
+
+async function countRows(engine: Engine, onProgress: (progress: CopyProgress) => void): Promise<number> {
+  let rows = 0;
+  for await (const _ of engine.dump()) {
+    if (++rows % 1000 === 0) onProgress({ step: "counting", rows, total: undefined });
+  }
+  return rows;
+}
+
+async function* withFingerprint(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  fingerprint: Fingerprint,
+  onRows: (rows: number) => void,
+): AsyncGenerator<DumpedRow> {
+  for await (const row of rows) {
+    fingerprint.add(row);
+    if (fingerprint.rows() % 1000 === 0) onRows(fingerprint.rows());
+    yield row;
+  }
+  onRows(fingerprint.rows());
+}
+
+async function* nothing(): AsyncGenerator<DumpedRow> {}
+
+type Fingerprint = ReturnType<typeof createFingerprint>;
+
+/**
+ * Compares two sets of rows in any order. It ignores epochs, which are new in a copy, and the last uses of keys, which a server on the copy changes
+ * with each read.
+ */
+function createFingerprint() {
+  const sums = new Map<string, { rows: number; sum: bigint }>();
+  let rows = 0;
+  return {
+    add({ table, row }: DumpedRow): void {
+      rows++;
+      if (table === "key_uses") return;
+      const cells = columnsOf(table as TableName).map((column) => (column === "epoch" ? null : (row[column] ?? null)));
+      const entry = sums.get(table) ?? { rows: 0, sum: 0n };
+      entry.rows++;
+      entry.sum = BigInt.asUintN(64, entry.sum + BigInt(Bun.hash(JSON.stringify(cells))));
+      sums.set(table, entry);
+    },
+    rows: () => rows,
+    changes: () => sums.get("journal")?.rows ?? 0,
+    end: () => [...sums].map(([table, entry]) => `${table} ${entry.rows} ${entry.sum}`).join("; "),
+  };
+}

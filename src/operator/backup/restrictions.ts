@@ -1,0 +1,338 @@
+// Keeps restrictions when a backup is restored: keys, operators, webhooks, secrets and sites that were revoked, removed, suspended, narrowed or
+// rotated after the backup. Otherwise, a restore would give access again to people who were locked out.
+//
+// Removing a site with `site remove` is not a restriction. A restore brings the site back with its keys and webhooks: this is what a restore is for.
+
+import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../../model/amend.ts";
+import type { Intent } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import type { Head } from "../../model/head.ts";
+import { toDeclaredJson, type Values } from "../../model/record.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import { operator as operatorResource } from "../../resources/operator.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { readAllRows } from "../../store/database/read-all-rows.ts";
+import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
+import type { KeyRecord, WebhookRecord } from "../../system/system-records.ts";
+import type { ImportedKey } from "../site-files/site-reservation.ts";
+import { webhookRefOf } from "../webhooks/webhook-list.ts";
+import { KnownSystem, latestBy, present } from "./system-diff.ts";
+
+/** Something that was restricted after the backup. */
+export interface Restriction {
+  readonly kind: "key" | "operator" | "webhook" | "site";
+  /** The prefix of a key, the URL of a webhook, otherwise the name. */
+  readonly name: string;
+  /** The name of the site to which a key or webhook belongs. */
+  readonly site?: string;
+  readonly change: "revoked" | "narrowed" | "rotated" | "removed" | "paused" | "suspended";
+}
+
+/** The result of comparing the replaced system site with the restored one. */
+export interface Restrictions {
+  readonly found: readonly Restriction[];
+  /** Whether the target has nothing in common with the backup, so that no restriction can be found. */
+  readonly isUnknown: boolean;
+}
+
+/** A restriction, and the changes that keep it in the restored system site. */
+interface Found extends Restriction {
+  readonly intents?: readonly Intent[];
+  readonly webhooks?: Amendment["webhooks"];
+}
+
+interface RestrictionOptions {
+  /** Returns the head of a site in the backup. */
+  readonly backupHead: (site: number) => Head | undefined;
+  /** Whether the restrictions are only found, but not kept. */
+  readonly isAsOfBackup: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly onFound: (restrictions: Restrictions) => void;
+}
+
+/** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
+export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
+  const sameHistory = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
+  return {
+    keyChangesAfter: (head) => (sameHistory(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
+    decide: (swap) => {
+      const [last, then] = [new KnownSystem(swap.replaced), new KnownSystem(swap.restored)];
+      const found = compare(swap, last, then, sameHistory(swap.replaced.head), now);
+      const shown = found.map(({ intents: _, webhooks: __, ...restriction }) => restriction);
+      onFound({ found: shown, isUnknown: isUnknown(last, then) });
+      if (isAsOfBackup) return { intents: [], webhooks: [] };
+      return {
+        intents: found.flatMap(({ intents = [] }) => intents),
+        webhooks: found.flatMap(({ webhooks = [] }) => webhooks),
+      };
+    },
+  };
+}
+
+/**
+ * @param isSameHistory whether the backup is an earlier state of the replaced system site. Then a record that only the backup has was removed later.
+ */
+function compare(
+  { replaced, restored, keyChanges }: Swap,
+  last: KnownSystem,
+  then: KnownSystem,
+  isSameHistory: boolean,
+  now: number,
+): Found[] {
+  return [
+    ...restrictedKeys(last, then, keyChanges, now),
+    ...restrictedOperators(last, then, isSameHistory, now),
+    ...restrictedWebhooks(last, then, isSameHistory, now),
+    ...rotatedSecrets(last, then, replaced, restored),
+    ...suspendedSites(last, then, isSameHistory, now),
+  ];
+}
+
+function restrictedKeys(last: KnownSystem, then: KnownSystem, keyChanges: readonly KeyChange[], now: number): Found[] {
+  const known = latestBy(last.keys, ({ Digest }) => Digest);
+  const siteName = siteNames(then);
+  const successors = rotatedKeys(last.keys, present(then.keys), keyChanges, now);
+  return present(then.keys).flatMap((record): Found[] => {
+    const { ID, Prefix: name, Site } = record;
+    const values = narrowedKey(record, known.get(record.Digest)?.record);
+    if (!values) return [];
+    const after = successors.get(ID) ?? [];
+    const change = after.length > 0 ? "rotated" : values.Revoked ? "revoked" : "narrowed";
+    return [
+      {
+        kind: "key",
+        name,
+        site: siteName(Site),
+        change,
+        intents: [...after, toUpdateIntent(keyResource, ID, values, now)],
+      },
+    ];
+  });
+}
+
+function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
+  const known = latestBy(last.operators, ({ Name }) => Name);
+  const sites = new Set(present(then.sites).map(({ ID }) => String(ID)));
+  return present(then.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
+    const found = known.get(name);
+    const remove: Found = {
+      kind: "operator",
+      name,
+      change: "removed",
+      intents: [toDeleteIntent(operatorResource, ID, now)],
+    };
+    if (!found) return isSameHistory ? [remove] : [];
+    if (found.deleted) return [remove];
+    const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
+    const before = Sites === "" ? [...sites] : Sites.split(" ");
+    const left = allowed && before.filter((site) => allowed.includes(site));
+    if (!left || (Sites !== "" && left.length === before.length)) return [];
+    // Without any site, the operator could manage all sites. With the ID of a missing site, the operator could manage a later site with this ID.
+    const remaining = left.filter((site) => sites.has(site));
+    if (remaining.length === 0) return [remove];
+    const intents = [toUpdateIntent(operatorResource, ID, { Sites: remaining.join(" ") }, now)];
+    return [{ kind: "operator", name, change: "narrowed", intents }];
+  });
+}
+
+function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
+  const known = latestBy(last.webhooks, identityOf);
+  const sites = new Map(last.sites.map(({ record, deleted }) => [record.ID, deleted !== undefined]));
+  const siteName = siteNames(then);
+  return present(then.webhooks).flatMap((record): Found[] => {
+    const found = known.get(identityOf(record));
+    const shown = { kind: "webhook", name: record.URL, site: siteName(record.Site) } as const;
+    const isRemoved = found
+      ? found.deleted && !last.wasRemovedWithSite(found)
+      : isSameHistory && sites.get(Number(record.Site)) === false;
+    if (isRemoved) {
+      const webhooks = [{ key: webhookRefOf(record), secrets: [] }];
+      return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
+    }
+    if (!found?.record.Paused || record.Paused) return [];
+    const { Paused, Reason } = found.record;
+    return [
+      { ...shown, change: "paused", intents: [toUpdateIntent(webhookResource, record.ID, { Paused, Reason }, now)] },
+    ];
+  });
+}
+
+/** Finds webhooks with another present secret than in the backup. The receiver has the new secret, and others may know the old one. */
+function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSystem, restored: StoredSystem): Found[] {
+  const lastSecrets = Map.groupBy(replaced.secrets, ({ webhook }) => webhook);
+  const thenSecrets = Map.groupBy(restored.secrets, ({ webhook }) => webhook);
+  const known = new Map(present(last.webhooks).map((record) => [identityOf(record), record.ID]));
+  const siteName = siteNames(then);
+  return present(then.webhooks).flatMap((record): Found[] => {
+    const secrets = lastSecrets.get(known.get(identityOf(record)) ?? 0) ?? [];
+    const [before] = thenSecrets.get(record.ID) ?? [];
+    if (secrets.length === 0 || !before || secrets[0]?.secret === before.secret) return [];
+    const webhooks = [{ key: webhookRefOf(record), secrets }];
+    return [{ kind: "webhook", name: record.URL, site: siteName(record.Site), change: "rotated", webhooks }];
+  });
+}
+
+/** Finds suspended sites by their name, and in the same epoch also by their ID. */
+function suspendedSites(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
+  const byName = latestBy(last.sites, ({ Name }) => Name);
+  const byId = latestBy(isSameHistory ? last.sites : [], ({ ID }) => String(ID));
+  return present(then.sites).flatMap(({ ID, Name: name, Suspended }): Found[] => {
+    const found = byName.get(name) ?? byId.get(String(ID));
+    if (!found?.record.Suspended || Suspended) return [];
+    const intents = [toUpdateIntent(siteResource, ID, { Suspended: found.record.Suspended }, now)];
+    return [{ kind: "site", name, change: "suspended", intents }];
+  });
+}
+
+/** Identifies a webhook by site, URL and time of creation, because its ID changes in `import-site`. */
+function identityOf({ Site, URL: url, Created }: WebhookRecord): string {
+  return `${Site} ${Created} ${url}`;
+}
+
+function siteNames(system: KnownSystem): (id: string) => string {
+  const names = new Map(present(system.sites).map(({ ID, Name }) => [ID, Name]));
+  return (id) => names.get(Number(id)) ?? "";
+}
+
+/** Whether the target has never known any of the keys, operators and sites of the backup. */
+function isUnknown(last: KnownSystem, then: KnownSystem): boolean {
+  const namesIn = (system: KnownSystem) => [
+    ...system.keys.map(({ record }) => record.Digest),
+    ...system.operators.map(({ record }) => `operator ${record.Name}`),
+    ...system.sites.map(({ record }) => `site ${record.Name}`),
+  ];
+  const known = new Set(namesIn(last));
+  const restoredNames = namesIn(then);
+  return restoredNames.length > 0 && !restoredNames.some((name) => known.has(name));
+}
+
+// Differences between a key in a backup and its later state.
+
+type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
+
+/**
+ * Returns the values of a key that are narrower in its later state: revocation, an earlier expiry, a lower rate, a smaller scope.
+ * @param last the later state, if it is known
+ * @returns undefined if nothing is narrower
+ */
+function narrowedKey(key: Limits, last: Limits | undefined): Values | undefined {
+  if (!last || key.Revoked) return undefined;
+  const values = {
+    ...(last.Revoked && !key.Revoked ? { Revoked: last.Revoked } : {}),
+    ...(isLess(Date.parse(last.Expires), Date.parse(key.Expires)) ? { Expires: last.Expires } : {}),
+    ...(isLess(Number(last.Rate || Number.NaN), Number(key.Rate || Number.NaN)) ? { Rate: last.Rate } : {}),
+    ...(last.Scope === "read" && key.Scope === "write" ? { Scope: last.Scope } : {}),
+  };
+  return Object.keys(values).length > 0 ? values : undefined;
+}
+
+/** Whether a limit is lower than the previous limit. NaN means unlimited. */
+function isLess(limit: number, before: number): boolean {
+  return !Number.isNaN(limit) && !(limit >= before);
+}
+
+/**
+ * Finds the keys by which `key rotate` has replaced keys of the backup. Without them, clients that have the new key would be locked out. In the
+ * journal, a rotation is an entry for the new key, followed by an entry for the end of the old key. If the new key was rotated too, its replacements
+ * are included.
+ * @param known the keys of the replaced database
+ * @param restored the keys of the backup
+ * @returns the intents to create the new keys that are still valid, by the ID of the key in the backup
+ */
+function rotatedKeys(
+  known: KnownSystem["keys"],
+  restored: readonly KeyRecord[],
+  changes: readonly KeyChange[],
+  now: number,
+): ReadonlyMap<number, readonly Intent[]> {
+  const records = new Map(known.flatMap(({ record, deleted }) => (deleted ? [] : [[record.ID, record]])));
+  const byDigest = new Map(restored.map((record) => [record.Digest, record]));
+  /** For each key of the replaced database, by its ID: the key of the backup that it equals, or has replaced directly or through other keys. */
+  const origins = new Map<number, KeyRecord>();
+  for (const { ID, Digest } of records.values()) {
+    const same = byDigest.get(Digest);
+    if (same) origins.set(ID, same);
+  }
+  const found = new Map<number, Intent[]>();
+  for (const { created, ended } of rotationsIn(changes)) {
+    const [origin, successor] = [origins.get(ended), records.get(created)];
+    if (!origin || !successor || byDigest.has(successor.Digest)) continue;
+    origins.set(created, origin);
+    if (!isValid(successor, now)) continue;
+    const { ID: _, ...values } = successor;
+    const intent = toCreateIntent(keyResource, { ...values, Site: origin.Site }, now);
+    found.set(origin.ID, [...(found.get(origin.ID) ?? []), intent]);
+  }
+  return found;
+}
+
+/**
+ * Returns each rotation as the IDs of the key that it created and of the key that it ended. An earlier restore may have created several replacements
+ * of one key in one command.
+ */
+function* rotationsIn(changes: readonly KeyChange[]): Generator<{ created: number; ended: number }> {
+  let created: KeyChange[] = [];
+  let before: KeyChange | undefined;
+  for (const change of changes) {
+    const { revision, at, run, operation, id } = change;
+    const isSameCommand = before?.revision === revision - 1 && before.at === at && before.run === run;
+    if (!isSameCommand) created = [];
+    if (operation === "update") for (const one of created) yield { created: one.id, ended: id };
+    if (operation === "create") created.push(change);
+    else created = [];
+    before = change;
+  }
+}
+
+function isValid({ Expires, Revoked }: KeyRecord, now: number): boolean {
+  return Revoked === "" && !(Date.parse(Expires) <= now);
+}
+
+// Keys that were deleted with their sites. The journal of the system site contains their last state until it is pruned.
+
+/** Maximum entries per read. */
+const pageSize = 1000;
+
+/** A key that was restricted before its site was removed, and is restricted in the same way after the import. */
+export type RestrictedKey = Pick<Restriction, "name" | "change">;
+
+/** Restricts the keys of a site file as they were restricted in this database before their site was removed. */
+export async function restrictKeys(
+  engine: Engine,
+  keys: readonly ImportedKey[],
+): Promise<{ keys: readonly ImportedKey[]; restricted: readonly RestrictedKey[] }> {
+  const removed = await removedKeys(engine, new Set(keys.map(({ values }) => String(values.Digest))));
+  const restricted: RestrictedKey[] = [];
+  const narrowed = keys.map((key) => {
+    const record = key.values as unknown as KeyRecord;
+    const values = narrowedKey(record, removed.get(record.Digest));
+    if (!values) return key;
+    restricted.push({ name: record.Prefix, change: values.Revoked ? "revoked" : "narrowed" });
+    return { ...key, values: { ...key.values, ...values } };
+  });
+  return { keys: narrowed, restricted };
+}
+
+/** Reads the keys with these digests that were deleted, in their state before the last deletion. */
+async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
+  const { rows } = await readAllRows(engine, systemSite);
+  const deletions = rows
+    .flatMap(({ resource, revision, body }) => (resource === keyResource.name && body === null ? [revision] : []))
+    .sort((a, b) => a - b);
+  const found = new Map<string, KeyRecord>();
+  let read = 0;
+  for (const revision of digests.size > 0 ? deletions : []) {
+    if (revision <= read) continue;
+    const { entries } = await engine.readJournalPage(systemSite, revision - 1, pageSize);
+    for (const { resource, operation, body } of entries) {
+      if (resource !== keyResource.name || operation !== "delete") continue;
+      const record = JSON.parse(toDeclaredJson(keyResource, body)) as KeyRecord;
+      if (digests.has(record.Digest)) found.set(record.Digest, record);
+    }
+    read = entries.at(-1)?.revision ?? revision;
+  }
+  return found;
+}

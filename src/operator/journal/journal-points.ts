@@ -1,0 +1,12 @@
+// Points of a journal: revisions and times.
+
+import type { Engine } from "../../model/engine.ts";
+import { findRevisionBefore } from "../../store/changes/revision-before.ts";
+
+/** The first entry after a point: a revision, or the first entry at or after a time in milliseconds since 1970. */
+export type JournalPoint = { readonly revision: number } | { readonly at: number };
+
+/** Returns the revision of the last entry before `point`. */
+export async function resolveRevision(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? findRevisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
+}

@@ -1,0 +1,78 @@
+// Restores an earlier state of a record from the journal.
+
+import { type JournalEntry, type Outcome, operatorActor } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { entriesPrunedError, epochChangedError, readEntries, requireBefore } from "./journal-entries.ts";
+
+/**
+ * Restores the state of a record at `revision`, or by default its state before its last change. A deleted record gets its old ID back.
+ * @throws ProblemError `not-found` if the journal does not contain that state, `conflict` if the site was restored or removed at the same time
+ */
+export async function restoreRecord(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  id: number,
+  revision: number | undefined,
+  at: number,
+): Promise<Outcome> {
+  const { head, floor } = await engine.readJournalPage(site, 0, 1);
+  if (revision !== undefined && revision < floor) throw entriesPrunedError(floor);
+  const entries = await findEntries(readEntries(engine, site, floor, head.epoch), resource, id, revision);
+  const name = `${resource.singular} ${id}`;
+  const text = revision === undefined ? stateBefore(entries, name) : stateAt(entries, name, revision);
+  if (text === undefined) throw notInJournalError(name, floor, revision);
+  const common = { site, resource: resource.name, id, actor: operatorActor, at };
+  const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
+  if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-epoch") throw epochChangedError();
+  return outcome as Outcome;
+}
+
+/** Entries of one record: the last one up to a revision, and the next one after it. */
+interface RecordEntries {
+  readonly last: JournalEntry | undefined;
+  readonly next: JournalEntry | undefined;
+}
+
+async function findEntries(
+  entries: AsyncIterable<JournalEntry>,
+  resource: Resource,
+  id: number,
+  revision = Number.POSITIVE_INFINITY,
+): Promise<RecordEntries> {
+  let last: JournalEntry | undefined;
+  for await (const entry of entries) {
+    if (entry.resource !== resource.name || entry.id !== id) continue;
+    if (entry.revision > revision) return { last, next: entry };
+    last = entry;
+  }
+  return { last, next: undefined };
+}
+
+/** Returns the record before its last change; undefined if the journal does not contain it. */
+function stateBefore({ last }: RecordEntries, name: string): string | undefined {
+  if (last?.operation === "create")
+    throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
+  return last && requireBefore(last);
+}
+
+/** Returns the record at a revision; undefined if the journal does not contain it. */
+function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | undefined {
+  if (last?.operation === "delete")
+    throw new ProblemError(
+      "not-found",
+      `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
+    );
+  if (last) return last.body;
+  return next && next.operation !== "create" ? requireBefore(next) : undefined;
+}
+
+function notInJournalError(name: string, floor: number, revision: number | undefined): ProblemError {
+  const range = [
+    ...(floor > 0 ? [` from revision ${floor + 1}, where it begins,`] : []),
+    ...(revision === undefined ? [] : [` up to revision ${revision}`]),
+  ];
+  return new ProblemError("not-found", `the journal has no ${name}${range.join("").replace(/,$/, "")}`);
+}

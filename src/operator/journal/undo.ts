@@ -1,0 +1,256 @@
+// Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
+
+import { yieldBetween } from "../../lib/event-loop.ts";
+import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
+import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
+
+export interface UndoOptions {
+  /** Undo also the changes to records that others have changed later. The later changes are then lost. */
+  readonly force?: boolean | undefined;
+  /** Report the result, and store nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Stops the undo before its next transaction. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each transaction, with the revision at which the undo started. All journal entries of this undo come after it. */
+  readonly onBeforeCommit?: ((revision: number) => void) | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** A record that was left alone, and the reason. */
+interface LeftRecord {
+  readonly resource: string;
+  readonly id: number;
+  /** The later change by someone else, which would be lost; undefined if it was pruned. */
+  readonly changed: { readonly revision: number; readonly actor: string } | undefined;
+}
+
+export interface UndoSummary {
+  /** Records that the changes had created, and that are deleted now. */
+  deleted: number;
+  /** Records that have their earlier state again. */
+  restored: number;
+  /** Records that already had their earlier state. */
+  unchanged: number;
+  /** Records that were left alone, because others changed them later. The first 50,000 of them are in `left`. */
+  leftCount: number;
+  readonly left: LeftRecord[];
+  /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
+  records: number;
+  /** Whether the undo was stopped. The same undo again completes it. */
+  interrupted: boolean;
+  /** The journal entries of this undo; undefined if it changed nothing. */
+  revisions: RevisionRange | undefined;
+}
+
+/** Intents per batch. A transaction has several batches. */
+const batchSize = 500;
+
+/** Maximum records of an undo that is one transaction. Other writers wait about a second for it. */
+const maxRecordsInOneTransaction = 50_000;
+
+/** Records per transaction of a larger undo. */
+const recordsPerTransaction = 5000;
+
+/** Maximum records that are listed as left alone. */
+const maxListed = 50_000;
+
+/** Journal entries per read. */
+const pageSize = 1000;
+
+/**
+ * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in chunks of 5,000. A
+ * record that others change during the undo counts as changed later.
+ * @throws ProblemError `not-found` if the range has no changes, some were pruned, or the journal lacks the record before one of them; `conflict` if
+ *   the site was restored or removed
+ */
+export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
+  const [head] = (await engine.readHeads([site])) as [Head];
+  const records = new RecordsToUndo(range);
+  try {
+    await readRecordsToUndo(engine, site, head, range, records, options.signal);
+    return await new Undo(engine, site, head, options).undoAll(records);
+  } finally {
+    records.close();
+  }
+}
+
+/**
+ * Collects the records that the changes in `range` changed.
+ * @throws ProblemError `not-found` as `undo`, `conflict` if the site has another epoch
+ */
+async function readRecordsToUndo(
+  engine: Engine,
+  site: number,
+  { epoch }: Head,
+  range: UndoRange,
+  records: RecordsToUndo,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for await (const entry of readEntries(engine, site, range.since, epoch)) {
+    if (signal?.aborted) return;
+    records.add(entry);
+  }
+  if (records.size === 0) throw noChangesError(range);
+}
+
+/** One undo, transaction by transaction. */
+class Undo {
+  readonly #engine: Engine;
+  readonly #site: number;
+  readonly #head: Head;
+  readonly #options: UndoOptions;
+  readonly #summary: UndoSummary = {
+    deleted: 0,
+    restored: 0,
+    unchanged: 0,
+    leftCount: 0,
+    left: [],
+    records: 0,
+    interrupted: false,
+    revisions: undefined,
+  };
+  /** The records whose intents were rejected, because others have changed them since `#head`. */
+  readonly #rejectedRecords = new Map<string, Pick<LeftRecord, "resource" | "id">>();
+
+  constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
+    this.#engine = engine;
+    this.#site = site;
+    this.#head = head;
+    this.#options = options;
+  }
+
+  async undoAll(records: RecordsToUndo): Promise<UndoSummary> {
+    this.#summary.records = records.size;
+    const transactionSize = records.size > maxRecordsInOneTransaction ? recordsPerTransaction : records.size;
+    let intents: Intent[] = [];
+    for await (const record of yieldBetween(records.records())) {
+      if (this.#isStopped()) break;
+      const intent = this.#toIntent(record);
+      if (intent) intents.push(intent);
+      if (intents.length < transactionSize) continue;
+      await this.#store(intents);
+      intents = [];
+    }
+    if (!this.#isStopped()) await this.#store(intents);
+    if (this.#rejectedRecords.size > 0) this.#leave(await this.#findLaterChanges());
+    return this.#summary;
+  }
+
+  #isStopped(): boolean {
+    this.#summary.interrupted ||= this.#options.signal?.aborted ?? false;
+    return this.#summary.interrupted;
+  }
+
+  /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
+  #toIntent({ resource, id, before, isSame, last, other }: RecordToUndo): Intent | undefined {
+    const { force, at } = this.#options;
+    if (isSame) this.#summary.unchanged++;
+    else if (other && !force) this.#leave([{ resource, id, changed: other }]);
+    else {
+      const { epoch } = this.#head;
+      const common = { site: this.#site, resource, id, actor: operatorActor, at, ifEpoch: epoch, isOptional: true };
+      const ifVersion = force ? undefined : [versionOf(epoch, last)];
+      return { ...common, ifVersion, operation: before === null ? "delete" : "restore", valuesJson: before ?? "{}" };
+    }
+    return undefined;
+  }
+
+  #leave(records: readonly LeftRecord[]): void {
+    const { left } = this.#summary;
+    for (const record of records.slice(0, maxListed - left.length)) left.push(record);
+    this.#summary.leftCount += records.length;
+  }
+
+  /** Commits the intents of one transaction, and counts their outcomes. */
+  async #store(intents: readonly Intent[]): Promise<void> {
+    if (intents.length === 0) return;
+    const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
+    if (outcomes.some(isOfOtherEpoch)) throw epochChangedError(formatStored(this.#summary));
+    const summary = this.#summary;
+    intents.forEach((intent, index) => {
+      const kind = outcomes[index]?.kind ?? "done";
+      if (kind === "done" && intent.operation === "delete") summary.deleted++;
+      else if (kind === "done") summary.restored++;
+      // With `force`, an intent is rejected only if it deletes a record that others have just deleted.
+      else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
+      else this.#addRejected(intent);
+    });
+    summary.revisions = revisionsOf(outcomes, summary.revisions);
+  }
+
+  #addRejected({ resource, id }: Intent): void {
+    if (this.#rejectedRecords.size < maxListed)
+      this.#rejectedRecords.set(keyOf({ resource, id }), { resource, id: id as number });
+    else this.#summary.leftCount++;
+  }
+
+  /** Returns the outcomes. If the epoch has changed, they end with the first rejection because of it. */
+  async #commit(intents: readonly Intent[]): Promise<Outcome[]> {
+    const batches = function* () {
+      for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
+    };
+    const all: Outcome[] = [];
+    this.#options.onBeforeCommit?.(this.#head.revision);
+    try {
+      await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
+    } catch (error) {
+      throw withStored(error, this.#summary);
+    }
+    return all;
+  }
+
+  /** Returns the records that others changed after the head, each with the last of these changes. */
+  async #findLaterChanges(): Promise<LeftRecord[]> {
+    const changed = new Map<string, LeftRecord["changed"]>();
+    for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
+      // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
+      const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(
+        this.#site,
+        from,
+        pageSize,
+      );
+      for (const entry of entries) {
+        const { revision, actor } = entry;
+        if (this.#rejectedRecords.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
+      }
+      from = entries.at(-1)?.revision;
+    }
+    return Array.from(this.#rejectedRecords, ([key, record]) => ({ ...record, changed: changed.get(key) }));
+  }
+}
+
+function keyOf({ resource, id }: { readonly resource: string; readonly id?: number | undefined }): string {
+  return `${resource}/${id}`;
+}
+
+/** Adds to the error of a failed undo what the transactions before it have stored. */
+function withStored(error: unknown, summary: UndoSummary): unknown {
+  const stored = formatStored(summary);
+  if (!(error instanceof ProblemError) || stored === undefined) return error;
+  return new ProblemError(error.code, `${error.message}; ${stored}; the same undo again does the rest`, {
+    cause: error,
+  });
+}
+
+/** Returns in words what the transactions so far have stored; undefined if they have stored nothing. */
+function formatStored({ deleted, restored, records }: UndoSummary): string | undefined {
+  if (deleted + restored === 0) return undefined;
+  return `${deleted} of ${records} records were deleted and ${restored} restored before`;
+}
+
+function noChangesError({ since, until, run }: UndoRange): ProblemError {
+  const end = until === undefined ? "" : ` up to ${until}`;
+  return new ProblemError(
+    "not-found",
+    `there are no changes after revision ${since}${end}${run ? ` of the run ${run}` : ""}`,
+  );
+}
+
+function isOfOtherEpoch(outcome: Outcome): boolean {
+  return outcome.kind === "rejected" && outcome.rejectionReason === "other-epoch";
+}

@@ -1,0 +1,183 @@
+// Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
+
+import { createApiKey, hashApiKey, isKey, isPartialKey, type Scope, visiblePrefix } from "../../model/api-key.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { toDeclaredJson } from "../../model/record.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import {
+  commitSystemChanges,
+  readSystemRecords,
+  toCreateIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../../system/system-changes.ts";
+import { type KeyRecord, type SiteRecord, type SystemRecords, toApiKey } from "../../system/system-records.ts";
+
+/** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
+const minPrefixLength = 8;
+
+/** A key as `key list` shows it. */
+export interface ListedKey extends KeyRecord {
+  /** The name of its site. */
+  readonly siteName: string;
+  /** When the key expires or was revoked, in milliseconds since 1970; infinite if neither. */
+  readonly endsAt: number;
+  /** When the key was last used, at most half a minute too early; undefined if never. */
+  readonly lastUsed: Date | undefined;
+}
+
+export interface KeySettings {
+  readonly label?: string | undefined;
+  readonly scope?: Scope | undefined;
+  /** Milliseconds since 1970; undefined for a key that does not expire. */
+  readonly expiresAt?: number | undefined;
+  /** Requests per second; undefined for the default of the server. */
+  readonly rate?: number | undefined;
+}
+
+interface KeyChanges {
+  readonly label?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number | null | undefined;
+  readonly rate?: number | null | undefined;
+}
+
+/** A new key: the key itself, which is not stored, and its record. */
+export interface IssuedKey {
+  readonly key: string;
+  readonly record: KeyRecord;
+}
+
+/** Returns the record of a key as it is stored. */
+export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record }: ListedKey): KeyRecord {
+  return record;
+}
+
+/** Creates a key for `site`. @throws ProblemError `invalid-record`, or `not-found` if the site was removed */
+export async function createKey(
+  engine: Engine,
+  site: SiteRecord,
+  settings: KeySettings,
+  now: number,
+): Promise<IssuedKey> {
+  const { intent, key } = toIssue(site.ID, settings, now);
+  const [body] = await commitSystemChanges(engine, (system) => {
+    const exists = system.sites.some(({ ID }) => ID === site.ID);
+    if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
+    return [intent];
+  });
+  return { key, record: JSON.parse(body as string) };
+}
+
+/** Lists the keys of `site`, or of all sites, including revoked and expired keys. */
+export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
+  const uses = await engine.readLastKeyUses();
+  const system = await readSystemRecords(engine);
+  const sites = site ? [site] : system.sites;
+  const names = new Map(sites.map(({ ID, Name }) => [ID, Name]));
+  return system.keys
+    .filter((key) => !site || Number(key.Site) === site.ID)
+    .map((key) => {
+      const at = uses.get(key.ID);
+      const siteName = names.get(Number(key.Site)) ?? "";
+      return { ...key, siteName, endsAt: toApiKey(key).endsAt, lastUsed: at === undefined ? undefined : new Date(at) };
+    });
+}
+
+/**
+ * Changes a key. Running servers apply the change to the next request.
+ * @param changes undefined members stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
+ * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys begin with `prefix`
+ */
+export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<KeyRecord> {
+  const { label, rate, expiresAt } = changes;
+  const values = {
+    ...(label === undefined ? {} : { Label: label }),
+    ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
+    ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
+  };
+  const [body] = await commitSystemChanges(engine, (system) => {
+    const key = getKey(system, prefix);
+    if (key.Revoked)
+      throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
+    return [toUpdateIntent(keyResource, key.ID, values, now)];
+  });
+  return JSON.parse(toDeclaredJson(keyResource, body as string));
+}
+
+/** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
+export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
+  const [body] = await commitSystemChanges(engine, (system) => {
+    const key = getKey(system, prefix);
+    const Revoked = key.Revoked || toInstant(now);
+    return [toUpdateIntent(keyResource, key.ID, { Revoked }, now)];
+  });
+  return JSON.parse(toDeclaredJson(keyResource, body as string));
+}
+
+/**
+ * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds.
+ * @throws ProblemError `conflict` if the old key is revoked or expired
+ */
+export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
+  let key = "";
+  const [body] = await commitSystemChanges(engine, (system) => {
+    const old = getKey(system, prefix);
+    const { endsAt } = toApiKey(old);
+    if (endsAt <= now)
+      throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
+    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
+    const issue = toIssue(Number(old.Site), toSettings(old), now);
+    key = issue.key;
+    return [issue.intent, toUpdateIntent(keyResource, old.ID, end, now)];
+  });
+  return { key, record: JSON.parse(body as string) };
+}
+
+function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
+  return {
+    label: Label,
+    scope: Scope,
+    rate: Rate === "" ? undefined : Number(Rate),
+    expiresAt: Expires === "" ? undefined : Date.parse(Expires),
+  };
+}
+
+/** Returns the key that begins with `text`: at least eight characters, up to the whole key. */
+function getKey(system: SystemRecords, text: string): KeyRecord {
+  if (text.length < minPrefixLength)
+    throw new ProblemError(
+      "bad-request",
+      `invalid key prefix: give at least the first ${minPrefixLength} characters of the key, such as sfk_AbCd`,
+    );
+  const shown = visiblePrefix(text);
+  const found = system.keys.filter((key) => canBeginWith(text, key));
+  const [key] = found;
+  if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
+  if (found.length > 1)
+    throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
+  return key;
+}
+
+/** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
+function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
+  if (isKey(text)) return Digest === hashApiKey(text);
+  return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
+}
+
+/** Creates a key, and the intent to store its record. @throws ProblemError `invalid-record` */
+export function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
+  const { key, prefix, digest } = createApiKey();
+  const values = {
+    Site: String(site),
+    Prefix: prefix,
+    Digest: digest,
+    Label: label,
+    Scope: scope,
+    Rate: rate === undefined ? "" : String(rate),
+    Created: toInstant(now),
+    Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
+  };
+  return { key, intent: toCreateIntent(keyResource, values, now) };
+}

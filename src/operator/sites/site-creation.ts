@@ -1,0 +1,168 @@
+// Creates the sites of a list: all of them or none.
+
+import { maxRowLength, readCsvRows } from "../../formats/csv.ts";
+import { decodeText } from "../../formats/text-encoding.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { Intent } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import { commitSystemChanges, toCreateIntent } from "../../system/system-changes.ts";
+import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
+import { toIssue } from "./keys.ts";
+import { removeSite } from "./site-removal.ts";
+import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
+
+/** A site to create. */
+export interface ListedSite {
+  /** Its row in the file, counted from 1 for the header; undefined if it is not from a file. */
+  readonly row?: number;
+  readonly name: string;
+  readonly hostnames: readonly string[];
+  readonly isDefault: boolean;
+}
+
+export interface CreatedSite {
+  readonly site: SiteRecord;
+  /** Its key, which is not stored; undefined without `withKeys`. */
+  readonly key: string | undefined;
+}
+
+/** Maximum sites in a file. They are stored in one transaction. */
+const maxSites = 1000;
+
+const columns = ["name", "hostnames", "default"] as const;
+
+/**
+ * Reads the sites of a CSV file with the columns `name`, `hostnames` (separated by white space or semicolons) and `default` (`yes`, `no` or empty).
+ * Only `name` is required.
+ * @throws ProblemError `bad-request` if it is not such a file, `invalid-record` with the field errors of all rows
+ */
+export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly ListedSite[]> {
+  const sites: ListedSite[] = [];
+  const fieldErrors: FieldError[] = [];
+  let header: readonly string[] | undefined;
+  let row = 0;
+  for await (const read of readCsvRows(decodeText(bytes))) {
+    if (!read) throw new ProblemError("bad-request", `row ${row + 1} is longer than ${maxRowLength} characters`);
+    for (const { cells, fault } of read.rows) {
+      row++;
+      if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
+      else if (!header) header = parseHeader(cells);
+      else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, fieldErrors));
+      if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
+    }
+  }
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  if (sites.length === 0) throw new ProblemError("bad-request", "the file has no sites");
+  return sites;
+}
+
+/**
+ * Creates sites, each with a key if `withKeys`.
+ * @param handOver gets the sites and keys after they are stored. If it throws, the sites are removed again, because nobody has their keys.
+ * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `createSite`
+ */
+export async function createSites(
+  engine: Engine,
+  listed: readonly ListedSite[],
+  withKeys: boolean,
+  now: number,
+  handOver: (added: readonly CreatedSite[]) => void = () => {},
+): Promise<readonly CreatedSite[]> {
+  let keys: string[] = [];
+  let replacedDefault: SiteRecord | undefined;
+  const bodies = await commitSystemChanges(engine, (system) => {
+    const sites = createAll(listed, system, now);
+    const firstId = system.nextSiteId;
+    const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
+    keys = issued.map(({ key }) => key);
+    const before = system.sites;
+    const hasDefault = listed.some(({ isDefault }) => isDefault);
+    replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
+    const replaced = hasDefault ? toUnsetDefaultIntents(before, undefined, { isDefault: true }, now) : [];
+    return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
+  });
+  const added = listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
+  try {
+    handOver(added);
+  } catch (error) {
+    await undoUnset(engine, added, replacedDefault, error);
+  }
+  return added;
+}
+
+/** Removes the sites, and makes the previous default site the default again. @throws ProblemError `unavailable` with the message of `cause` */
+async function undoUnset(
+  engine: Engine,
+  added: readonly CreatedSite[],
+  replacedDefault: SiteRecord | undefined,
+  cause: unknown,
+): Promise<never> {
+  const names = added.length === 1 ? `the site ${added[0]?.site.Name} was` : `the ${added.length} sites were`;
+  try {
+    for (const { site } of added) await removeSite(engine, site.Name, Date.now());
+    if (replacedDefault) await setSite(engine, replacedDefault.Name, { isDefault: true }, Date.now());
+  } catch (error) {
+    const detail = `${errorMessage(cause)}; ${names} created and not removed again (${errorMessage(error)}): remove them with \`site remove\``;
+    throw new ProblemError("unavailable", detail, { cause });
+  }
+  throw new ProblemError("unavailable", `${errorMessage(cause)}; ${names} removed again, because nobody has the key`, {
+    cause,
+  });
+}
+
+function parseHeader(cells: readonly string[]): readonly string[] {
+  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
+  if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;
+  const found = unknown === undefined ? "" : `, not \`${unknown}\``;
+  throw new ProblemError(
+    "bad-request",
+    `the first row must be \`${columns.join(",")}\`, or \`name\` and some of the others${found}`,
+  );
+}
+
+function toListed(
+  header: readonly string[],
+  cells: readonly string[],
+  row: number,
+  fieldErrors: FieldError[],
+): ListedSite {
+  const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
+  const answer = cell("default").toLowerCase();
+  if (cells.length > header.length)
+    fieldErrors.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
+  if (!["", "yes", "no"].includes(answer))
+    fieldErrors.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });
+  const hostnames = cell("hostnames")
+    .split(/[\s;]+/)
+    .filter((host) => host !== "");
+  return { row, name: cell("name"), hostnames, isDefault: answer === "yes" };
+}
+
+/** Returns the intents to create the sites. Their IDs follow the last used ID. */
+function createAll(listed: readonly ListedSite[], system: SystemRecords, now: number): Intent[] {
+  const sites = [...system.sites];
+  const firstId = system.nextSiteId;
+  const fieldErrors: FieldError[] = [];
+  const intents: Intent[] = [];
+  let hasDefault = false;
+  for (const [index, { row, ...settings }] of listed.entries()) {
+    try {
+      if (settings.isDefault && hasDefault)
+        throw new ProblemError("conflict", "another row is the default site already");
+      hasDefault ||= settings.isDefault;
+      const values = toSiteValues(settings, undefined, now);
+      requireUnusedNames(sites, undefined, values);
+      const intent = toCreateIntent(siteResource, values, now, firstId + index);
+      intents.push(intent);
+      sites.push({ ...JSON.parse(intent.valuesJson), ID: firstId + index });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || row === undefined) throw error;
+      fieldErrors.push({ field: `row ${row}`, detail: error.message });
+    }
+  }
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  return intents;
+}

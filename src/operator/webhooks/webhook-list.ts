@@ -1,0 +1,168 @@
+// Lists webhooks with their status, and resolves where their delivery starts.
+
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import type { WebhookRef, WebhookState } from "../../model/webhooks.ts";
+import { readCursorAt, readFeedPage } from "../../store/changes/feed.ts";
+import { findRevisionBefore } from "../../store/changes/revision-before.ts";
+import { findCursorRevision, parseCursor } from "../../store/database/cursor.ts";
+import { readSystemRecords } from "../../system/system-changes.ts";
+import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+
+/** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */
+type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
+
+/** A webhook as `webhook list` shows it, without its secrets. */
+export interface ListedWebhook extends WebhookRecord {
+  readonly siteName: string;
+  readonly status: WebhookStatus;
+  /** Why it has this status; empty for `active`. */
+  readonly detail: string;
+  /** Undefined if the webhook is incomplete. */
+  readonly state: WebhookState | undefined;
+  /** Changes of its site that it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
+  readonly lag: number | undefined;
+}
+
+/** Maximum sites per read of heads. */
+const maxHeads = 1000;
+
+/** Lists the webhooks of `site`, or of all sites, in ID order. */
+export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<ListedWebhook[]> {
+  return toListed(engine, await readSystemRecords(engine), ({ Site }) => !site || Number(Site) === site.ID);
+}
+
+/** Returns the webhook with this ID. @throws ProblemError `not-found` */
+export async function getWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
+  const [found] = await toListed(engine, await readSystemRecords(engine), ({ ID }) => ID === id);
+  if (!found) throw unknownWebhookError(id);
+  return found;
+}
+
+/** Returns the record of a webhook as it is stored. */
+export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
+  const { ID, Site, URL: url, Resources, Created, Paused, Reason } = webhook;
+  return { ID, Site, URL: url, Resources, Created, Paused, Reason };
+}
+
+/** Returns only the sites that have one of `webhooks`, by ID. */
+function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): ReadonlyMap<number, SiteRecord> {
+  const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
+  const found = system.sites.filter(({ ID }) => wanted.has(ID));
+  return new Map(found.map((site) => [site.ID, site]));
+}
+
+/** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
+export function requireWebhook(system: SystemRecords, id: number): WebhookRecord {
+  const found = system.webhooks.find(({ ID }) => ID === id);
+  if (!found) throw unknownWebhookError(id);
+  return found;
+}
+
+function unknownWebhookError(id: number): ProblemError {
+  return new ProblemError("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
+}
+
+export function webhookRefOf({ ID, Site }: WebhookRecord): WebhookRef {
+  return { site: Number(Site), webhook: ID };
+}
+
+async function toListed(
+  engine: Engine,
+  system: SystemRecords,
+  isWanted: (record: WebhookRecord) => boolean,
+): Promise<ListedWebhook[]> {
+  const records = system.webhooks.filter(isWanted);
+  if (records.length === 0) return [];
+  const home = await engine.readDatabaseId();
+  const states = new Map(
+    (await engine.readWebhookStates(records.map(webhookRefOf))).map((state) => [state.webhook, state]),
+  );
+  const heads = await readHeadsInChunks(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
+  const sites = sitesOf(records, system);
+  return records.map((record) => {
+    const site = sites.get(Number(record.Site)) as SiteRecord;
+    const state = states.get(record.ID);
+    const lag = state && lagOf(state, heads.get(site.ID) as Head);
+    return { ...record, siteName: site.Name, ...statusOf(record, state, site, home), state, lag };
+  });
+}
+
+async function readHeadsInChunks(engine: Engine, sites: readonly number[]): Promise<ReadonlyMap<number, Head>> {
+  const found = new Map<number, Head>();
+  for (let at = 0; at < sites.length; at += maxHeads) {
+    const some = sites.slice(at, at + maxHeads);
+    (await engine.readHeads(some)).forEach((head, n) => {
+      found.set(some[n] as number, head);
+    });
+  }
+  return found;
+}
+
+function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {
+  const revision = findCursorRevision(cursor);
+  const isKnown = revision === 0 || epoch === head.epoch;
+  return isKnown && revision !== undefined ? Math.max(0, head.revision - revision) : undefined;
+}
+
+function statusOf(
+  { Paused, Reason }: WebhookRecord,
+  state: WebhookState | undefined,
+  site: SiteRecord,
+  home: string,
+): Pick<ListedWebhook, "status" | "detail"> {
+  if (!state) return { status: "incomplete", detail: "it has no secret: remove it, and add it again" };
+  if (Paused !== "") return { status: "paused", detail: Reason };
+  if (state.home !== home) return { status: "paused", detail: "it arrived from another database" };
+  if (site.Suspended !== "") return { status: "paused", detail: "the site is suspended" };
+  if (state.failures === 0 || state.failingSince === null) return { status: "active", detail: "" };
+  return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };
+}
+
+/** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
+export type DeliveryStart = "now" | { readonly cursor: string } | { readonly at: number };
+
+/** A cursor, and the epoch that it belongs to. */
+export interface WebhookPosition {
+  readonly cursor: string;
+  readonly epoch: string;
+}
+
+/**
+ * Returns the cursor at which delivery starts.
+ * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
+ */
+export async function resolveDeliveryStart(
+  engine: Engine,
+  site: number,
+  point: DeliveryStart,
+): Promise<WebhookPosition> {
+  if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
+  const [head] = (await engine.readHeads([site])) as [Head];
+  const revision = point === "now" ? head.revision : await revisionAt(engine, site, point.at);
+  return { cursor: await readCursorAt(engine, site, { ...head, revision }), epoch: head.epoch };
+}
+
+async function positionOf(engine: Engine, site: number, cursor: string): Promise<WebhookPosition> {
+  const until = parseCursor(cursor).revision;
+  const { head } = await readFeedPage(engine, site, {
+    since: cursor,
+    limit: 1,
+    resources: new Set(),
+    isCollapsed: false,
+    until,
+  });
+  return { cursor, epoch: head.epoch };
+}
+
+/** Returns the revision of the last change before a time. @throws ProblemError `gone` if changes since that time were pruned */
+async function revisionAt(engine: Engine, site: number, at: number): Promise<number> {
+  const { floor, entries } = await engine.readJournalPage(site, 0, 1);
+  const [first] = entries;
+  if (floor > 0 && (!first || first.at > at)) {
+    const begin = first ? `begins at ${new Date(first.at).toISOString()}` : "is empty";
+    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
+  }
+  return findRevisionBefore(engine, site, at);
+}

@@ -1,0 +1,278 @@
+// The actions of an operator on webhooks: add, pause, resume, rotate, rewind, test and remove.
+//
+// The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
+// (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
+// deletes it last. So after an interruption, the record shows that the webhook is incomplete.
+
+import type { IpNetwork } from "../../lib/networks.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Values } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import {
+  type DeliveryAttempt,
+  makeWebhookSecret,
+  type WebhookRef,
+  type WebhookState,
+  type WebhookStateUpdate,
+} from "../../model/webhooks.ts";
+import { webhook as webhookResource } from "../../resources/webhook.ts";
+import {
+  commitSystemChanges,
+  readSystemRecords,
+  toCreateIntent,
+  toDeleteIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../../system/system-changes.ts";
+import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
+import { deliverTest } from "../../webhooks/test-delivery.ts";
+import { continuedCursorOf, cursorRevision } from "../../webhooks/webhook-event.ts";
+import {
+  type DeliveryStart,
+  getWebhook,
+  type ListedWebhook,
+  requireWebhook,
+  resolveDeliveryStart,
+  type WebhookPosition,
+  webhookRefOf,
+} from "./webhook-list.ts";
+
+/** Milliseconds for which deliveries are signed with the previous secret, too. */
+const secretOverlapMs = 24 * 60 * 60_000;
+/** Maximum attempts to change a state while deliveries change it, too. */
+const maxAttempts = 100;
+
+/** Pauses a webhook. Pausing it again changes nothing. @throws ProblemError `not-found` */
+export async function pauseWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
+  await changeRecord(engine, id, now, ({ Paused }) =>
+    Paused === "" ? { Paused: toInstant(now), Reason: "an operator paused it" } : {},
+  );
+  return getWebhook(engine, id);
+}
+
+/**
+ * Lets a webhook deliver in this database, at once, from its cursor.
+ * @throws ProblemError `not-found`, `bad-request` if its URL is not allowed, or `conflict` if it is incomplete
+ */
+export async function resumeWebhook(
+  engine: Engine,
+  id: number,
+  policy: AddressPolicy,
+  now: number,
+): Promise<ListedWebhook> {
+  const { URL: url } = requireComplete(await getWebhook(engine, id));
+  await checkWebhookUrl(url, policy);
+  const home = await engine.readDatabaseId();
+  await updateState(engine, id, ({ resumes }) => ({
+    home,
+    failures: 0,
+    failingSince: null,
+    nextAt: 0,
+    resumes: resumes + 1,
+  }));
+  await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
+  return getWebhook(engine, id);
+}
+
+/**
+ * Gives a webhook a new secret, and returns it. Deliveries are signed with the previous secret, too, for 24 hours or until the next rotation.
+ * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
+ */
+export async function rotateWebhook(
+  engine: Engine,
+  id: number,
+  now: number,
+): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
+  const webhook = await getWebhook(engine, id);
+  const secret = makeWebhookSecret();
+  const until = now + secretOverlapMs;
+  if (!(await engine.rotateWebhookSecret(webhookRefOf(webhook), secret, now, until))) throw incompleteError(id);
+  return { webhook, secret, until };
+}
+
+/**
+ * Moves the cursor of a webhook back, or forward, to `point`. The webhook delivers the changes after it, even if they were delivered before.
+ * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
+ */
+export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
+  const { site } = webhookRefOf(requireComplete(await getWebhook(engine, id)));
+  const position = await resolveDeliveryStart(engine, site, point);
+  const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
+  await updateState(engine, id, (state) => {
+    const since = isBehind(position, state) ? continuedCursorOf(state) : position.cursor;
+    return { ...position, ...none, since, rewinds: state.rewinds + 1 };
+  });
+  return getWebhook(engine, id);
+}
+
+/**
+ * Whether the chain of events continues after a rewind (contract section 12): the position is not after the cursor, and `storefront.gone` is not
+ * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
+ */
+function isBehind({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
+  return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
+}
+
+/**
+ * Sends `storefront.test` once, even if the webhook is paused. `webhook deliveries` lists the attempt.
+ * @param allow networks that are allowed although they are not public
+ * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
+ */
+export async function testWebhook(
+  engine: Engine,
+  id: number,
+  allow: readonly IpNetwork[],
+): Promise<{ webhook: ListedWebhook; attempt: DeliveryAttempt }> {
+  const webhook = requireComplete(await getWebhook(engine, id));
+  const { siteName, URL: url } = webhook;
+  return { webhook, attempt: await deliverTest(engine, { ...webhookRefOf(webhook), siteName, url }, allow) };
+}
+
+/**
+ * Removes a webhook with its secrets and attempts, and returns its record.
+ * @throws ProblemError `not-found`
+ */
+export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
+  const record = requireWebhook(await readSystemRecords(engine), id);
+  await engine.deleteWebhook(webhookRefOf(record));
+  await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
+  return record;
+}
+
+async function changeRecord(
+  engine: Engine,
+  id: number,
+  now: number,
+  change: (record: WebhookRecord) => Values,
+): Promise<void> {
+  await commitSystemChanges(engine, (system) => [
+    toUpdateIntent(webhookResource, id, change(requireWebhook(system, id)), now),
+  ]);
+}
+
+/**
+ * Changes a state, even while the webhook is delivered.
+ * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries change its state before each attempt
+ */
+async function updateState(
+  engine: Engine,
+  id: number,
+  change: (state: WebhookState) => WebhookStateUpdate,
+): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { state } = requireComplete(await getWebhook(engine, id));
+    const { cursor, rewinds, resumes } = state;
+    if (await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
+  }
+  throw new ProblemError("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
+}
+
+function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
+  const { state } = webhook;
+  if (!state) throw incompleteError(webhook.ID);
+  return { ...webhook, state };
+}
+
+function incompleteError(id: number): ProblemError {
+  return new ProblemError("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
+}
+
+/** Maximum webhooks of a site, and of a database. */
+export const maxWebhooksOfSite = 20;
+const maxOfDatabase = 10_000;
+
+interface WebhookSettings {
+  readonly url: string;
+  /** Resources whose changes are delivered; empty for all. */
+  readonly resources: readonly Resource[];
+  readonly since: DeliveryStart;
+}
+
+/** A new webhook, with its secret, which is not shown again. */
+interface AddedWebhook {
+  readonly webhook: ListedWebhook;
+  readonly secret: string;
+  /** Whether the name in the URL has an address at the moment. */
+  readonly isResolved: boolean;
+}
+
+/**
+ * Adds a webhook to `site`.
+ * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
+ * webhooks, `not-found` if the site was removed
+ */
+export async function createWebhook(
+  engine: Engine,
+  site: SiteRecord,
+  { url, resources, since }: WebhookSettings,
+  policy: AddressPolicy,
+  now: number,
+): Promise<AddedWebhook> {
+  const { href, isResolved } = await checkWebhookUrl(url, policy);
+  const position = await resolveDeliveryStart(engine, site.ID, since);
+  const values = {
+    Site: String(site.ID),
+    URL: href,
+    Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
+    Created: toInstant(now),
+  };
+  const [body] = await commitSystemChanges(engine, (system) => {
+    requireRoom(system, site);
+    return [toCreateIntent(webhookResource, values, now)];
+  });
+  const record: WebhookRecord = JSON.parse(body as string);
+  const secret = makeWebhookSecret();
+  const state = newWebhookState(webhookRefOf(record), { ...position, home: await engine.readDatabaseId() });
+  try {
+    await engine.saveWebhook(state, [{ secret, createdAt: now, until: null }]);
+  } catch (error) {
+    // If the record cannot be deleted now either, the webhook is listed as incomplete.
+    await removeWebhook(engine, record.ID, now).catch(() => {});
+    throw error;
+  }
+  return { webhook: await getWebhook(engine, record.ID), secret, isResolved };
+}
+
+/** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */
+function requireRoom(system: SystemRecords, site: SiteRecord): void {
+  if (!system.sites.some(({ ID }) => ID === site.ID))
+    throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
+  requireWebhookRoom(system, 1);
+  if (system.webhooks.filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
+    throw new ProblemError(
+      "conflict",
+      `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
+    );
+}
+
+/** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
+export function requireWebhookRoom(system: SystemRecords, added: number): void {
+  if (system.webhooks.length + added <= maxOfDatabase) return;
+  throw new ProblemError("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
+}
+
+/** Returns the state of a webhook before its first delivery. */
+export function newWebhookState(
+  key: WebhookRef,
+  values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
+): WebhookState {
+  const none = { first: 0, last: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0, goneAt: null } as const;
+  return { ...none, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
+}
+
+/**
+ * Returns the normal form of a URL. A name that has no address now is allowed, because each delivery resolves it again.
+ * @throws ProblemError `bad-request`
+ */
+async function checkWebhookUrl(text: string, policy: AddressPolicy): Promise<{ href: string; isResolved: boolean }> {
+  let isResolved = true;
+  const lookup = (name: string) =>
+    policy.lookup(name).catch(() => {
+      isResolved = false;
+      return [];
+    });
+  const { url } = await resolveAllowedUrl(text, { ...policy, lookup });
+  return { href: url.href, isResolved };
+}
