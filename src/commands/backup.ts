@@ -3,16 +3,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup/backup.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
-import {
-  type CommonOptions,
-  fileArgument,
-  printMessage,
-  printResult,
-  UsageError,
-  withCommonOptions,
-  withEngine,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
+import { printMessage, printResult } from "./shared/output.ts";
 import { showingRows, whileShowing } from "./shared/progress.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface BackupFlags extends CommonOptions {
   readonly keep?: number;

@@ -3,14 +3,9 @@
 import { Command } from "commander";
 import { checkBackup, isFolder, latestBackup } from "../operator/backup/backup.ts";
 import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
-import {
-  type CommonOptions,
-  fileArgument,
-  printMessage,
-  printResult,
-  withCommonOptions,
-  withEngine,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
+import { printMessage, printResult } from "./shared/output.ts";
 import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
 
 export function checkCommand(): Command {

@@ -2,7 +2,9 @@
 
 import { Command } from "commander";
 import { type CopyProgress, copyDatabase } from "../operator/backup/copy.ts";
-import { type CommonOptions, printMessage, printResult, withEngine, withNewEngine } from "./shared/common.ts";
+import { withEngine, withNewEngine } from "./shared/database.ts";
+import type { CommonOptions } from "./shared/options.ts";
+import { printMessage, printResult } from "./shared/output.ts";
 import { whileShowing } from "./shared/progress.ts";
 
 interface CopyFlags extends CommonOptions {

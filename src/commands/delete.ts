@@ -5,15 +5,9 @@ import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { deleteRecords } from "../operator/records.ts";
 import { getSite } from "../operator/sites/sites.ts";
-import {
-  formatCount,
-  parseId,
-  printMessage,
-  resourceArgument,
-  type SiteOptions,
-  withEngine,
-  withSiteOption,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { parseId, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
+import { formatCount, printMessage } from "./shared/output.ts";
 import { printUndo, printUndoable, undoOf } from "./shared/undo-line.ts";
 
 export function deleteCommand(): Command {

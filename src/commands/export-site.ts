@@ -3,15 +3,9 @@
 import { Command } from "commander";
 import { exportSite } from "../operator/site-files/export-site.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
-import {
-  type CommonOptions,
-  fileArgument,
-  formatCount,
-  printMessage,
-  printResult,
-  withCommonOptions,
-  withEngine,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
+import { formatCount, printMessage, printResult } from "./shared/output.ts";
 
 export function exportSiteCommand(): Command {
   return withCommonOptions(new Command("export-site"))

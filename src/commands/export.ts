@@ -7,15 +7,10 @@ import { exportRecords } from "../operator/import/export-records.ts";
 import { type FileFormat, formatOf } from "../operator/import/file-rows.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
-import {
-  fileArgument,
-  printAll,
-  resourceArgument,
-  type SiteOptions,
-  withEngine,
-  withSiteOption,
-} from "./shared/common.ts";
 import { formatOption } from "./shared/csv-options.ts";
+import { withEngine } from "./shared/database.ts";
+import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
+import { printAll } from "./shared/output.ts";
 
 interface ExportFlags extends SiteOptions {
   readonly format?: FileFormat;

@@ -5,7 +5,9 @@ import type { Config } from "../config.ts";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { isLoopback, toUrlHost } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
-import { printResult, toConfig, UsageError } from "./shared/common.ts";
+import { toConfig } from "./shared/database.ts";
+import { printResult } from "./shared/output.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 /** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
 const timeout = 5000;

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { findNearest } from "../lib/text.ts";
-import { UsageError } from "./shared/common.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 /** The groups of `storefront --help`, and their commands. */
 const groups: Record<string, readonly string[]> = {

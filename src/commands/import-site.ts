@@ -4,16 +4,10 @@ import { Command } from "commander";
 import type { RestrictedKey } from "../operator/backup/restrictions.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
 import { formatSiteCounts } from "./export-site.ts";
-import {
-  type CommonOptions,
-  fileArgument,
-  printMessage,
-  printResult,
-  toConfig,
-  withCommonOptions,
-  withNewEngine,
-} from "./shared/common.ts";
+import { toConfig, withNewEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
+import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
+import { printMessage, printResult } from "./shared/output.ts";
 
 interface ImportSiteOptions extends CommonOptions {
   readonly name?: string;

@@ -10,20 +10,15 @@ import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import { getSite } from "../operator/sites/sites.ts";
-import {
-  asUsageError,
-  fileArgument,
-  formatCount,
-  printMessage,
-  resourceArgument,
-  type SiteOptions,
-  withEngine,
-  withSiteOption,
-} from "./shared/common.ts";
-import { type CsvFlags, formatOption, openInput, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
+import { type CsvFlags, formatOption, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
+import { withEngine } from "./shared/database.ts";
+import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
+import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
+import { formatCount, printMessage } from "./shared/output.ts";
 import { type Progress, showingBytes, whileShowing } from "./shared/progress.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
+import { asUsageError } from "./shared/usage-error.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {
   readonly format?: FileFormat;

@@ -12,19 +12,11 @@ import type { JournalPoint } from "../operator/journal/journal-points.ts";
 import { pruneJournals } from "../operator/journal/prune-journals.ts";
 import { getSite, listSites } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
-import {
-  type CommonOptions,
-  parseId,
-  printAll,
-  printMessage,
-  printResult,
-  printText,
-  toTable,
-  UsageError,
-  withCommonOptions,
-  withEngine,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { type CommonOptions, parseId, withCommonOptions } from "./shared/options.ts";
+import { printAll, printMessage, printResult, printText, toTable } from "./shared/output.ts";
 import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./shared/points.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 /** Milliseconds between two checks for new entries with `--follow`. */
 const pollIntervalMs = 250;

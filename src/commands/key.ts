@@ -12,19 +12,16 @@ import {
   setKey,
 } from "../operator/sites/keys.ts";
 import { getSite } from "../operator/sites/sites.ts";
+import { withEngine } from "./shared/database.ts";
 import {
   type CommonOptions,
   parseDuration,
-  printMessage,
-  printResult,
   type SiteOptions,
-  toMinute,
-  toTable,
-  UsageError,
   withCommonOptions,
-  withEngine,
   withSiteOption,
-} from "./shared/common.ts";
+} from "./shared/options.ts";
+import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface CreateOptions extends SiteOptions {
   readonly label?: string;

@@ -10,20 +10,12 @@ import {
   setOperatorSites,
 } from "../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../operator/sessions.ts";
-import {
-  type CommonOptions,
-  collectValue,
-  printMessage,
-  printResult,
-  toMinute,
-  toTable,
-  UsageError,
-  withCommonOptions,
-  withEngine,
-  withNewEngine,
-} from "./shared/common.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
+import { withEngine, withNewEngine } from "./shared/database.ts";
+import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
+import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];

@@ -7,7 +7,8 @@ import { ProblemError } from "../model/errors.ts";
 import { formatResourceList, publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { completeHelp } from "./help.ts";
-import { printError, printMessage, printText, UsageError } from "./shared/common.ts";
+import { printError, printMessage, printText } from "./shared/output.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 const beginning = `
 To begin (in a checkout, write npx --no storefront):

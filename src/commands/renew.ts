@@ -2,14 +2,9 @@
 
 import { Command } from "commander";
 import { renewSites } from "../operator/sites/renew.ts";
-import {
-  type CommonOptions,
-  formatCount,
-  printMessage,
-  printResult,
-  withCommonOptions,
-  withEngine,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
+import { formatCount, printMessage, printResult } from "./shared/output.ts";
 
 export function renewCommand(): Command {
   return withCommonOptions(new Command("renew"))

@@ -6,16 +6,9 @@ import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { restoreRecord } from "../operator/journal/restore-record.ts";
 import { getSite } from "../operator/sites/sites.ts";
-import {
-  parseId,
-  parseRevision,
-  printMessage,
-  printResult,
-  resourceArgument,
-  type SiteOptions,
-  withEngine,
-  withSiteOption,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
+import { parseId, parseRevision, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
+import { printMessage, printResult } from "./shared/output.ts";
 
 interface RestoreFlags extends SiteOptions {
   readonly revision?: string;

@@ -4,14 +4,9 @@ import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
 import type { Restriction } from "../operator/backup/restrictions.ts";
 import { isStandardInput } from "../operator/standard-streams.ts";
-import {
-  type CommonOptions,
-  formatCount,
-  printMessage,
-  printResult,
-  withCommonOptions,
-  withNewEngine,
-} from "./shared/common.ts";
+import { withNewEngine } from "./shared/database.ts";
+import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
+import { formatCount, printMessage, printResult } from "./shared/output.ts";
 import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
 
 interface RestoreFlags extends CommonOptions {

@@ -2,7 +2,8 @@
 
 import { Command } from "commander";
 import type { ConfigSources } from "../config.ts";
-import { type CommonOptions, toConfig, withCommonOptions } from "./shared/common.ts";
+import { toConfig } from "./shared/database.ts";
+import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
 

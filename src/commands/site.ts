@@ -8,21 +8,12 @@ import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import type { SiteRecord } from "../system/system-records.ts";
-import {
-  type CommonOptions,
-  collectValue,
-  formatCount,
-  printMessage,
-  printResult,
-  toMinute,
-  toTable,
-  UsageError,
-  withCommonOptions,
-  withEngine,
-  withNewEngine,
-} from "./shared/common.ts";
-import { openInput } from "./shared/csv-options.ts";
+import { withEngine, withNewEngine } from "./shared/database.ts";
+import { openInput } from "./shared/input-file.ts";
+import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
+import { formatCount, printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;

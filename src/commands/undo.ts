@@ -6,18 +6,14 @@ import type { UndoRange } from "../operator/journal/records-to-undo.ts";
 import { type UndoSummary, undo } from "../operator/journal/undo.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
-import {
-  formatCount,
-  printMessage,
-  type SiteOptions,
-  UsageError,
-  withEngine,
-  withSiteOption,
-} from "./shared/common.ts";
+import { withEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
+import { type SiteOptions, withSiteOption } from "./shared/options.ts";
+import { formatCount, printMessage } from "./shared/output.ts";
 import { parsePoint, revisionSince, revisionUntil } from "./shared/points.ts";
 import { commandLine } from "./shared/shell-words.ts";
 import { printUndo, printUndoable, undoLine, undoOf } from "./shared/undo-line.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;

@@ -15,20 +15,16 @@ import {
   testWebhook,
 } from "../operator/webhooks/webhooks.ts";
 import { type AddressPolicy, toDeliveryPolicy } from "../webhooks/address-policy.ts";
+import { toConfig, withEngine } from "./shared/database.ts";
 import {
   type CommonOptions,
   getResource,
   parseId,
-  printMessage,
-  printResult,
   type SiteOptions,
-  toConfig,
-  toMinute,
-  toTable,
   withCommonOptions,
-  withEngine,
   withSiteOption,
-} from "./shared/common.ts";
+} from "./shared/options.ts";
+import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { parseDeliveryStart } from "./shared/points.ts";
 
 interface AllowOptions extends CommonOptions {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openInput } from "../../src/commands/shared/csv-options.ts";
+import { openInput } from "../../src/commands/shared/input-file.ts";
 import { openWorkshop, type Workshop } from "../support/command.ts";
 
 let shop: Workshop;
@@ -44,7 +44,7 @@ test.each(changes)("a file that %s while it is read as standard input is rejecte
   // Another process reads, because a process has only one standard input. After the first bytes, it waits until the file has changed.
   const script = `
     import { existsSync } from "node:fs";
-    import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/shared/csv-options.ts"))};
+    import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/shared/input-file.ts"))};
     let read = 0;
     try {
       for await (const bytes of openInput("-")) {

@@ -7,7 +7,7 @@ import { isWebhookSecret } from "../../src/model/webhooks.ts";
 import { renewSites } from "../../src/operator/sites/renew.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
-import type { DeliveryStart } from "../../src/operator/webhooks/webhook-list.ts";
+import type { DeliveryStart } from "../../src/operator/webhooks/delivery-start.ts";
 import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
   createWebhook,

@@ -7,7 +7,7 @@ import { isEncoding } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
-import type { JobOptions } from "../../operator/import/import-job.ts";
+import type { JobOptions } from "../../operator/import/import-execution.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import { previewUpload } from "../../operator/import/upload.ts";

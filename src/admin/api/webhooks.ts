@@ -5,12 +5,8 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
-import {
-  type DeliveryStart,
-  type ListedWebhook,
-  listWebhooks,
-  webhookRefOf,
-} from "../../operator/webhooks/webhook-list.ts";
+import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
+import { type ListedWebhook, listWebhooks, webhookRefOf } from "../../operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,

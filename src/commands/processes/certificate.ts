@@ -8,7 +8,8 @@ import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { type Running, start } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { asUsageError, printMessage } from "../shared/common.ts";
+import { printMessage } from "../shared/output.ts";
+import { asUsageError } from "../shared/usage-error.ts";
 
 /**
  * Reads a certificate and its key. An expired certificate is reported on stderr, but returned: the server can use it, although clients reject it.

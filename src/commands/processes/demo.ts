@@ -5,8 +5,9 @@ import { toConnectableUrl } from "../../lib/networks.ts";
 import { makeDemo, makeDemoLink } from "../../operator/demo.ts";
 import { listSites } from "../../operator/sites/sites.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
-import { printMessage, printText, withNewEngine } from "../shared/common.ts";
 import { consoleUrl, signInLink } from "../shared/console-address.ts";
+import { withNewEngine } from "../shared/database.ts";
+import { printMessage, printText } from "../shared/output.ts";
 import { commandLine, quoteWord } from "../shared/shell-words.ts";
 import type { Server } from "./serve.ts";
 

@@ -4,7 +4,8 @@ import { type AdminAddress, type Config, type ConfigSources, toEnvironment } fro
 import { withoutPassword } from "../../lib/text.ts";
 import { createLog, startAdmin } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { type CommonOptions, formatCount, printMessage, printResult } from "../shared/common.ts";
+import type { CommonOptions } from "../shared/options.ts";
+import { formatCount, printMessage, printResult } from "../shared/output.ts";
 import { commandLine } from "../shared/shell-words.ts";
 import {
   findFreeAdminAddress,

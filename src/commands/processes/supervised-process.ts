@@ -1,7 +1,7 @@
 // Supervises one process of the server: restarts it when it exits, and replaces it on request.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { printMessage } from "../shared/common.ts";
+import { printMessage } from "../shared/output.ts";
 import type { Child, Listening } from "./child.ts";
 
 /** If a process exits sooner than these milliseconds after its start, its restart is delayed by the same time. */

@@ -6,7 +6,7 @@ import { readyFamily } from "../../http/server-metrics.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { printMessage } from "../shared/common.ts";
+import { printMessage } from "../shared/output.ts";
 import { reloadCertificate, requireFreePort } from "./certificate.ts";
 import { type Child, type Listening, startChild } from "./child.ts";
 import type { Server } from "./serve.ts";

@@ -2,7 +2,8 @@
 
 import { toAdminText } from "../../config.ts";
 import { isLoopback, toConnectableUrl } from "../../lib/networks.ts";
-import { toConfig, UsageError } from "./common.ts";
+import { toConfig } from "./database.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Returns a sign-in link to the console. The secret is in the fragment. Browsers do not send the fragment, so no proxy or log sees the secret. */
 export function signInLink(url: string, secret: string): string {

@@ -1,18 +1,18 @@
-// The options of `import` for CSV files of other programs, and reading the files that an operator names.
+// The options of `import` for CSV files of other programs.
 
-import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../../formats/csv.ts";
 import { type CsvMapping, parseMapping } from "../../formats/csv-mapping.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
 import { fromUtf8, isEncoding } from "../../formats/text-encoding.ts";
-import { errorMessage } from "../../lib/errors-for-log.ts";
 import { findNearest } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
-import { isStandardInput, isStandardOutput, readStandardInput } from "../../operator/standard-streams.ts";
-import { UsageError } from "./common.ts";
+import { isStandardInput, isStandardOutput } from "../../operator/standard-streams.ts";
+import { openInput } from "./input-file.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** The options for CSV files, as the operator typed them. */
 export interface CsvFlags {
@@ -127,31 +127,4 @@ function parseEncoding(name: string): string {
   if (isEncoding(name)) return name;
   const meant = findNearest(name, commonEncodings);
   throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
-}
-
-// Reading the files that an operator names.
-
-/**
- * Yields the bytes of a file, or of standard input (`-`).
- * @throws ProblemError if the file cannot be read; after its last byte, `conflict` if it was written to while it was read
- */
-export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
-  const isInput = isStandardInput(file);
-  if (!isInput && !existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
-  const name = isInput ? "standard input" : file;
-  const before = isInput ? fstatSync(0) : statSync(file);
-  if (before.isDirectory()) throw new ProblemError("bad-request", `${name} is a folder`);
-  try {
-    yield* isInput ? readStandardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
-  } catch (error) {
-    throw new ProblemError("unavailable", `cannot read ${name}: ${errorMessage(error)}`, { cause: error });
-  }
-  const now = isInput ? fstatSync(0) : statSync(file, { throwIfNoEntry: false });
-  if (before.isFile()) requireUnchanged(name, before, now);
-}
-
-/** Requires that the file kept its size. Does nothing if another file has its name now. @throws ProblemError `conflict` */
-function requireUnchanged(name: string, { ino, dev, size }: Stats, now: Stats | undefined): void {
-  if (now?.ino !== ino || now.dev !== dev || now.size === size) return;
-  throw new ProblemError("conflict", `${name} was written to while it was read; read it again when it is complete`);
 }

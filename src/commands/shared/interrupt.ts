@@ -1,6 +1,6 @@
 // Ctrl-C in a long command: the command finishes its current step, reports what it has stored, and ends.
 
-import { printMessage } from "./common.ts";
+import { printMessage } from "./output.ts";
 
 /** Milliseconds in which a repeated signal counts as the same Ctrl-C, because npm and the terminal both pass it on. */
 export const repeatWithinMs = 1000;

@@ -4,8 +4,9 @@ import { parseTime } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-points.ts";
 import type { PrunePoint } from "../../operator/journal/prune-journals.ts";
-import type { DeliveryStart } from "../../operator/webhooks/webhook-list.ts";
-import { parseDuration, parseRevision, UsageError } from "./common.ts";
+import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
+import { parseDuration, parseRevision } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 
 /**
  * Parses a revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`.

@@ -1,7 +1,8 @@
 // How to undo a command: the revisions that it wrote, and the line that undoes them.
 
 import type { RevisionRange } from "../../operator/journal/journal-entries.ts";
-import { printMessage, printResult, type SiteOptions } from "./common.ts";
+import type { SiteOptions } from "./options.ts";
+import { printMessage, printResult } from "./output.ts";
 import { commandLine } from "./shell-words.ts";
 
 /** How to undo a command, as `--json` prints it: the revisions that it wrote, its run, and the `undo` line. */

@@ -16,7 +16,7 @@ import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { readAllRows } from "../../store/database/read-all-rows.ts";
 import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, WebhookRecord } from "../../system/system-records.ts";
-import type { ImportedKey } from "../site-files/site-reservation.ts";
+import type { ImportedKey } from "../site-files/site-file-settings.ts";
 import { webhookRefOf } from "../webhooks/webhook-list.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
 

@@ -8,17 +8,9 @@ import { readBackup } from "../backup/backup-format.ts";
 import { type RestrictedKey, restrictKeys } from "../backup/restrictions.ts";
 import { removeImport } from "../sites/site-removal.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
-import {
-  completeSiteImport,
-  type OmittedWebhook,
-  parseKey,
-  parseSettings,
-  parseWebhooks,
-  type ReservedSite,
-  reserveSite,
-  runWhileReserved,
-  WebhookRows,
-} from "./site-reservation.ts";
+import { parseKey, parseSettings } from "./site-file-settings.ts";
+import { type OmittedWebhook, parseWebhooks, WebhookRows } from "./site-file-webhooks.ts";
+import { completeSiteImport, type ReservedSite, reserveSite, runWhileReserved } from "./site-reservation.ts";
 
 interface ImportSiteOptions {
   /** The name of the new site; by default, the name in the file. */

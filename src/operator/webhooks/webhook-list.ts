@@ -1,12 +1,10 @@
-// Lists webhooks with their status, and resolves where their delivery starts.
+// Lists webhooks with their status.
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { WebhookRef, WebhookState } from "../../model/webhooks.ts";
-import { readCursorAt, readFeedPage } from "../../store/changes/feed.ts";
-import { findRevisionBefore } from "../../store/changes/revision-before.ts";
-import { findCursorRevision, parseCursor } from "../../store/database/cursor.ts";
+import { findCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
 
@@ -118,51 +116,4 @@ function statusOf(
   if (site.Suspended !== "") return { status: "paused", detail: "the site is suspended" };
   if (state.failures === 0 || state.failingSince === null) return { status: "active", detail: "" };
   return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };
-}
-
-/** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
-export type DeliveryStart = "now" | { readonly cursor: string } | { readonly at: number };
-
-/** A cursor, and the epoch that it belongs to. */
-export interface WebhookPosition {
-  readonly cursor: string;
-  readonly epoch: string;
-}
-
-/**
- * Returns the cursor at which delivery starts.
- * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
- */
-export async function resolveDeliveryStart(
-  engine: Engine,
-  site: number,
-  point: DeliveryStart,
-): Promise<WebhookPosition> {
-  if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
-  const [head] = (await engine.readHeads([site])) as [Head];
-  const revision = point === "now" ? head.revision : await revisionAt(engine, site, point.at);
-  return { cursor: await readCursorAt(engine, site, { ...head, revision }), epoch: head.epoch };
-}
-
-async function positionOf(engine: Engine, site: number, cursor: string): Promise<WebhookPosition> {
-  const until = parseCursor(cursor).revision;
-  const { head } = await readFeedPage(engine, site, {
-    since: cursor,
-    limit: 1,
-    resources: new Set(),
-    isCollapsed: false,
-    until,
-  });
-  return { cursor, epoch: head.epoch };
-}
-
-/** Returns the revision of the last change before a time. @throws ProblemError `gone` if changes since that time were pruned */
-async function revisionAt(engine: Engine, site: number, at: number): Promise<number> {
-  const { floor, entries } = await engine.readJournalPage(site, 0, 1);
-  const [first] = entries;
-  if (floor > 0 && (!first || first.at > at)) {
-    const begin = first ? `begins at ${new Date(first.at).toISOString()}` : "is empty";
-    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
-  }
-  return findRevisionBefore(engine, site, at);
 }

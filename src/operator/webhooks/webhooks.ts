@@ -29,15 +29,8 @@ import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/syst
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import { deliverTest } from "../../webhooks/test-delivery.ts";
 import { continuedCursorOf, cursorRevision } from "../../webhooks/webhook-event.ts";
-import {
-  type DeliveryStart,
-  getWebhook,
-  type ListedWebhook,
-  requireWebhook,
-  resolveDeliveryStart,
-  type WebhookPosition,
-  webhookRefOf,
-} from "./webhook-list.ts";
+import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
+import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
 
 /** Milliseconds for which deliveries are signed with the previous secret, too. */
 const secretOverlapMs = 24 * 60 * 60_000;

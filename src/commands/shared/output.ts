@@ -1,0 +1,68 @@
+// Output to stdout and stderr. It is written before the call returns, so that nothing is lost when the process ends.
+
+import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
+import { escapeControls } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { writeAll } from "../../operator/standard-streams.ts";
+import type { CommonOptions } from "./options.ts";
+
+/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false if the reader of stdout has closed it. */
+export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): boolean {
+  const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
+  return shown.length === 0 || printText(`${escapeControls(shown.join("\n"))}\n`);
+}
+
+/** Prints a line for a person to stderr, so that stdout contains only the result. */
+export function printMessage(line: string): void {
+  printError(`${escapeControls(line)}\n`);
+}
+
+/** Returns a number with its noun: `1 site`, `2 sites`. */
+export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
+}
+
+/** Formats rows as aligned columns under `header`. Returns one line for the header and one for each row. */
+export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const shown = rows.map((row) => row.map((cell) => escapeControls(cell).replaceAll(/[\t\n]/g, " ")));
+  const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
+  const toLine = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => cell + " ".repeat(Math.max(0, (widths[i] ?? 0) - Bun.stringWidth(cell))))
+      .join("  ")
+      .trimEnd();
+  return [toLine(header), ...shown.map(toLine)];
+}
+
+/** Shortens a time in ISO 8601 to the minute: `2026-01-31 12:00`. The empty text stays empty. */
+export function toMinute(instant: string): string {
+  return instant.slice(0, 16).replace("T", " ");
+}
+
+/**
+ * Prints text to stdout. Returns false if the reader of stdout has closed it, as `head` does.
+ * @throws ProblemError `unavailable` if the text cannot be written, for example because the disk is full
+ */
+export function printText(text: string): boolean {
+  try {
+    writeAll(1, Buffer.from(text));
+    return true;
+  } catch (error) {
+    if (systemErrorCode(error) === "EPIPE") return false;
+    throw new ProblemError("unavailable", `cannot write to standard output: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** Prints a sequence of texts to stdout. Stops without an error if the reader of stdout closes it. */
+export async function printAll(texts: AsyncIterable<string>): Promise<void> {
+  for await (const text of texts) if (!printText(text)) return;
+}
+
+/** Prints text to stderr. Errors are ignored, because they cannot be reported anywhere else. */
+export function printError(text: string): void {
+  try {
+    writeAll(2, Buffer.from(text));
+  } catch {
+    // Ignored, as described above.
+  }
+}

@@ -1,0 +1,93 @@
+// Executes a dry run or an import of the console: writes the outcome of each row to the report, and the rejected rows to a file.
+
+import type { Engine } from "../../model/engine.ts";
+import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { RevisionRange } from "../journal/journal-entries.ts";
+import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "./file-rows.ts";
+import { importRecords } from "./import-records.ts";
+import { type ImportReport, toReportRow } from "./import-report.ts";
+import type { AcceptedOutcome } from "./import-summary.ts";
+import { openRejectedRowsFile } from "./rejected-rows.ts";
+
+interface ExecuteImportOptions {
+  readonly engine: Engine;
+  readonly site: number;
+  readonly resource: Resource;
+  /** The rows of the file that are not excluded. */
+  readonly source: AsyncIterable<NumberedRow>;
+  readonly match: string | undefined;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  /** The report, to which the outcome of each row is added. */
+  readonly rows: ImportReport;
+  /** The path of the file for rejected rows. */
+  readonly rejectsPath: string;
+  /** Called with the journal entries, even if the import fails after storing rows. In that case, entries of others can be among them. */
+  readonly onRevisions: (range: RevisionRange | undefined) => void;
+}
+
+/** Returns whether the import was stopped. @throws ProblemError */
+export async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
+  const { engine, site, resource, source, rows, dryRun, signal, match, now, onRevisions } = attempt;
+  const rejects = openRejectedRowsFile(attempt.rejectsPath);
+  const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
+    await rows.add({ row: row.number, kind: "refused", id: null, before: null, after: null, faults: fieldErrors });
+    await rejects.add(row, fieldErrors);
+  };
+  const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toReportRow(row, outcome, dryRun));
+  let start: number | undefined;
+  const onBeforeCommit = (revision: number) => {
+    start = revision;
+  };
+  let isStored = false;
+  try {
+    const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
+    const { revisions, interrupted } = await importRecords(engine, site, resource, source, how);
+    isStored = true;
+    onRevisions(revisions);
+    await rows.flush();
+    await rejects.close();
+    return interrupted;
+  } catch (error) {
+    if (start !== undefined && !isStored) onRevisions(await revisionsSince(engine, site, start));
+    await rejects.closeAfterFailure();
+    await rows.flush().catch(() => {});
+    throw error;
+  }
+}
+
+/** Maximum rows of a file. */
+const maxRows = 300_000;
+
+export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
+  readonly format: FileFormat;
+  readonly match?: string | undefined;
+}
+
+interface RowsOptions extends JobOptions {
+  /** The numbers of excluded rows. */
+  readonly excludedRows: ReadonlySet<number> | undefined;
+  readonly onSkipped: () => void;
+}
+
+/** Reads the rows of a file that are not excluded. @throws ProblemError */
+export async function* readSelectedRows(
+  bytes: AsyncIterable<Uint8Array>,
+  resource: Resource,
+  { format, excludedRows, ...options }: RowsOptions,
+): AsyncGenerator<NumberedRow> {
+  let rows = 0;
+  for await (const row of readRows(resource, bytes, format, options)) {
+    if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
+    if (excludedRows?.has(row.number)) options.onSkipped();
+    else yield row;
+  }
+}
+
+/** Returns the range of the entries after `start`; undefined if the journal has none. */
+async function revisionsSince(engine: Engine, site: number, start: number): Promise<RevisionRange | undefined> {
+  const [head] = await engine.readHeads([site]);
+  return head && head.revision > start ? { first: start + 1, last: head.revision } : undefined;
+}

@@ -1,0 +1,46 @@
+// Validates the settings and the keys of the site in a file of `export-site`.
+
+import { isPartialKey } from "../../model/api-key.ts";
+import { invalidRecordError } from "../../model/errors.ts";
+import { parseHostname } from "../../model/hostname.ts";
+import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import { requireTime, type SystemRecord } from "./site-file-rows.ts";
+
+/** The settings of a site in a file, validated. */
+export interface ImportedSettings {
+  readonly name: string;
+  readonly hostnames: readonly string[];
+  readonly isDefault: boolean;
+  readonly suspended: string;
+}
+
+/** A key in a file, validated. */
+export interface ImportedKey {
+  /** The ID of the key in the file. */
+  readonly id: number;
+  readonly values: Values;
+}
+
+/** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
+export function parseSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
+  const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
+  const read = parseRecordChanges(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
+  const text = (field: string) => String(read[field]);
+  requireTime("Suspended", read);
+  const hostnames = text("Hostnames")
+    .split(" ")
+    .filter((host) => host !== "")
+    .map(parseHostname);
+  return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended: text("Suspended") };
+}
+
+/** Validates a key. @throws ProblemError `invalid-record` */
+export function parseKey({ id, values }: SystemRecord): ImportedKey {
+  const read = parseNewRecord(keyResource, values);
+  for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
+  if (!isPartialKey(String(read.Prefix)))
+    throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key" }]);
+  return { id, values: read };
+}

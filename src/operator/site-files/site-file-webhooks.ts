@@ -1,0 +1,124 @@
+// The webhooks of the site in a file of `export-site`: validates them, and stores their states and secrets.
+//
+// Webhooks are imported paused, so that a copy of a site does not call receivers. Their URLs are checked as for `webhook add`, so that a forged file
+// cannot name an internal address.
+
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { IpNetwork } from "../../lib/networks.ts";
+import { randomText } from "../../lib/text.ts";
+import type { DumpedRow, Engine } from "../../model/engine.ts";
+import { parseNewRecord, type Values } from "../../model/record.ts";
+import { isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
+import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { findCursorRevision } from "../../store/database/cursor.ts";
+import { toInstant } from "../../system/system-changes.ts";
+import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
+import { newWebhookState } from "../webhooks/webhooks.ts";
+import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
+
+/** A webhook in a file, validated. */
+export interface ImportedWebhook {
+  /** The ID of the webhook in the file. */
+  readonly id: number;
+  readonly values: Values;
+}
+
+/** A webhook that was left out, and the reason. */
+export interface OmittedWebhook {
+  readonly url: string;
+  readonly reason: string;
+}
+
+/** Maximum secrets of a webhook. */
+const maxSecrets = 2;
+
+/**
+ * Validates the records of webhooks. Leaves out webhooks with a URL that is not allowed here.
+ * @param allow networks that are allowed although they are not public
+ * @throws ProblemError `invalid-record`
+ */
+export async function parseWebhooks(records: readonly SystemRecord[], allow: readonly IpNetwork[], now: number) {
+  const webhooks: ImportedWebhook[] = [];
+  const omitted: OmittedWebhook[] = [];
+  for (const { id, values } of records) {
+    const read = parseNewRecord(webhookResource, values);
+    for (const field of ["Created", "Paused"]) requireTime(field, read);
+    const url = String(read.URL);
+    const reason = await urlFault(url, allow);
+    const paused = read.Paused === "" ? { Paused: toInstant(now), Reason: "it was imported with its site" } : {};
+    if (reason) omitted.push({ url, reason });
+    else webhooks.push({ id, values: { ...read, ...paused } });
+  }
+  return { webhooks, omitted };
+}
+
+/** Returns why a URL is not allowed, or undefined. Does not resolve its name: `webhook resume` and each delivery do that. */
+async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<string | undefined> {
+  try {
+    await resolveAllowedUrl(url, { ...toConsolePolicy(allow), lookup: async () => [] });
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+/** The states and secrets of webhooks in a file. Rows of webhooks that are not imported are skipped. */
+export class WebhookRows {
+  readonly #ids: ReadonlyMap<number, number>;
+  readonly #states = new Map<unknown, DumpedRow["row"]>();
+  readonly #secrets = new Map<unknown, WebhookSecret[]>();
+
+  /** @param ids the new IDs of the webhooks, by their IDs in the file */
+  constructor(ids: ReadonlyMap<number, number>) {
+    this.#ids = ids;
+  }
+
+  /** @throws ProblemError `bad-request` if the row is damaged, or the webhook has too many rows */
+  add({ table, row }: DumpedRow): void {
+    const id = Number(row.webhook_id);
+    if (!this.#ids.has(id)) return;
+    if (table === "webhook_secrets") this.#addSecret(id, row);
+    else this.#addState(id, row);
+  }
+
+  #addState(id: number, row: DumpedRow["row"]): void {
+    const isFit =
+      findCursorRevision(String(row.cursor)) !== undefined && isEpoch(String(row.epoch)) && isCount(row.rewinds);
+    if (!isFit || this.#states.has(id)) throw invalidSiteFileError(`the state of webhook ${id} is damaged`);
+    this.#states.set(id, row);
+  }
+
+  #addSecret(id: number, { secret, created_at, until }: DumpedRow["row"]): void {
+    const isFit = isWebhookSecret(String(secret)) && isTime(created_at) && (until === null || isTime(until));
+    const secrets = this.#secrets.get(id) ?? [];
+    const isTwice = until === null && secrets.some((other) => other.until === null);
+    if (!isFit || isTwice || secrets.length === maxSecrets)
+      throw invalidSiteFileError(`a secret of webhook ${id} is damaged`);
+    const added = {
+      secret: String(secret),
+      createdAt: Number(created_at),
+      until: until === null ? null : Number(until),
+    };
+    this.#secrets.set(id, [...secrets, added]);
+  }
+
+  /**
+   * Stores the states and secrets of the webhooks. They have no home database, so that a webhook delivers only after it was resumed. A webhook
+   * without a state or a secret stays incomplete, for example if it was removed during the export.
+   */
+  async store(engine: Engine, site: number): Promise<void> {
+    for (const [id, webhook] of this.#ids) {
+      const state = this.#states.get(id);
+      const secrets = this.#secrets.get(id) ?? [];
+      if (!state || !secrets.some(({ until }) => until === null)) continue;
+      const { cursor, epoch, rewinds } = state;
+      // The epoch is empty if the site had no changes. An empty epoch would be valid in any epoch.
+      const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
+      await engine.saveWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
+    }
+  }
+}
+
+function isEpoch(text: string): boolean {
+  return /^[0-9A-Za-z]{0,64}$/.test(text);
+}
