@@ -26,15 +26,15 @@ export function backupCommand(): Command {
       if (options.keep !== undefined && !inFolder)
         throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
       const file = inFolder ? nameBackup(target, now) : target;
-      const { rows, missingHeadHint } = await whileShowing((progress) =>
+      const { rows, timeNotSavedReason } = await whileShowing((progress) =>
         withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
       );
       const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
       for (const old of deleted) printMessage(`deleted ${old}`);
-      if (missingHeadHint)
-        printMessage(`the time of this backup could not be stored, for the metrics: ${missingHeadHint}`);
+      if (timeNotSavedReason)
+        printMessage(`the time of this backup could not be stored, for the metrics: ${timeNotSavedReason}`);
     });
 }
 

@@ -17,7 +17,7 @@ import { keepRestrictions, type Restriction, type Restrictions } from "./restric
 interface BackedUp {
   readonly rows: number;
   /** Why the time of the backup could not be saved for the metrics; undefined if it was saved. The backup is complete in both cases. */
-  readonly missingHeadHint?: string;
+  readonly timeNotSavedReason?: string;
 }
 
 /** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
@@ -27,7 +27,7 @@ export async function backUp(engine: Engine, file: string, now: number): Promise
     await engine.saveBackupTime(now);
     return { rows };
   } catch (error) {
-    return { rows, missingHeadHint: errorMessage(error) };
+    return { rows, timeNotSavedReason: errorMessage(error) };
   }
 }
 
@@ -69,7 +69,7 @@ export interface Restored {
   readonly kept: readonly string[];
   /** Changes since the backup that were discarded, of the sites with the same epoch as in the backup. */
   readonly discarded: number;
-  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. */
+  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. The name is part of the output of `--json`. */
   readonly otherHistories: number;
   /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
   readonly stays: readonly Restriction[];

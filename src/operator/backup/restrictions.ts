@@ -3,7 +3,7 @@
 //
 // Removing a site with `site remove` is not a restriction. A restore brings the site back with its keys and webhooks: this is what a restore is for.
 
-import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../../model/amend.ts";
+import type { Amend, Amendment, KeyChange, Swap } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
@@ -55,14 +55,14 @@ interface RestrictionOptions {
 
 /** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
 export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
-  const sameHistory = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
+  const isSameEpochAs = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
   return {
-    keyChangesAfter: (head) => (sameHistory(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
+    keyChangesAfter: (head) => (isSameEpochAs(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
     decide: (swap) => {
-      const [last, then] = [new KnownSystem(swap.replaced), new KnownSystem(swap.restored)];
-      const found = compare(swap, last, then, sameHistory(swap.replaced.head), now);
+      const [replaced, restored] = [new KnownSystem(swap.replaced), new KnownSystem(swap.restored)];
+      const found = compare(swap, replaced, restored, isSameEpochAs(swap.replaced.head), now);
       const shown = found.map(({ intents: _, webhooks: __, ...restriction }) => restriction);
-      onFound({ found: shown, isUnknown: isUnknown(last, then) });
+      onFound({ found: shown, isUnknown: isUnknown(replaced, restored) });
       if (isAsOfBackup) return { intents: [], webhooks: [] };
       return {
         intents: found.flatMap(({ intents = [] }) => intents),
@@ -73,29 +73,28 @@ export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: Res
 }
 
 /**
- * @param isSameHistory whether the backup is an earlier state of the replaced system site. Then a record that only the backup has was removed later.
+ * @param isSameEpoch whether the backup is an earlier state of the replaced system site. Then a record that only the backup has was removed later.
  */
-function compare(
-  { replaced, restored, keyChanges }: Swap,
-  last: KnownSystem,
-  then: KnownSystem,
-  isSameHistory: boolean,
-  now: number,
-): Found[] {
+function compare(swap: Swap, replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
   return [
-    ...restrictedKeys(last, then, keyChanges, now),
-    ...restrictedOperators(last, then, isSameHistory, now),
-    ...restrictedWebhooks(last, then, isSameHistory, now),
-    ...rotatedSecrets(last, then, replaced, restored),
-    ...suspendedSites(last, then, isSameHistory, now),
+    ...restrictedKeys(replaced, restored, swap.keyChanges, now),
+    ...restrictedOperators(replaced, restored, isSameEpoch, now),
+    ...restrictedWebhooks(replaced, restored, isSameEpoch, now),
+    ...rotatedSecrets(replaced, restored, swap),
+    ...suspendedSites(replaced, restored, isSameEpoch, now),
   ];
 }
 
-function restrictedKeys(last: KnownSystem, then: KnownSystem, keyChanges: readonly KeyChange[], now: number): Found[] {
-  const known = latestBy(last.keys, ({ Digest }) => Digest);
-  const siteName = siteNames(then);
-  const successors = rotatedKeys(last.keys, present(then.keys), keyChanges, now);
-  return present(then.keys).flatMap((record): Found[] => {
+function restrictedKeys(
+  replaced: KnownSystem,
+  restored: KnownSystem,
+  keyChanges: readonly KeyChange[],
+  now: number,
+): Found[] {
+  const known = latestBy(replaced.keys, ({ Digest }) => Digest);
+  const siteName = siteNames(restored);
+  const successors = rotatedKeys(replaced.keys, present(restored.keys), keyChanges, now);
+  return present(restored.keys).flatMap((record): Found[] => {
     const { ID, Prefix: name, Site } = record;
     const values = narrowedKey(record, known.get(record.Digest)?.record);
     if (!values) return [];
@@ -113,10 +112,10 @@ function restrictedKeys(last: KnownSystem, then: KnownSystem, keyChanges: readon
   });
 }
 
-function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
-  const known = latestBy(last.operators, ({ Name }) => Name);
-  const sites = new Set(present(then.sites).map(({ ID }) => String(ID)));
-  return present(then.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
+function restrictedOperators(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
+  const known = latestBy(replaced.operators, ({ Name }) => Name);
+  const sites = new Set(present(restored.sites).map(({ ID }) => String(ID)));
+  return present(restored.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
     const found = known.get(name);
     const remove: Found = {
       kind: "operator",
@@ -124,7 +123,7 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
       change: "removed",
       intents: [toDeleteIntent(operatorResource, ID, now)],
     };
-    if (!found) return isSameHistory ? [remove] : [];
+    if (!found) return isSameEpoch ? [remove] : [];
     if (found.deleted) return [remove];
     const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
     const before = Sites === "" ? [...sites] : Sites.split(" ");
@@ -138,16 +137,16 @@ function restrictedOperators(last: KnownSystem, then: KnownSystem, isSameHistory
   });
 }
 
-function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
-  const known = latestBy(last.webhooks, identityOf);
-  const sites = new Map(last.sites.map(({ record, deleted }) => [record.ID, deleted !== undefined]));
-  const siteName = siteNames(then);
-  return present(then.webhooks).flatMap((record): Found[] => {
+function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
+  const known = latestBy(replaced.webhooks, identityOf);
+  const sites = new Map(replaced.sites.map(({ record, deleted }) => [record.ID, deleted !== undefined]));
+  const siteName = siteNames(restored);
+  return present(restored.webhooks).flatMap((record): Found[] => {
     const found = known.get(identityOf(record));
     const shown = { kind: "webhook", name: record.URL, site: siteName(record.Site) } as const;
     const isRemoved = found
-      ? found.deleted && !last.wasRemovedWithSite(found)
-      : isSameHistory && sites.get(Number(record.Site)) === false;
+      ? found.deleted && !replaced.wasRemovedWithSite(found)
+      : isSameEpoch && sites.get(Number(record.Site)) === false;
     if (isRemoved) {
       const webhooks = [{ key: webhookRefOf(record), secrets: [] }];
       return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
@@ -161,14 +160,14 @@ function restrictedWebhooks(last: KnownSystem, then: KnownSystem, isSameHistory:
 }
 
 /** Finds webhooks with another present secret than in the backup. The receiver has the new secret, and others may know the old one. */
-function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSystem, restored: StoredSystem): Found[] {
-  const lastSecrets = Map.groupBy(replaced.secrets, ({ webhook }) => webhook);
-  const thenSecrets = Map.groupBy(restored.secrets, ({ webhook }) => webhook);
-  const known = new Map(present(last.webhooks).map((record) => [identityOf(record), record.ID]));
-  const siteName = siteNames(then);
-  return present(then.webhooks).flatMap((record): Found[] => {
-    const secrets = lastSecrets.get(known.get(identityOf(record)) ?? 0) ?? [];
-    const [before] = thenSecrets.get(record.ID) ?? [];
+function rotatedSecrets(replaced: KnownSystem, restored: KnownSystem, swap: Swap): Found[] {
+  const replacedSecrets = Map.groupBy(swap.replaced.secrets, ({ webhook }) => webhook);
+  const restoredSecrets = Map.groupBy(swap.restored.secrets, ({ webhook }) => webhook);
+  const known = new Map(present(replaced.webhooks).map((record) => [identityOf(record), record.ID]));
+  const siteName = siteNames(restored);
+  return present(restored.webhooks).flatMap((record): Found[] => {
+    const secrets = replacedSecrets.get(known.get(identityOf(record)) ?? 0) ?? [];
+    const [before] = restoredSecrets.get(record.ID) ?? [];
     if (secrets.length === 0 || !before || secrets[0]?.secret === before.secret) return [];
     const webhooks = [{ key: webhookRefOf(record), secrets }];
     return [{ kind: "webhook", name: record.URL, site: siteName(record.Site), change: "rotated", webhooks }];
@@ -176,10 +175,10 @@ function rotatedSecrets(last: KnownSystem, then: KnownSystem, replaced: StoredSy
 }
 
 /** Finds suspended sites by their name, and in the same epoch also by their ID. */
-function suspendedSites(last: KnownSystem, then: KnownSystem, isSameHistory: boolean, now: number): Found[] {
-  const byName = latestBy(last.sites, ({ Name }) => Name);
-  const byId = latestBy(isSameHistory ? last.sites : [], ({ ID }) => String(ID));
-  return present(then.sites).flatMap(({ ID, Name: name, Suspended }): Found[] => {
+function suspendedSites(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
+  const byName = latestBy(replaced.sites, ({ Name }) => Name);
+  const byId = latestBy(isSameEpoch ? replaced.sites : [], ({ ID }) => String(ID));
+  return present(restored.sites).flatMap(({ ID, Name: name, Suspended }): Found[] => {
     const found = byName.get(name) ?? byId.get(String(ID));
     if (!found?.record.Suspended || Suspended) return [];
     const intents = [toUpdateIntent(siteResource, ID, { Suspended: found.record.Suspended }, now)];
@@ -198,14 +197,14 @@ function siteNames(system: KnownSystem): (id: string) => string {
 }
 
 /** Whether the target has never known any of the keys, operators and sites of the backup. */
-function isUnknown(last: KnownSystem, then: KnownSystem): boolean {
+function isUnknown(replaced: KnownSystem, restored: KnownSystem): boolean {
   const namesIn = (system: KnownSystem) => [
     ...system.keys.map(({ record }) => record.Digest),
     ...system.operators.map(({ record }) => `operator ${record.Name}`),
     ...system.sites.map(({ record }) => `site ${record.Name}`),
   ];
-  const known = new Set(namesIn(last));
-  const restoredNames = namesIn(then);
+  const known = new Set(namesIn(replaced));
+  const restoredNames = namesIn(restored);
   return restoredNames.length > 0 && !restoredNames.some((name) => known.has(name));
 }
 
@@ -215,16 +214,16 @@ type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
 
 /**
  * Returns the values of a key that are narrower in its later state: revocation, an earlier expiry, a lower rate, a smaller scope.
- * @param last the later state, if it is known
+ * @param later the later state, if it is known
  * @returns undefined if nothing is narrower
  */
-function narrowedKey(key: Limits, last: Limits | undefined): Values | undefined {
-  if (!last || key.Revoked) return undefined;
+function narrowedKey(key: Limits, later: Limits | undefined): Values | undefined {
+  if (!later || key.Revoked) return undefined;
   const values = {
-    ...(last.Revoked && !key.Revoked ? { Revoked: last.Revoked } : {}),
-    ...(isLess(Date.parse(last.Expires), Date.parse(key.Expires)) ? { Expires: last.Expires } : {}),
-    ...(isLess(Number(last.Rate || Number.NaN), Number(key.Rate || Number.NaN)) ? { Rate: last.Rate } : {}),
-    ...(last.Scope === "read" && key.Scope === "write" ? { Scope: last.Scope } : {}),
+    ...(later.Revoked && !key.Revoked ? { Revoked: later.Revoked } : {}),
+    ...(isLess(Date.parse(later.Expires), Date.parse(key.Expires)) ? { Expires: later.Expires } : {}),
+    ...(isLess(Number(later.Rate || Number.NaN), Number(key.Rate || Number.NaN)) ? { Rate: later.Rate } : {}),
+    ...(later.Scope === "read" && key.Scope === "write" ? { Scope: later.Scope } : {}),
   };
   return Object.keys(values).length > 0 ? values : undefined;
 }

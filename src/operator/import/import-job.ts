@@ -109,7 +109,7 @@ export class ImportJob {
   /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
     if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no rejected rows");
-    return { path: this.#pathOf("refused"), format: this.#options.format };
+    return { path: this.#pathOf("rejected"), format: this.#options.format };
   }
 
   /** Stops the dry run or the import in progress, and removes the files. */
@@ -156,7 +156,7 @@ export class ImportJob {
       signal,
       now,
       rows: await this.#newRows(),
-      rejectsPath: this.#pathOf("refused"),
+      rejectsPath: this.#pathOf("rejected"),
       onRevisions: (range) => {
         this.#revisions = range;
       },

@@ -6,6 +6,7 @@ import type { StorefrontRecord } from "../../model/record.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
 
+/** The kinds of rows, as the console's API names them: `refused` is a rejected row. */
 export const rowKinds = ["created", "updated", "unchanged", "refused"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
@@ -17,6 +18,7 @@ interface ReportRow {
   /** The record before and after the import; null if it did not exist or is not included. */
   readonly before: StorefrontRecord | null;
   readonly after: StorefrontRecord | null;
+  /** The field errors of a rejected row. The console's API has this name. */
   readonly faults: readonly FieldError[];
 }
 

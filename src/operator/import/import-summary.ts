@@ -27,6 +27,7 @@ export interface ImportSummary {
   interrupted: boolean;
   /** The journal entries of this import; undefined if it changed nothing. */
   revisions: RevisionRange | undefined;
+  /** The field errors of rejected rows. The name is part of the output of `--json`. */
   faults: RowFieldError[];
 }
 
@@ -80,12 +81,12 @@ export function repeatedValueError(field = ""): ProblemError {
 export function countRejected(
   summary: ImportSummary,
   row: number,
-  faults: readonly FieldError[],
+  fieldErrors: readonly FieldError[],
   texts: InternedTexts,
   maxFieldErrors = Number.POSITIVE_INFINITY,
 ): void {
   summary.rejected++;
-  for (const { field, detail } of faults) {
+  for (const { field, detail } of fieldErrors) {
     if (summary.faults.length >= maxFieldErrors) return;
     // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
     summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
