@@ -45,7 +45,7 @@ export function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
     .option("--site <name>", "name of the site, see `site list`")
-    .option("--system", "instead, show the changes to sites, keys and webhooks")
+    .option("--system", "instead, show the changes to sites, keys, webhooks and operators")
     .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
     .option("--until <point>", "show only the changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
@@ -95,7 +95,7 @@ function pruneCommand(): Command {
     .option("--site <name>", "only of this site (default: all sites)")
     .option(
       "--system",
-      "prune the journal of sites, keys and webhooks, and no other journal unless --site names its site",
+      "prune the journal of sites, keys, webhooks and operators, and no other journal unless --site names its site",
     )
     .addHelpText(
       "after",

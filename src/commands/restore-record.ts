@@ -31,7 +31,7 @@ export function restoreRecordCommand(): Command {
       printResult(options, JSON.parse(restored), [restored]);
       printMessage(
         outcome.kind === "unchanged"
-          ? "nothing to restore: the record is the same as now"
+          ? "nothing changed: the record is in this state already"
           : `restored the ${resource.singular} ${id}`,
       );
     });

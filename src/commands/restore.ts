@@ -45,7 +45,7 @@ export function restoreCommand(): Command {
 function consequences({ kept, discarded, otherHistories }: Restored): string[] {
   if (kept.length === 0) return [];
   const lost = `${formatCount(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
-  const uncounted = `the changes of ${formatCount(otherHistories, "site")} cannot be counted, because their history is not that of the backup`;
+  const uncounted = `the changes of ${formatCount(otherHistories, "site")} cannot be counted, because the backup is not an earlier state of them`;
   return [
     ...(otherHistories === 0 || discarded > 0 ? [`${lost} discarded`] : []),
     ...(otherHistories > 0 ? [uncounted] : []),

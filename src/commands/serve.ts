@@ -8,9 +8,11 @@ import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
 const helpText = `
---memory limits the memory of the records and lists of all sites together. It does not count a single site that is
-larger, while it is in use; sites while they are loaded; and lists while they are sorted. Connections may take the same
-amount again, at least 64 MiB.
+--memory limits the memory of the records and lists of all sites together. Not counted:
+  a site that is larger than this limit, while it is in use
+  sites while they are loaded
+  lists while they are sorted
+  connections: they may take the same amount again, at least 64 MiB
 
 Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
 

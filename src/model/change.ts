@@ -51,7 +51,7 @@ export interface JournalPage {
   readonly entries: readonly JournalEntry[];
 }
 
-/** The actor of changes by an operator without a name. */
+/** The actor that operator/ writes into intents. `withActor` (system/with-actor.ts) replaces it with the name of the operator, if there is one. */
 export const operatorActor = "operator";
 
 /** A write to one record that was validated, but not yet decided against the stored record. */

@@ -6,7 +6,6 @@
 // Commands and the console's API read the records here. Requests of clients and the delivery of webhooks use the index (system-site-index.ts).
 
 import { yieldBetween } from "../lib/event-loop.ts";
-import type { Amend } from "../model/amend.ts";
 import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -68,13 +67,18 @@ class SystemRecordsCache {
 /** Maximum rows of a system site that is cached: about 25 MB. */
 const maxCachedRows = 50_000;
 
-/** The cache of each engine. The wrappers that `withActor` returns share the cache of the engine that they wrap. */
+/** The cache of each engine. A wrapper can share the cache of the engine that it wraps (`shareSystemRecords`). */
 const caches = new WeakMap<Engine, SystemRecordsCache>();
 
 function cacheOf(engine: Engine): SystemRecordsCache {
   const cache = caches.get(engine) ?? new SystemRecordsCache();
   caches.set(engine, cache);
   return cache;
+}
+
+/** Lets `wrapper` use the cache of `engine`, whose database it uses. */
+export function shareSystemRecords(engine: Engine, wrapper: Engine): void {
+  caches.set(wrapper, cacheOf(engine));
 }
 
 /** Returns the records of the system site as of its present head. */
@@ -99,7 +103,7 @@ export async function commitSystemChanges(
     const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], true);
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
-  throw new ProblemError("conflict", "others are changing sites, keys, webhooks and operators all the time; try again");
+  throw new ProblemError("conflict", "others keep changing sites, keys, webhooks or operators; try again");
 }
 
 /** Returns the intent to create a record. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
@@ -169,32 +173,4 @@ async function readSystem(engine: Engine): Promise<SystemRead> {
 
 function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "rejected" }> {
   return outcome.kind !== "rejected";
-}
-
-/**
- * Wraps `engine` for one command or one action of an operator: the journal shows this actor and run with each change that the wrapper commits.
- * @param actor such as `operator:anna`
- * @param run the ID that all changes of this command or action share
- */
-export function withActor(engine: Engine, actor: string, run: string): Engine {
-  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, runId: run }));
-  const signing = (amend: Amend): Amend => ({
-    ...amend,
-    decide(swap) {
-      const { intents, webhooks } = amend.decide(swap);
-      return { intents: addActor(intents), webhooks };
-    },
-  });
-  const wrapper: Engine = {
-    ...engine,
-    commit: (intents, atomic) => engine.commit(addActor(intents), atomic),
-    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(signAll(batches, addActor), onOutcomes),
-    replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && signing(amend)),
-  };
-  caches.set(wrapper, cacheOf(engine));
-  return wrapper;
-}
-
-function* signAll<T>(batches: Iterable<T>, addActor: (batch: T) => T): Generator<T> {
-  for (const batch of batches) yield addActor(batch);
 }

@@ -205,7 +205,7 @@ describe("restore-record", () => {
       "--revision",
       `${revision}`,
     ]);
-    expect(again.stderr).toContain("nothing to restore");
+    expect(again.stderr).toContain("nothing changed: the record is in this state already");
   });
 
   test("prints the fields that this program version declares, also if another version stored the record", async () => {

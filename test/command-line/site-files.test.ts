@@ -46,7 +46,9 @@ describe.each(engines)("a site on $name", (kind) => {
     killed.kill("SIGKILL");
     await killed.exited;
     killed.endInput();
-    expect((await shop.run(["import-site", file])).stderr).toMatch(/the site `garden` is imported until .*Z; if the/);
+    expect((await shop.run(["import-site", file])).stderr).toMatch(
+      /the site `garden` is being imported, and reserved until .*Z; if the/,
+    );
     expect((await shop.run(["export", "--site", "garden", "brands"])).code).toBe(1);
     expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is in progress or was interrupted/);
     expect(await shop.must(["site", "list"])).toMatch(/garden +being imported/);

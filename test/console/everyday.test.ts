@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { withActor } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/with-actor.ts";
 import { openBrowser } from "../support/browser.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";

@@ -5,7 +5,7 @@ import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { withActor } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/with-actor.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { ticks, waitUntil } from "../support/time.ts";

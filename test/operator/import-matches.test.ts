@@ -163,7 +163,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
       },
     };
     const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
-    const detail = "others change all the time which record has this value";
+    const detail = "other writers keep moving this value to other records";
     expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
     expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
   });

@@ -206,7 +206,7 @@ describe.each(engines)("a site on $name", (kind) => {
       () => importFile(engine, file),
     ])
       expect(await rejected().catch(({ message }) => message)).toMatch(
-        /the site `shop` is imported until 2026-01-31T12:01/,
+        /the site `shop` is being imported, and reserved until 2026-01-31T12:01/,
       );
     expect(await completeRemovals(engine, now + minute - 1)).toEqual([]);
     expect(await completeRemovals(engine, now + minute)).toEqual([

@@ -11,7 +11,7 @@ import { createSite, getSite, listSites, setSite, summarizeSite } from "../../sr
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { withActor } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/with-actor.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type UndoOptions, undo } from "../../src/operator/journal/undo.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { withActor } from "../../src/system/system-changes.ts";
+import { withActor } from "../../src/system/with-actor.ts";
 import { engines, testIf, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

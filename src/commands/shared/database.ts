@@ -7,7 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { completeRemovals } from "../../operator/sites/site-removal.ts";
 import { allResources } from "../../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../../store/open.ts";
-import { withActor } from "../../system/system-changes.ts";
+import { withActor } from "../../system/with-actor.ts";
 import type { CommonOptions } from "./options.ts";
 import { printMessage } from "./output.ts";
 import { asUsageError, toUsageError } from "./usage-error.ts";

@@ -60,7 +60,7 @@ export function idGivenError(id: number | undefined): FieldError {
 /** Creates the error for a row from the rejection of its intent. */
 export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
   if (rejectionReason === "found-otherwise")
-    return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
+    return { field: ifFound?.keys.join(".") ?? "", detail: "other writers keep moving this value to other records" };
   if (rejectionReason === "other-epoch")
     return { field: "", detail: "the site was restored or removed during the import" };
   if (rejectionReason === "id-exists") return idGivenError(id);

@@ -87,7 +87,7 @@ function requireComplete(site: SiteRecord): SiteRecord {
   if (!site.Importing) return site;
   const { Name, Importing: end } = site;
   const how = `if the import was interrupted, the first command after ${end} removes the site`;
-  throw new ProblemError("conflict", `the site \`${Name}\` is imported until ${end}; ${how}`);
+  throw new ProblemError("conflict", `the site \`${Name}\` is being imported, and reserved until ${end}; ${how}`);
 }
 
 /** @throws ProblemError `not-found` that suggests the nearest name */
