@@ -1,0 +1,133 @@
+// One import: its parts, and what both ways of storing rows share. import-records.ts commits batches while the file is read, atomic-import.ts all rows
+// at once.
+
+import { InternedTexts } from "../../lib/bytes.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
+import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { revisionsOf } from "../journal/journal-entries.ts";
+import type { CommitEngine } from "./dry-run-engine.ts";
+import type { NumberedRow } from "./file-rows.ts";
+import {
+  type AcceptedOutcome,
+  countOutcome,
+  countRejected,
+  type ImportSummary,
+  rejectionFieldError,
+} from "./import-summary.ts";
+import type { Matcher } from "./matcher.ts";
+import { parseInput, toChange } from "./row-change.ts";
+import type { PendingRow } from "./spooled-rows.ts";
+
+/** Maximum times that a row is matched, if others move its match value to another record before the row is stored. */
+export const maxMatches = 5;
+
+export interface ImportOptions {
+  /** The field by which rows are matched with records; by default, rows are matched by ID. */
+  readonly match?: string | undefined;
+  /** Report the outcomes, and store nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Store all rows or none. */
+  readonly atomic?: boolean | undefined;
+  /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each row that is rejected; the import waits for it. */
+  readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
+  /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
+  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
+  /** Maximum field errors that the summary lists; by default all. */
+  readonly maxFieldErrors?: number | undefined;
+  /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
+  readonly onBeforeCommit?: ((revision: number) => void) | undefined;
+  readonly now: () => number;
+}
+
+interface ImportParts {
+  readonly site: number;
+  readonly resource: Resource;
+  readonly matcher: Matcher;
+  readonly engine: CommitEngine;
+  readonly options: ImportOptions;
+  readonly summary: ImportSummary;
+  /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
+  readonly systemEpoch: string;
+  /** The revision of the site before the import. */
+  readonly start: number;
+}
+
+export class ImportContext {
+  readonly parts: ImportParts;
+  readonly #errorTexts = new InternedTexts();
+
+  constructor(parts: ImportParts) {
+    this.parts = parts;
+  }
+
+  /** Returns the intents of a batch, with the conditions under which its rows were matched. */
+  intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
+    const { options, systemEpoch } = this.parts;
+    // A dry run uses a copy as of one moment, in which nobody changes a match.
+    const none = options.dryRun ? { ifFound: undefined } : {};
+    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: systemEpoch }));
+  }
+
+  /** Returns the row with an intent for the record that it matches now. @throws ProblemError `invalid-record` */
+  matchAgain(pending: PendingRow): PendingRow {
+    const { intent } = pending;
+    if (!intent.ifFound) return pending;
+    const match = this.parts.matcher.matchAgain(intent.ifFound);
+    const { kind: operation, id, ifFound } = match;
+    if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
+    const { decoded } = pending.row();
+    const changed = toChange(this.parts.resource, match, parseInput(decoded), decoded.fieldErrors);
+    return { ...pending, intent: { ...intent, ...changed } };
+  }
+
+  /** Tells the caller that rows may be stored from now on. A dry run stores nothing. */
+  notifyBeforeCommit(): void {
+    const { options, start } = this.parts;
+    if (!options.dryRun) options.onBeforeCommit?.(start);
+  }
+
+  /** @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet */
+  async countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
+    const { matcher, options, summary } = this.parts;
+    if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
+    for (const [index, outcome] of outcomes.entries()) {
+      const { row, input, intent } = batch[index] as PendingRow;
+      if (mayRepeat && isFoundOtherwise(outcome)) continue;
+      if (outcome.kind === "rejected") await this.#rejectRow(row(), [rejectionFieldError(outcome, intent)]);
+      else {
+        countOutcome(summary, intent, outcome);
+        await options.onAccepted?.(row(), outcome);
+      }
+      if (outcome.kind === "done" && input) matcher.trackRow(input, outcome.id);
+    }
+  }
+
+  /** Rejects the row if `work` throws its field errors. @throws any other error of `work` */
+  async unlessRejected(row: NumberedRow, work: () => void | Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await this.rejectOrThrow(row, error);
+    }
+  }
+
+  /** Rejects the row because of its field errors. @throws `error` itself if it is another error */
+  async rejectOrThrow(row: NumberedRow, error: unknown): Promise<void> {
+    if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+    await this.#rejectRow(row, error.fieldErrors);
+  }
+
+  async #rejectRow(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
+    const { options, summary } = this.parts;
+    countRejected(summary, row.number, fieldErrors, this.#errorTexts, options.maxFieldErrors);
+    await options.onRejected?.(row, fieldErrors);
+  }
+}
+
+/** Whether an intent was rejected because others have moved the match value of its row to another record. */
+export function isFoundOtherwise(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === "rejected" && outcome.rejectionReason === "found-otherwise";
+}
