@@ -14,6 +14,7 @@ export interface Declaration {
   readonly description: string;
   /** `written`: all five operations. `read`: list and look up. `system`: the records belong to the system site, and it has no endpoint. */
   readonly access: "written" | "read" | "system";
+  /** With endpoints, a resource has the text field `Name`: the console sorts its list by it. */
   readonly fields: Fields;
 }
 
