@@ -42,9 +42,27 @@ const arrows: Record<string, readonly string[]> = {
   main: ["commands"],
 };
 
+/** The layers of the console: its folders, and what each may import besides `texts.ts`. Arrows are transitive. The folders above `frame` are pages. */
+const consoleArrows: Record<string, readonly string[]> = {
+  text: [],
+  api: ["text"],
+  shell: ["api"],
+  session: ["shell"],
+  find: ["shell"],
+  import: ["history"],
+  history: ["keys"],
+  keys: ["shell"],
+  operators: ["shell"],
+  overview: ["history"],
+  records: ["history"],
+  sites: ["shell"],
+  webhooks: ["shell"],
+  frame: ["session", "find", "import", "operators", "overview", "records", "sites", "webhooks"],
+};
+
 /** A part and every part that its arrows reach. */
-function reach(part: string): string[] {
-  return [part, ...(arrows[part] ?? []).flatMap(reach)];
+function reach(part: string, all: Record<string, readonly string[]> = arrows): string[] {
+  return [part, ...(all[part] ?? []).flatMap((next) => reach(next, all))];
 }
 
 /** Whether one of two files may import the other. Engines that mirror each other may not, and have the same names. */
@@ -68,7 +86,7 @@ const exportExceptions: Record<string, string> = {};
 /** Files that list the resources, and why. Everything else derives from `allResources`. */
 const listExceptions: Record<string, string> = {
   "src/client/record-types.ts": "generated from allResources",
-  "src/console/frame/icons.ts": "icons, which the console can do without",
+  "src/console/shell/icons.ts": "icons, which the console can do without",
   "src/operator/demo.ts": "sample records, which the server can do without",
   "src/resources/all.ts": "the list",
   "test/engine/base-version.test.ts": "what an earlier version stored",
@@ -184,6 +202,22 @@ describe("the source layout", () => {
         .map((path) => `${file} imports ${path}`);
     });
     expect(faults).toEqual([]);
+  });
+
+  test("every import between folders of the console follows an arrow; app.tsx and main.tsx connect them", () => {
+    const folderOf = (file: string) => /^console\/([^/]+)\//.exec(file)?.[1];
+    const inFolders = sources.flatMap(({ file, imports }) => {
+      const folder = folderOf(file);
+      return folder
+        ? imports.filter((path) => path.startsWith("console/")).map((path) => ({ folder, file, path }))
+        : [];
+    });
+    expect(new Set(inFolders.map(({ folder }) => folder))).toEqual(new Set(Object.keys(consoleArrows)));
+    const faults = inFolders.filter(
+      ({ folder, path }) =>
+        path !== "console/texts.ts" && !reach(folder, consoleArrows).includes(folderOf(path) ?? "no folder"),
+    );
+    expect(faults.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
 
   test("a file of shared types imports nothing and has no values", () => {

@@ -5,12 +5,12 @@ import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "../admin/api/types.ts";
 import { setPageOperator } from "./api/call-api.ts";
 import { capitalized, type Declared, loadDeclared } from "./api/declarations.ts";
-import { Plain } from "./frame/plain.tsx";
+import { useServerAccess } from "./api/server-access.ts";
 import { openRouter } from "./frame/router.tsx";
 import { Sites, SitesContext } from "./frame/site-frame.tsx";
-import { useServerAccess } from "./session/server-access.ts";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
+import { Plain } from "./shell/plain.tsx";
 import { texts } from "./texts.ts";
 
 type State =

@@ -1,9 +1,9 @@
 // Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
 import { HttpError } from "react-admin";
-import { markSignedOut, markUnreachable, whenOpen } from "../session/server-access.ts";
+import { compareClocks } from "../text/server-time.ts";
 import { texts } from "../texts.ts";
-import { compareClocks } from "./server-time.ts";
+import { markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
 /** A problem document of the server (RFC 9457). */
 interface Problem {

@@ -9,7 +9,6 @@ import type {
   WriteResponse,
   WrittenRecordResponse,
 } from "../../admin/api/types.ts";
-import type { UndoableWrite } from "../shell/undo-offer.tsx";
 import { texts } from "../texts.ts";
 import { callApi } from "./call-api.ts";
 
@@ -30,6 +29,12 @@ interface UpdateParameters {
   readonly id: Identifier;
   readonly data: object;
   readonly previousData?: Partial<ConsoleRecord>;
+}
+
+/** The result of a write, from which it can be undone. */
+export interface UndoableWrite extends WriteResponse {
+  readonly kind: "saved" | "created" | "deleted";
+  readonly count: number;
 }
 
 /**

@@ -20,10 +20,10 @@ import { Link, useNavigate } from "react-router-dom";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { labelOf } from "../api/declarations.ts";
-import { useDeclared } from "../frame/site-context.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
+import { useDeclared } from "../shell/site-context.ts";
 import { visible } from "../text/visible.ts";
 
 /** A button that opens the search over all sites. */

@@ -7,15 +7,15 @@ import WebhookIcon from "@mui/icons-material/Webhook";
 import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
-import { AccessNotices } from "../shell/access-notices.tsx";
 import { TitleAnnouncer } from "../shell/page-title.tsx";
-import { Shortcuts } from "../shell/shortcuts.tsx";
-import { SiteChoice } from "../shell/site-choice.tsx";
-import { UndoOffer } from "../shell/undo-offer.tsx";
-import { UnsavedGuard } from "../shell/unsaved-guard.tsx";
-import { ConsoleUserMenu } from "../shell/user-menu.tsx";
+import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
-import { useDeclared, useSession, useSite } from "./site-context.ts";
+import { AccessNotices } from "./access-notices.tsx";
+import { Shortcuts } from "./shortcuts.tsx";
+import { SiteChoice } from "./site-choice.tsx";
+import { UndoOffer } from "./undo-offer.tsx";
+import { UnsavedGuard } from "./unsaved-guard.tsx";
+import { ConsoleUserMenu } from "./user-menu.tsx";
 
 /** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
 export function ConsoleLayout({ children, ...rest }: LayoutProps) {

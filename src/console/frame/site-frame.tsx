@@ -12,18 +12,18 @@ import { OperatorsPage } from "../operators/operators-page.tsx";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
 import { createAuthProvider } from "../session/auth-provider.ts";
-import { reportWrite } from "../shell/undo-offer.tsx";
-import { UnknownPage, UnknownSite } from "../shell/unknown.tsx";
+import { iconOf } from "../shell/icons.ts";
+import { SiteContext } from "../shell/site-context.ts";
+import { darkTheme, lightTheme } from "../shell/theme.ts";
 import { FirstSite } from "../sites/first-site.tsx";
 import { SitesPage } from "../sites/sites-page.tsx";
 import { i18nProvider } from "../text/i18n.ts";
 import { texts } from "../texts.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
-import { iconOf } from "./icons.ts";
 import { ConsoleLayout, Notices } from "./layout.tsx";
-import { SiteContext } from "./site-context.ts";
 import { createSiteStore } from "./site-store.ts";
-import { darkTheme, lightTheme } from "./theme.ts";
+import { reportWrite } from "./undo-offer.tsx";
+import { UnknownPage, UnknownSite } from "./unknown.tsx";
 
 interface SitesProps {
   readonly session: SessionInfo;

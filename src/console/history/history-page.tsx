@@ -1,8 +1,8 @@
 import { Autocomplete, Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { useDeclared } from "../frame/site-context.ts";
 import { Page } from "../shell/page.tsx";
+import { useDeclared } from "../shell/site-context.ts";
 import { useHistory } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 import { useActorName } from "./summary.ts";

@@ -11,7 +11,7 @@ import type {
   UndoResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 
 /** Limits the history to some changes. */
 export interface HistoryFilter {

@@ -1,7 +1,7 @@
 import { useTranslate } from "react-admin";
 import type { HistoryInfo } from "../../admin/api/types.ts";
-import { useDeclared } from "../frame/site-context.ts";
 import { useKeys } from "../keys/keys.ts";
+import { useDeclared } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 

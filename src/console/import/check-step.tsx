@@ -2,7 +2,7 @@ import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } fro
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";

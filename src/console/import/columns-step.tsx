@@ -11,8 +11,8 @@ import type {
   ResourceInfo,
 } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../api/declarations.ts";
-import { useDeclared, useSession, useSite, useSiteInfo } from "../frame/site-context.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
+import { useDeclared, useSession, useSite, useSiteInfo } from "../shell/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";

@@ -2,7 +2,7 @@ import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useTranslate } from "react-admin";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { upload } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";

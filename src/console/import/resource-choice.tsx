@@ -1,7 +1,7 @@
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
-import { useDeclared } from "../frame/site-context.ts";
+import { useDeclared } from "../shell/site-context.ts";
 
 /** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
 export function useFirstResource(): string {

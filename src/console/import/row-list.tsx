@@ -13,10 +13,10 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../api/declarations.ts";
-import { useSite } from "../frame/site-context.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { differences } from "../history/history.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
+import { useSite } from "../shell/site-context.ts";
 import { visible } from "../text/visible.ts";
 import { readImportRows } from "./imports.ts";
 

@@ -3,15 +3,15 @@ import { Button } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
-import { useDeclared, useSiteInfo } from "../frame/site-context.ts";
 import { Empty } from "../shell/empty.tsx";
 import { Loaded } from "../shell/loaded.tsx";
+import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
+import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";
-import { NewSecret } from "./new-secret.tsx";
 
 /** The dialog that is open over the list. */
 type Open =

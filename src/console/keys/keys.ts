@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";

@@ -2,8 +2,8 @@ import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Ty
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
-import { useDeclared, useSession } from "../frame/site-context.ts";
 import { Confirm } from "../shell/confirm.tsx";
+import { useDeclared, useSession } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 
 interface AddOperatorProps {

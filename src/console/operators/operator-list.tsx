@@ -17,7 +17,7 @@ import {
 } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
-import { useSession } from "../frame/site-context.ts";
+import { useSession } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { toDay } from "../text/times.ts";
 import { visible } from "../text/visible.ts";

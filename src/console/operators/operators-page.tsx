@@ -11,9 +11,9 @@ import type {
   OperatorsResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { NewSecret } from "../keys/new-secret.tsx";
 import { Confirm } from "../shell/confirm.tsx";
 import { Loaded } from "../shell/loaded.tsx";
+import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { OperatorList } from "./operator-list.tsx";

@@ -1,8 +1,8 @@
 import { useTranslate } from "react-admin";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { serverNow } from "../api/server-time.ts";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
+import { serverNow } from "../text/server-time.ts";
 import { toDay, toMoment, withMoments } from "../text/times.ts";
 import { useTraffic } from "./overview.ts";
 

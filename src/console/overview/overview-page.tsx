@@ -15,10 +15,10 @@ import {
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { useDeclared, useSite } from "../frame/site-context.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
+import { useDeclared, useSite } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { useOverview } from "./overview.ts";
 import { State } from "./state.tsx";

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSession, useSite } from "../frame/site-context.ts";
+import { useSession, useSite } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */
 const interval = 10_000;

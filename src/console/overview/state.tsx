@@ -7,7 +7,7 @@ import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/mater
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { serverNow } from "../api/server-time.ts";
+import { serverNow } from "../text/server-time.ts";
 import { toAgo } from "../text/times.ts";
 import { useConcerns } from "./concerns.ts";
 

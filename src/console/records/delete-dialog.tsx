@@ -2,8 +2,8 @@ import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { useSite } from "../frame/site-context.ts";
 import { Confirm } from "../shell/confirm.tsx";
+import { useSite } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 

@@ -20,11 +20,11 @@ import {
 import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { capitalized } from "../api/declarations.ts";
-import { iconOf } from "../frame/icons.ts";
-import { useDeclared, useSite } from "../frame/site-context.ts";
 import { Empty } from "../shell/empty.tsx";
+import { iconOf } from "../shell/icons.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
+import { useDeclared, useSite } from "../shell/site-context.ts";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { visible } from "../text/visible.ts";

@@ -8,8 +8,8 @@ import { useState } from "react";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { useSite } from "../frame/site-context.ts";
 import { PhoneTitle } from "../shell/page.tsx";
+import { useSite } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { columnLabel, useHiddenColumns } from "./columns.ts";
 

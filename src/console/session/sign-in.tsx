@@ -1,7 +1,7 @@
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
-import { Plain } from "../frame/plain.tsx";
+import { Plain } from "../shell/plain.tsx";
 import { texts } from "../texts.ts";
 import { operatorIn, redeemLink, secretIn } from "./session.ts";
 

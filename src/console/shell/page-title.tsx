@@ -3,10 +3,10 @@
 import { Box } from "@mui/material";
 import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
-import { useSite } from "../frame/site-context.ts";
 import { visible } from "../text/visible.ts";
 import { texts } from "../texts.ts";
 import { forScreenReaders } from "./for-screen-readers.ts";
+import { useSite } from "./site-context.ts";
 
 interface Shown {
   readonly title: string;

@@ -1,8 +1,8 @@
 import { Button, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { useDeclared, useSession } from "../frame/site-context.ts";
 import { Page } from "../shell/page.tsx";
+import { useDeclared, useSession } from "../shell/site-context.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
 import { SiteList } from "./site-list.tsx";
 

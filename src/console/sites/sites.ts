@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { NewSiteBody, NewSiteResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useReload } from "../frame/site-context.ts";
+import { useReload } from "../shell/site-context.ts";
 
 export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {
   return callApi("POST", "/sites", site);

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { serverNow } from "../api/server-time.ts";
+import { serverNow } from "./server-time.ts";
 import { toAgo, toMoment } from "./times.ts";
 
 /** Shows a time relative to now, such as `5 minutes ago`, with the exact time as its tooltip. @param at in ISO 8601 */

@@ -10,10 +10,10 @@ import {
 } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { serverNow } from "../api/server-time.ts";
-import { useDeclared } from "../frame/site-context.ts";
 import { Confirm } from "../shell/confirm.tsx";
+import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
+import { serverNow } from "../text/server-time.ts";
 
 interface AddWebhookProps {
   readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;

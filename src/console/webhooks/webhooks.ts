@@ -11,7 +11,7 @@ import type {
   WebhooksResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../frame/site-context.ts";
+import { useSite } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries. */
 const interval = 5000;

@@ -1,8 +1,8 @@
 import { Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useBlocker } from "react-router-dom";
-import { Confirm } from "./confirm.tsx";
-import { endAsking, forgetUnsaved, hasUnsaved, useAsked } from "./unsaved.ts";
+import { Confirm } from "../shell/confirm.tsx";
+import { endAsking, forgetUnsaved, hasUnsaved, useAsked } from "../shell/unsaved.ts";
 
 /** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
 export function UnsavedGuard() {

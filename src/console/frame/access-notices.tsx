@@ -1,11 +1,11 @@
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
-import { useSession } from "../frame/site-context.ts";
-import { markSignedIn, probe, useServerAccess } from "../session/server-access.ts";
+import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { reloadWithoutAddress } from "../session/session.ts";
 import { SignInForm } from "../session/sign-in.tsx";
-import { askToLose, forgetUnsaved } from "./unsaved.ts";
+import { useSession } from "../shell/site-context.ts";
+import { askToLose, forgetUnsaved } from "../shell/unsaved.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
 export function AccessNotices() {

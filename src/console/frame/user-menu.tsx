@@ -7,10 +7,10 @@ import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
 import { Divider, ListItemIcon, ListItemText, MenuItem, useTheme as useMuiTheme } from "@mui/material";
 import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
-import { useSession } from "../frame/site-context.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.ts";
-import { openPanel } from "./panel.ts";
-import { askToLose, forgetUnsaved } from "./unsaved.ts";
+import { openPanel } from "../shell/panel.ts";
+import { useSession } from "../shell/site-context.ts";
+import { askToLose, forgetUnsaved } from "../shell/unsaved.ts";
 
 /** The menu with the name of the operator, settings, and signing out. */
 export function ConsoleUserMenu() {

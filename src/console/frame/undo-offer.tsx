@@ -1,14 +1,8 @@
 import { Alert, Button, Snackbar } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useRefresh, useTranslate } from "react-admin";
-import type { WriteResponse } from "../../admin/api/types.ts";
+import type { UndoableWrite } from "../api/data-provider.ts";
 import { useUndo } from "../history/history.ts";
-
-/** The result of a write, from which it can be undone. */
-export interface UndoableWrite extends WriteResponse {
-  readonly kind: "saved" | "created" | "deleted";
-  readonly count: number;
-}
 
 const writes = new EventTarget();
 

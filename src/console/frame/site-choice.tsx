@@ -3,7 +3,7 @@ import { Autocomplete, createFilterOptions, InputAdornment, TextField } from "@m
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
-import { useDeclared, useSiteInfo } from "../frame/site-context.ts";
+import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 
 /** Maximum number of sites in the list. Typing finds all others. */
 const maxOffered = 50;

@@ -16,8 +16,8 @@ import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { capitalized } from "../api/declarations.ts";
-import { useDeclared, useSession, useSite } from "../frame/site-context.ts";
-import { openPanel, usePanel } from "./panel.ts";
+import { openPanel, usePanel } from "../shell/panel.ts";
+import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
 
 interface Destination {
   readonly key: string;

@@ -1,10 +1,10 @@
 import { Button, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
-import { Plain } from "../frame/plain.tsx";
-import { useSite } from "../frame/site-context.ts";
+import { PageTitle } from "../shell/page-title.tsx";
+import { Plain } from "../shell/plain.tsx";
+import { useSite } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
-import { PageTitle } from "./page-title.tsx";
 
 /** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
 export function UnknownSite({ site, first }: { readonly site: string; readonly first: string }) {
