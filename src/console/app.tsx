@@ -4,13 +4,14 @@ import type { HttpError } from "react-admin";
 import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "../admin/api/types.ts";
 import { setPageOperator } from "./api/call-api.ts";
-import { capitalized, type Declared, loadDeclared } from "./api/declarations.ts";
+import { type Declared, loadDeclared } from "./api/declarations.ts";
 import { useServerAccess } from "./api/server-access.ts";
 import { openRouter } from "./frame/router.tsx";
 import { Sites, SitesContext } from "./frame/site-frame.tsx";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { Plain } from "./shell/plain.tsx";
+import { capitalized } from "./text/locale.ts";
 import { texts } from "./texts.ts";
 
 type State =

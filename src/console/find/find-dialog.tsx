@@ -19,11 +19,11 @@ import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { labelOf } from "../api/declarations.ts";
-import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared } from "../shell/site-context.ts";
+import { forScreenReaders } from "../shell/theme.ts";
+import { labelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
 
 /** A button that opens the search over all sites. */

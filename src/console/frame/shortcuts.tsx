@@ -15,9 +15,9 @@ import { useEffect, useEffectEvent, useMemo } from "react";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { capitalized } from "../api/declarations.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
+import { capitalized } from "../text/locale.ts";
 
 interface Destination {
   readonly key: string;

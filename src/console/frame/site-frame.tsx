@@ -1,23 +1,24 @@
+import { QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useMemo } from "react";
 import { Admin, CustomRoutes, Resource } from "react-admin";
 import { Navigate, Route, Routes, useParams } from "react-router-dom";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import { createDataProvider } from "../api/data-provider.ts";
-import { capitalized, type Declared } from "../api/declarations.ts";
-import { createQueryClient } from "../api/query-client.ts";
+import type { Declared } from "../api/declarations.ts";
 import { HistoryPage } from "../history/history-page.tsx";
 import { ImportPage } from "../import/import-page.tsx";
 import { KeysPage } from "../keys/keys-page.tsx";
 import { OperatorsPage } from "../operators/operators-page.tsx";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
-import { createAuthProvider } from "../session/auth-provider.ts";
+import { createAuthProvider } from "../session/session.ts";
 import { iconOf } from "../shell/icons.ts";
 import { SiteContext } from "../shell/site-context.ts";
 import { darkTheme, lightTheme } from "../shell/theme.ts";
 import { FirstSite } from "../sites/first-site.tsx";
 import { SitesPage } from "../sites/sites-page.tsx";
 import { i18nProvider } from "../text/i18n.ts";
+import { capitalized } from "../text/locale.ts";
 import { texts } from "../texts.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 import { ConsoleLayout, Notices } from "./layout.tsx";
@@ -103,4 +104,27 @@ function OneSite({ session, declared, reload }: SitesProps) {
       </Admin>
     </SiteContext>
   );
+}
+
+/** Milliseconds before a failed read is repeated. */
+const pause = 1000;
+
+/**
+ * Creates the cache of a page's reads. A read is repeated once if the server could not be reached or failed (5xx), but not if it was rejected
+ * (4xx).
+ */
+function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        retry: (failures, error) => failures < 1 && isOfServer(error),
+        retryDelay: pause,
+      },
+    },
+  });
+}
+
+function isOfServer(error: Error): boolean {
+  const { status = 0 } = error as { readonly status?: number };
+  return status === 0 || status >= 500;
 }

@@ -1,9 +1,8 @@
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { RecordValues } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../api/declarations.ts";
+import { differences, fullLabelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
-import { differences } from "./history.ts";
 
 /** Keeps the old value on the left of the new value, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;

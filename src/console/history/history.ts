@@ -2,14 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type {
-  HistoryInfo,
-  HistoryResponse,
-  RecordValues,
-  RestoreBody,
-  UndoBody,
-  UndoResponse,
-} from "../../admin/api/types.ts";
+import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { useSite } from "../shell/site-context.ts";
 
@@ -121,24 +114,4 @@ function merged(later: HistoryInfo, earlier: HistoryInfo): HistoryInfo {
     counts,
     resources: [...new Set([...later.resources, ...earlier.resources])],
   };
-}
-
-/** Returns the fields that differ between two states of a record, by their dotted paths. */
-export function differences(
-  before: RecordValues | null,
-  after: RecordValues | null,
-): readonly { path: string; before: string; after: string }[] {
-  const [old, now] = [flat(before ?? {}), flat(after ?? {})];
-  return [...new Set([...old.keys(), ...now.keys()])]
-    .filter((path) => path !== "ID" && (old.get(path) ?? "") !== (now.get(path) ?? ""))
-    .map((path) => ({ path, before: old.get(path) ?? "", after: now.get(path) ?? "" }));
-}
-
-function flat(values: RecordValues, above = ""): Map<string, string> {
-  const texts = new Map<string, string>();
-  for (const [name, value] of Object.entries(values)) {
-    if (typeof value === "object") for (const [path, text] of flat(value, `${above}${name}.`)) texts.set(path, text);
-    else texts.set(above + name, String(value));
-  }
-  return texts;
 }

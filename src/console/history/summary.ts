@@ -2,7 +2,7 @@ import { useTranslate } from "react-admin";
 import type { HistoryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 
 /** Describes an entry of the history in a few words. */
@@ -33,10 +33,6 @@ const operations = ["create", "update", "delete"] as const;
 /** Joins the parts of a summary: `created 3, changed 2 and deleted 1`. */
 function joined(parts: readonly string[], and: string): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Returns a function that names an actor for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, a key by its label. */

@@ -1,7 +1,7 @@
 import { Alert, Box, Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { ColumnInfo, FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../api/declarations.ts";
+import { fullLabelOf } from "../text/fields.ts";
 import { columnOf, withColumn } from "./mappings.ts";
 
 interface ColumnTableProps {

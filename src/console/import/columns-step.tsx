@@ -10,10 +10,10 @@ import type {
   ImportMapping,
   ResourceInfo,
 } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../api/declarations.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDeclared, useSession, useSite, useSiteInfo } from "../shell/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
+import { fullLabelOf } from "../text/fields.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
 import { checkImport, lookAtFile } from "./imports.ts";

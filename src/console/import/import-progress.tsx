@@ -2,8 +2,8 @@ import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
-import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { useSite } from "../shell/site-context.ts";
+import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { stopImport } from "./imports.ts";
 

@@ -12,11 +12,10 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../api/declarations.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
-import { differences } from "../history/history.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useSite } from "../shell/site-context.ts";
+import { differences, fullLabelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
 import { readImportRows } from "./imports.ts";
 

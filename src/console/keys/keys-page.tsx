@@ -8,7 +8,7 @@ import { Loaded } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/use-is-narrow.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";

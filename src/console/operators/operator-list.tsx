@@ -18,7 +18,7 @@ import {
 import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { useSession } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/use-is-narrow.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import { toDay } from "../text/times.ts";
 import { visible } from "../text/visible.ts";
 import type { OpenOperator } from "./operators-page.tsx";

@@ -17,7 +17,7 @@ import {
 import { useCallback, useEffect, useState } from "react";
 import { useDataProvider, useRefresh, useTranslate } from "react-admin";
 import type { RecordValues, ResourceInfo } from "../../admin/api/types.ts";
-import { groupOf, labelOf } from "../api/declarations.ts";
+import { fullLabelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
 import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
 
@@ -156,8 +156,7 @@ interface ConflictRowProps extends Omit<ConflictTableProps, "fields"> {
 function ConflictRow({ field, chosen, onChoose }: ConflictRowProps) {
   const translate = useTranslate();
   const { path } = field;
-  const group = groupOf(path);
-  const label = group ? `${labelOf(group)}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+  const label = fullLabelOf(path);
   return (
     <TableRow>
       <TableCell component="th" scope="row">

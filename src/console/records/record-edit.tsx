@@ -1,15 +1,12 @@
-import { Alert, Box, Link, Stack, Tab, Tabs, Typography } from "@mui/material";
+import { Alert, Box, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useState } from "react";
-import { Edit, type RaRecord, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";
-import type { ResourceInfo } from "../../admin/api/types.ts";
-import { labelOf } from "../api/declarations.ts";
+import { Edit, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";
 import { HistoryList } from "../history/history-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
-import { visible } from "../text/visible.ts";
-import { textAt } from "./columns.ts";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
+import { AddressBlock, ContactLinks } from "./known-fields.tsx";
 import { RecordFields } from "./record-form.tsx";
 
 /** The dialog that is open over the form. */
@@ -134,74 +131,8 @@ function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "
           {record && translate("record.id", { id: record.id })}
         </Typography>
         {record && <ContactLinks record={record} resource={resource} />}
-        {record?.Address && <AddressBlock record={record} />}
+        {record && <AddressBlock record={record} />}
       </Stack>
     </>
-  );
-}
-
-interface ContactLinksProps {
-  readonly record: RaRecord;
-  readonly resource: ResourceInfo;
-}
-
-/** Links to write to a record's e-mail address, and to call its telephone numbers. */
-function ContactLinks({ record, resource }: ContactLinksProps) {
-  const links = resource.fields.flatMap(({ path }) => {
-    const text = textAt(record, path);
-    const protocol = /(^|\.)Email$/.test(path) ? "mailto" : /^Telephone(\.|$)/.test(path) ? "tel" : undefined;
-    return text && protocol ? [{ path, text, href: `${protocol}:${encodeURIComponent(text.replace(/\s/g, ""))}` }] : [];
-  });
-  if (links.length === 0) return null;
-  return (
-    <Stack direction="row" sx={{ mt: 1, flexWrap: "wrap", columnGap: 2 }}>
-      {links.map(({ path, text, href }) => (
-        <Link key={path} href={href} title={labelOf(path)} sx={{ overflowWrap: "anywhere" }}>
-          {visible(text)}
-        </Link>
-      ))}
-    </Stack>
-  );
-}
-
-/** Returns the lines of an address, in the order in which people write them. */
-function linesOf({ Address = {} }: RaRecord): string[] {
-  const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Address as Record<
-    string,
-    string | undefined
-  >;
-  const lines = [
-    [Title, Firstname, Surname],
-    [AddressLine1],
-    [AddressLine2],
-    [Postcode && Town ? `${Town} ${Postcode}` : Town || Postcode],
-    [County],
-    [Country],
-  ];
-  return lines.map((parts) => parts.filter(Boolean).join(" ")).filter((line) => line !== "");
-}
-
-/** Shows an address as people write it, with a link to a map. */
-function AddressBlock({ record }: { readonly record: RaRecord }) {
-  const translate = useTranslate();
-  const lines = linesOf(record);
-  const { AddressLine1, Town, Postcode, Country } = record.Address ?? {};
-  const place = [AddressLine1, Town, Postcode, Country].filter(Boolean).join(", ");
-  if (lines.length === 0) return null;
-  return (
-    <Box component="address" sx={{ fontStyle: "normal", mt: 1, whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
-      {visible(lines.join("\n"))}
-      {place && (
-        <Box>
-          <Link
-            href={`https://www.openstreetmap.org/search?query=${encodeURIComponent(place)}`}
-            target="_blank"
-            rel="noreferrer"
-          >
-            {translate("record.map")}
-          </Link>
-        </Box>
-      )}
-    </Box>
   );
 }

@@ -2,7 +2,7 @@ import { Box, Typography } from "@mui/material";
 import { regex, required, TextInput, useTranslate } from "react-admin";
 import { useWatch } from "react-hook-form";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
-import { groupOf, labelOf } from "../api/declarations.ts";
+import { groupOf, labelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
 
 /** The style of a group of fields: two short fields in a line. */

@@ -19,18 +19,20 @@ import {
 } from "react-admin";
 import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { capitalized } from "../api/declarations.ts";
 import { Empty } from "../shell/empty.tsx";
 import { iconOf } from "../shell/icons.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { useDeclared, useSite } from "../shell/site-context.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import { forgetUnsaved } from "../shell/unsaved.ts";
-import { useIsNarrow } from "../shell/use-is-narrow.ts";
+import { textAt } from "../text/fields.ts";
+import { capitalized } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
-import { columnLabel, textAt, useHiddenColumns } from "./columns.ts";
+import { useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
+import { columnLabel, summaryOf } from "./known-fields.tsx";
 import { RecordEdit } from "./record-edit.tsx";
 import { RecordFields } from "./record-form.tsx";
 import { TableActions } from "./table-actions.tsx";
@@ -115,9 +117,7 @@ function PhoneList({ resource }: RecordTableProps) {
   return (
     <SimpleList
       primaryText={(record) => visible(record.Name)}
-      secondaryText={(record) =>
-        visible([record.Code, record.AccountNumber, record.Address?.Town].filter(Boolean).join(" · "))
-      }
+      secondaryText={(record) => visible(summaryOf(record))}
       rowClick="edit"
       empty={<NoRecords resource={resource} />}
     />

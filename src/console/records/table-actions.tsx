@@ -10,8 +10,9 @@ import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useSite } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { columnLabel, useHiddenColumns } from "./columns.ts";
+import { useIsNarrow } from "../shell/theme.ts";
+import { useHiddenColumns } from "./columns.ts";
+import { columnLabel } from "./known-fields.tsx";
 
 /** The buttons above a list of records. */
 export function TableActions({ resource }: { readonly resource: ResourceInfo }) {

@@ -1,6 +1,6 @@
-// Signs in with a link, signs out, and reads the present session.
+// Signs in with a link, signs out, and reads the present session. Reports the operator to react-admin.
 
-import type { HttpError } from "react-admin";
+import type { AuthProvider, HttpError } from "react-admin";
 import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 
@@ -87,4 +87,19 @@ async function currentSession(): Promise<SessionInfo | undefined> {
 /** Signs out in this browser, or in all browsers. */
 export function signOut(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
+}
+
+/** Creates react-admin's auth provider. It never leaves the page when the session ends, because `callApi` waits until the operator signs in again. */
+export function createAuthProvider({ operator }: SessionInfo): AuthProvider {
+  return {
+    login: async () => {},
+    async logout() {
+      await signOut(false).catch(() => {});
+      reloadWithoutAddress();
+    },
+    checkAuth: async () => {},
+    checkError: async () => {},
+    getIdentity: async () => ({ id: operator, fullName: operator }),
+    getPermissions: async () => undefined,
+  };
 }

@@ -5,8 +5,8 @@ import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
 import { visible } from "../text/visible.ts";
 import { texts } from "../texts.ts";
-import { forScreenReaders } from "./for-screen-readers.ts";
 import { useSite } from "./site-context.ts";
+import { forScreenReaders } from "./theme.ts";
 
 interface Shown {
   readonly title: string;

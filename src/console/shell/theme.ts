@@ -1,4 +1,6 @@
-import type { Theme } from "@mui/material";
+// The appearance of the console: light and dark colours, the shape of components, and how narrow the window is.
+
+import { type Theme, useMediaQuery } from "@mui/material";
 import { defaultDarkTheme, defaultLightTheme, type RaThemeOptions } from "react-admin";
 import { texts } from "../texts.ts";
 
@@ -125,3 +127,17 @@ export const darkTheme: RaThemeOptions = {
     background: { default: "#15181c", paper: "#1d2126" },
   },
 };
+
+/** Returns whether the window is narrower than a breakpoint of the theme. The default breakpoint is that of phones. */
+export function useIsNarrow(below: "sm" | "md" = "sm"): boolean {
+  return useMediaQuery<Theme>((theme) => theme.breakpoints.down(below));
+}
+
+/** The style of elements that only screen readers read. */
+export const forScreenReaders = {
+  position: "absolute",
+  width: "1px",
+  height: "1px",
+  overflow: "hidden",
+  clipPath: "inset(50%)",
+} as const;

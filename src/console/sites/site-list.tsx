@@ -19,7 +19,7 @@ import {
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
-import { useIsNarrow } from "../shell/use-is-narrow.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import type { OpenSite } from "./site-dialogs.tsx";
 
 interface SiteListProps {

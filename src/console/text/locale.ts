@@ -21,3 +21,8 @@ function isOfTexts(name: string): boolean {
 export function toNumber(value: number, options?: Intl.NumberFormatOptions): string {
   return value.toLocaleString(locale, options);
 }
+
+/** Returns a text that begins with a capital letter. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

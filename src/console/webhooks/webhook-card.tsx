@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { WebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
-import { toNumber } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { withMoments } from "../text/times.ts";
 import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -99,8 +99,4 @@ function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { rea
       )}
     </Typography>
   );
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,0 +1,95 @@
+// The names of fields that the console knows: it shows an e-mail address, telephone numbers and an address in their own ways, if a resource has
+// them. Everything else in this folder, except for `Name`, follows from the declarations.
+
+import { Box, Link, Stack } from "@mui/material";
+import { type RaRecord, useTranslate } from "react-admin";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { groupOf, labelOf, textAt } from "../text/fields.ts";
+import { visible } from "../text/visible.ts";
+
+/** The fields of which a list on a phone shows the values below the name. */
+const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
+
+/** Returns the line below the name of a record in a list on a phone. */
+export function summaryOf(record: RaRecord): string {
+  return summaryPaths
+    .map((path) => textAt(record, path))
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** Returns the fields in groups of which a table shows the columns by default. */
+export function groupedColumns(paths: readonly string[]): string[] {
+  return paths.filter((path) => /\.(Town|Country)$/.test(path));
+}
+
+/** Returns the heading of a field's column. Fields of the address have no group in it. */
+export function columnLabel(path: string): string {
+  return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
+}
+
+interface ContactLinksProps {
+  readonly record: RaRecord;
+  readonly resource: ResourceInfo;
+}
+
+/** Links to write to a record's e-mail address, and to call its telephone numbers. */
+export function ContactLinks({ record, resource }: ContactLinksProps) {
+  const links = resource.fields.flatMap(({ path }) => {
+    const text = textAt(record, path);
+    const protocol = /(^|\.)Email$/.test(path) ? "mailto" : /^Telephone(\.|$)/.test(path) ? "tel" : undefined;
+    return text && protocol ? [{ path, text, href: `${protocol}:${encodeURIComponent(text.replace(/\s/g, ""))}` }] : [];
+  });
+  if (links.length === 0) return null;
+  return (
+    <Stack direction="row" sx={{ mt: 1, flexWrap: "wrap", columnGap: 2 }}>
+      {links.map(({ path, text, href }) => (
+        <Link key={path} href={href} title={labelOf(path)} sx={{ overflowWrap: "anywhere" }}>
+          {visible(text)}
+        </Link>
+      ))}
+    </Stack>
+  );
+}
+
+/** Shows an address as people write it, with a link to a map. */
+export function AddressBlock({ record }: { readonly record: RaRecord }) {
+  const translate = useTranslate();
+  const lines = linesOf(record);
+  const { AddressLine1, Town, Postcode, Country } = record.Address ?? {};
+  const place = [AddressLine1, Town, Postcode, Country].filter(Boolean).join(", ");
+  if (lines.length === 0) return null;
+  return (
+    <Box component="address" sx={{ fontStyle: "normal", mt: 1, whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
+      {visible(lines.join("\n"))}
+      {place && (
+        <Box>
+          <Link
+            href={`https://www.openstreetmap.org/search?query=${encodeURIComponent(place)}`}
+            target="_blank"
+            rel="noreferrer"
+          >
+            {translate("record.map")}
+          </Link>
+        </Box>
+      )}
+    </Box>
+  );
+}
+
+/** Returns the lines of an address, in the order in which people write them. */
+function linesOf({ Address = {} }: RaRecord): string[] {
+  const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Address as Record<
+    string,
+    string | undefined
+  >;
+  const lines = [
+    [Title, Firstname, Surname],
+    [AddressLine1],
+    [AddressLine2],
+    [Postcode && Town ? `${Town} ${Postcode}` : Town || Postcode],
+    [County],
+    [Country],
+  ];
+  return lines.map((parts) => parts.filter(Boolean).join(" ")).filter((line) => line !== "");
+}

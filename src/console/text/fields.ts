@@ -1,0 +1,46 @@
+// The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, and the differences of two states.
+
+import type { RecordValues } from "../../admin/api/types.ts";
+
+/** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
+export function labelOf(path: string): string {
+  const name = path.slice(path.lastIndexOf(".") + 1);
+  const words = name.replace(/(?<=[a-z])(?=[A-Z0-9])/g, " ").split(" ");
+  return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
+}
+
+/** Returns the name of a field with the name of its group: `Address: town`. */
+export function fullLabelOf(path: string): string {
+  return groupOf(path) ? `${labelOf(groupOf(path))}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+}
+
+/** Returns the name of the group that contains a field; the empty text for a field without a group. */
+export function groupOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf(".")));
+}
+
+/** Returns the value of a field; the empty text if the record does not have it. @param path the dotted path of the field */
+export function textAt(record: object, path: string): string {
+  const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
+  return typeof value === "string" ? value : "";
+}
+
+/** Returns the fields that differ between two states of a record, by their dotted paths. */
+export function differences(
+  before: RecordValues | null,
+  after: RecordValues | null,
+): readonly { path: string; before: string; after: string }[] {
+  const [old, now] = [flat(before ?? {}), flat(after ?? {})];
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((path) => path !== "ID" && (old.get(path) ?? "") !== (now.get(path) ?? ""))
+    .map((path) => ({ path, before: old.get(path) ?? "", after: now.get(path) ?? "" }));
+}
+
+function flat(values: RecordValues, above = ""): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === "object") for (const [path, text] of flat(value, `${above}${name}.`)) texts.set(path, text);
+    else texts.set(above + name, String(value));
+  }
+  return texts;
+}
