@@ -145,6 +145,18 @@ describe("the keyboard", () => {
   }, 60_000);
 });
 
+test("every page of the menu has a shortcut", async () => {
+  await open();
+  const menu = page.getByRole("menu").getByRole("menuitem");
+  await menu.filter({ hasText: "Operators" }).waitFor();
+  const titles = await menu.allInnerTexts();
+  await page.keyboard.press("?");
+  const goals = page.getByRole("dialog").getByText(/^Go to: /);
+  await goals.first().waitFor();
+  expect(titles).toContain("Import and export");
+  expect(await goals.allInnerTexts()).toEqual(titles.map((title) => `Go to: ${title}`));
+}, 60_000);
+
 test("the menu of the operator links to the licences of the packages in the console", async () => {
   await open();
   await page.getByRole("button", { name: /anna/ }).click();

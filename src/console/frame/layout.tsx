@@ -1,9 +1,3 @@
-import HistoryIcon from "@mui/icons-material/History";
-import ImportIcon from "@mui/icons-material/ImportExport";
-import KeyIcon from "@mui/icons-material/Key";
-import PeopleIcon from "@mui/icons-material/People";
-import StorefrontIcon from "@mui/icons-material/Storefront";
-import WebhookIcon from "@mui/icons-material/Webhook";
 import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
@@ -11,6 +5,7 @@ import { TitleAnnouncer } from "../shell/page-title.tsx";
 import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
 import { AccessNotices } from "./access-notices.tsx";
+import { pagesOf } from "./pages.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { SiteChoice } from "./site-choice.tsx";
 import { UndoOffer } from "./undo-offer.tsx";
@@ -79,23 +74,18 @@ function ConsoleAppBar() {
 function ConsoleMenu() {
   const site = useSite();
   const { resources } = useDeclared();
-  const { sites } = useSession();
+  const [first = [], ...others] = pagesOf(useSession());
+  const toItem = ({ name, Icon }: (typeof first)[number]) => (
+    <Menu.Item key={name} to={`/${site}/${name}`} primaryText={texts[name].title} leftIcon={<Icon />} />
+  );
   return (
     <Menu sx={{ pt: 1 }}>
       <Menu.DashboardItem primaryText={texts.overview.title} />
       {resources.map(({ path }) => (
         <Menu.ResourceItem key={path} name={path} />
       ))}
-      <Menu.Item to={`/${site}/import`} primaryText={texts.import.title} leftIcon={<ImportIcon />} />
-      <Menu.Item to={`/${site}/history`} primaryText={texts.history.title} leftIcon={<HistoryIcon />} />
-      <Divider sx={{ my: 1 }} />
-      <Menu.Item to={`/${site}/keys`} primaryText={texts.keys.title} leftIcon={<KeyIcon />} />
-      <Menu.Item to={`/${site}/webhooks`} primaryText={texts.webhooks.title} leftIcon={<WebhookIcon />} />
-      <Divider sx={{ my: 1 }} />
-      <Menu.Item to={`/${site}/sites`} primaryText={texts.sites.title} leftIcon={<StorefrontIcon />} />
-      {sites === null && (
-        <Menu.Item to={`/${site}/operators`} primaryText={texts.operators.title} leftIcon={<PeopleIcon />} />
-      )}
+      {first.map(toItem)}
+      {others.map((pages) => [<Divider key={`before ${pages[0]?.name}`} sx={{ my: 1 }} />, ...pages.map(toItem)])}
     </Menu>
   );
 }

@@ -18,6 +18,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
+import { pagesOf } from "./pages.tsx";
 
 interface Destination {
   readonly key: string;
@@ -47,19 +48,15 @@ export function Shortcuts() {
 function useDestinations(): readonly Destination[] {
   const translate = useTranslate();
   const { resources } = useDeclared();
-  const { sites } = useSession();
+  const session = useSession();
   return useMemo(() => {
-    const fixed: [key: string, name: string][] = [
-      ["k", "keys"],
-      ["w", "webhooks"],
-      ["h", "history"],
-      ["s", "sites"],
-      ...(sites ? [] : [["p", "operators"] as [string, string]]),
-    ];
-    const pages = fixed.map(([key, name]) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
     const overview = { key: "o", path: "", label: translate("overview.title") };
-    return [overview, ...toDestinations(resources, ["o", ...fixed.map(([key]) => key)]), ...pages];
-  }, [resources, sites, translate]);
+    const pages = pagesOf(session)
+      .flat()
+      .map(({ name, key }) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
+    const used = [overview, ...pages].map(({ key }) => key);
+    return [overview, ...toDestinations(resources, used), ...pages];
+  }, [resources, session, translate]);
 }
 
 /** Gives each resource a key: the first letter of its path that is not used yet. */

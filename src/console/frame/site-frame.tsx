@@ -5,10 +5,6 @@ import { Navigate, Route, Routes, useParams } from "react-router-dom";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import { createDataProvider } from "../api/data-provider.ts";
 import type { Declared } from "../api/declarations.ts";
-import { HistoryPage } from "../history/history-page.tsx";
-import { ImportPage } from "../import/import-page.tsx";
-import { KeysPage } from "../keys/keys-page.tsx";
-import { OperatorsPage } from "../operators/operators-page.tsx";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
 import { createAuthProvider } from "../session/session.ts";
@@ -16,12 +12,11 @@ import { iconOf } from "../shell/icons.ts";
 import { SiteContext } from "../shell/site-context.ts";
 import { darkTheme, lightTheme } from "../shell/theme.ts";
 import { FirstSite } from "../sites/first-site.tsx";
-import { SitesPage } from "../sites/sites-page.tsx";
 import { i18nProvider } from "../text/i18n.ts";
 import { capitalized } from "../text/locale.ts";
 import { texts } from "../texts.ts";
-import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 import { ConsoleLayout, Notices } from "./layout.tsx";
+import { pagesOf } from "./pages.tsx";
 import { createSiteStore } from "./site-store.ts";
 import { reportWrite } from "./undo-offer.tsx";
 import { UnknownPage, UnknownSite } from "./unknown.tsx";
@@ -94,12 +89,11 @@ function OneSite({ session, declared, reload }: SitesProps) {
           />
         ))}
         <CustomRoutes>
-          <Route path="/keys" element={<KeysPage />} />
-          <Route path="/webhooks" element={<WebhooksPage />} />
-          <Route path="/import" element={<ImportPage />} />
-          <Route path="/history" element={<HistoryPage />} />
-          <Route path="/sites" element={<SitesPage />} />
-          {session.sites === null && <Route path="/operators" element={<OperatorsPage />} />}
+          {pagesOf(session)
+            .flat()
+            .map(({ name, Page }) => (
+              <Route key={name} path={`/${name}`} element={<Page />} />
+            ))}
         </CustomRoutes>
       </Admin>
     </SiteContext>
