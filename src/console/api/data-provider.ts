@@ -43,21 +43,21 @@ export interface UndoableWrite extends WriteResponse {
  * @param onWrite called after each write, so that the page can offer to undo it
  */
 export function createDataProvider(
-  site: string,
+  siteName: string,
   maxSearchLength: number,
   onWrite: (write: UndoableWrite) => void,
 ): DataProvider {
-  const provider = { ...createReads(site, maxSearchLength), ...createWrites(site, onWrite) };
+  const provider = { ...createReads(siteName, maxSearchLength), ...createWrites(siteName, onWrite) };
   return provider as unknown as DataProvider;
 }
 
-function createReads(site: string, maxSearchLength: number) {
+function createReads(siteName: string, maxSearchLength: number) {
   const getOne = async (resource: string, { id }: { id: Identifier }) => ({
-    data: toConsole(await callApi<RecordResponse>("GET", `${pathOf(site, resource)}/${id}`)),
+    data: toConsole(await callApi<RecordResponse>("GET", `${pathOf(siteName, resource)}/${id}`)),
   });
   return {
     async getList(resource: string, parameters: ListParameters) {
-      const path = `${pathOf(site, resource)}?${toQuery(parameters, maxSearchLength)}`;
+      const path = `${pathOf(siteName, resource)}?${toQuery(parameters, maxSearchLength)}`;
       const { records, total } = await callApi<RecordsResponse>("GET", path);
       return { data: records.map(toConsole), total };
     },
@@ -70,7 +70,7 @@ function createReads(site: string, maxSearchLength: number) {
   };
 }
 
-function createWrites(site: string, onWrite: (write: UndoableWrite) => void) {
+function createWrites(siteName: string, onWrite: (write: UndoableWrite) => void) {
   async function write<T extends WriteResponse>(
     kind: UndoableWrite["kind"],
     count: number,
@@ -84,16 +84,16 @@ function createWrites(site: string, onWrite: (write: UndoableWrite) => void) {
     write(
       "deleted",
       ids.length,
-      callApi<DeletionResponse>("DELETE", pathOf(site, resource), { ids } satisfies DeletionBody),
+      callApi<DeletionResponse>("DELETE", pathOf(siteName, resource), { ids } satisfies DeletionBody),
     );
   return {
     async create(resource: string, { data }: { data: object }) {
-      const request = callApi<WrittenRecordResponse>("POST", pathOf(site, resource), toValues(data));
+      const request = callApi<WrittenRecordResponse>("POST", pathOf(siteName, resource), toValues(data));
       return { data: toConsole(await write("created", 1, request)) };
     },
     async update(resource: string, { id, data, previousData }: UpdateParameters) {
       const headers: Record<string, string> = previousData?.version ? { "If-Match": `"${previousData.version}"` } : {};
-      const path = `${pathOf(site, resource)}/${id}`;
+      const path = `${pathOf(siteName, resource)}/${id}`;
       const request = callApi<WrittenRecordResponse>("PATCH", path, toValues(data), headers);
       return { data: toConsole(await write("saved", 1, request)) };
     },
@@ -114,8 +114,8 @@ async function notOffered(): Promise<never> {
   throw new Error(texts.app.not_offered);
 }
 
-function pathOf(site: string, resource: string): string {
-  return `/sites/${encodeURIComponent(site)}/records/${resource}`;
+function pathOf(siteName: string, resource: string): string {
+  return `/sites/${encodeURIComponent(siteName)}/records/${resource}`;
 }
 
 function toQuery({ pagination, sort, filter }: ListParameters, maxSearchLength: number): URLSearchParams {

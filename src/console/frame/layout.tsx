@@ -2,7 +2,7 @@ import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { TitleAnnouncer } from "../shell/page-title.tsx";
-import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
+import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
 import { AccessNotices } from "./access-notices.tsx";
 import { pagesOf } from "./pages.tsx";
@@ -72,11 +72,11 @@ function ConsoleAppBar() {
 }
 
 function ConsoleMenu() {
-  const site = useSite();
+  const siteName = useSiteName();
   const { resources } = useDeclared();
   const [first = [], ...others] = pagesOf(useSession());
   const toItem = ({ name, Icon }: (typeof first)[number]) => (
-    <Menu.Item key={name} to={`/${site}/${name}`} primaryText={texts[name].title} leftIcon={<Icon />} />
+    <Menu.Item key={name} to={`/${siteName}/${name}`} primaryText={texts[name].title} leftIcon={<Icon />} />
   );
   return (
     <Menu sx={{ pt: 1 }}>

@@ -16,7 +16,7 @@ import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
-import { useDeclared, useSession, useSite } from "../shell/site-context.ts";
+import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { pagesOf } from "./pages.tsx";
 
@@ -29,12 +29,12 @@ interface Destination {
 
 /** Listens for keyboard shortcuts, and shows the list of them. */
 export function Shortcuts() {
-  const site = useSite();
+  const siteName = useSiteName();
   const navigate = useNavigate();
   const destinations = useDestinations();
   const go = useEffectEvent((key: string) => {
     const found = destinations.find((one) => one.key === key);
-    if (found) navigate(`/${site}${found.path}`);
+    if (found) navigate(`/${siteName}${found.path}`);
   });
   // One listener for the whole time. A listener of each render would forget the first key if the page changes between the two keys.
   useEffect(() => {

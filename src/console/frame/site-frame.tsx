@@ -45,22 +45,25 @@ export function Sites() {
 }
 
 function OneSite({ session, declared, reload }: SitesProps) {
-  const { site = "" } = useParams();
-  const known = declared.sites.find(({ name }) => name === site);
+  const { site: siteName = "" } = useParams();
+  const known = declared.sites.find(({ name }) => name === siteName);
   const { maxSearchLength } = declared;
-  const dataProvider = useMemo(() => createDataProvider(site, maxSearchLength, reportWrite), [site, maxSearchLength]);
+  const dataProvider = useMemo(
+    () => createDataProvider(siteName, maxSearchLength, reportWrite),
+    [siteName, maxSearchLength],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins with an empty cache
-  const queryClient = useMemo(createQueryClient, [session.id, site]);
+  const queryClient = useMemo(createQueryClient, [session.id, siteName]);
   const siteId = known?.id ?? 0;
   const store = useMemo(() => createSiteStore(session.id, siteId), [session.id, siteId]);
   const authProvider = useMemo(() => createAuthProvider(session), [session]);
   const shown = useMemo(() => known && { site: known, declared, session, reload }, [known, declared, session, reload]);
-  if (!shown) return <UnknownSite site={site} first={declared.sites[0]?.name ?? ""} />;
+  if (!shown) return <UnknownSite siteName={siteName} first={declared.sites[0]?.name ?? ""} />;
   return (
     <SiteContext value={shown}>
       <Admin
-        key={site}
-        basename={`/${site}`}
+        key={siteName}
+        basename={`/${siteName}`}
         title={texts.app.title}
         dataProvider={dataProvider}
         store={store}

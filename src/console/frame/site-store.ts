@@ -11,14 +11,14 @@ const columnsKey = /\.datatable$/;
  * Creates the state of an operator in a site. The browser keeps colours and columns. Everything else, such as selected records and the text of a
  * search, is in memory and ends with the page, so that another operator or another site begins without it.
  * @param operator ID of the operator
- * @param site ID of the site
+ * @param siteId ID of the site
  */
-export function createSiteStore(operator: number, site: number): Store {
+export function createSiteStore(operator: number, siteId: number): Store {
   const memory = memoryStore();
   const browser = localStorageStore("1", `:${operator}:`);
   const toKept = (key: string) => {
     if (ofOperator.has(key)) return key;
-    return columnsKey.test(key) ? `${site}.${key}` : undefined;
+    return columnsKey.test(key) ? `${siteId}.${key}` : undefined;
   };
   const keptOr = <T>(key: string, kept: (store: Store, name: string) => T): T => {
     const name = toKept(key);

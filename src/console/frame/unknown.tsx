@@ -3,16 +3,16 @@ import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import { PageTitle } from "../shell/page-title.tsx";
 import { Plain } from "../shell/plain.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
 
 /** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
-export function UnknownSite({ site, first }: { readonly site: string; readonly first: string }) {
+export function UnknownSite({ siteName, first }: { readonly siteName: string; readonly first: string }) {
   const navigate = useNavigate();
   return (
     <Plain
       title={texts.app.unknown_page}
-      detail={texts.app.unknown_site.replace("%{name}", site)}
+      detail={texts.app.unknown_site.replace("%{name}", siteName)}
       action={texts.app.to_overview}
       onAction={() => navigate(`/${first}`)}
     />
@@ -22,7 +22,7 @@ export function UnknownSite({ site, first }: { readonly site: string; readonly f
 /** The page for an unknown address in a site. */
 export function UnknownPage() {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   return (
     <Stack spacing={2} sx={{ mt: 6, alignItems: "center", textAlign: "center" }}>
       <PageTitle title={translate("app.title")} />
@@ -30,7 +30,7 @@ export function UnknownPage() {
         {translate("app.unknown_page")}
       </Typography>
       <Typography color="textSecondary">{translate("app.unknown_page_detail")}</Typography>
-      <Button component={Link} to={`/${site}`} variant="contained">
+      <Button component={Link} to={`/${siteName}`} variant="contained">
         {translate("app.to_overview")}
       </Button>
     </Stack>

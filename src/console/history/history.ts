@@ -4,7 +4,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 
 /** Limits the history to some changes. */
 export interface HistoryFilter {
@@ -25,12 +25,12 @@ const maxPages = 100;
  * @param max the number of groups that the caller shows
  */
 export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
-  const site = useSite();
+  const siteName = useSiteName();
   const query = useInfiniteQuery({
-    queryKey: ["history", site, filter],
+    queryKey: ["history", siteName, filter],
     initialPageParam: null as number | null,
     queryFn: ({ pageParam }) =>
-      callApi<HistoryResponse>("GET", `/sites/${encodeURIComponent(site)}/history?${toQuery(filter, pageParam)}`),
+      callApi<HistoryResponse>("GET", `/sites/${encodeURIComponent(siteName)}/history?${toQuery(filter, pageParam)}`),
     getNextPageParam: ({ next }) => (next !== null && next > (filter.within?.first ?? 0) ? next : undefined),
   });
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
@@ -54,14 +54,14 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
  * again.
  */
 export function useUndo() {
-  const site = useSite();
+  const siteName = useSiteName();
   const queries = useQueryClient();
   return async (
     { first, last, run }: Pick<HistoryInfo, "first" | "last" | "run">,
     dryRun: boolean,
   ): Promise<UndoResponse> => {
     const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
-    const result = await callApi<UndoResponse>("POST", `/sites/${encodeURIComponent(site)}/undo`, body);
+    const result = await callApi<UndoResponse>("POST", `/sites/${encodeURIComponent(siteName)}/undo`, body);
     if (!dryRun) await queries.invalidateQueries();
     return result;
   };
@@ -69,11 +69,11 @@ export function useUndo() {
 
 /** Returns a function that restores a record as it was at a revision. */
 export function useRestore() {
-  const site = useSite();
+  const siteName = useSiteName();
   const queries = useQueryClient();
   return async (resource: string, id: number, revision: number) => {
     const body: RestoreBody = { revision };
-    await callApi("POST", `/sites/${encodeURIComponent(site)}/records/${resource}/${id}/restore`, body);
+    await callApi("POST", `/sites/${encodeURIComponent(siteName)}/records/${resource}/${id}/restore`, body);
     await queries.invalidateQueries();
   };
 }

@@ -2,7 +2,7 @@ import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } fro
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";
@@ -30,7 +30,7 @@ interface Excluded {
 
 function Checked({ state, onBack, onStarted }: CheckStepProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, refused: 0 };
   const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
   const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
@@ -41,7 +41,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
   const run = async () => {
     setBusy(true);
     try {
-      await runImport(site, state.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
+      await runImport(siteName, state.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
       onStarted();
     } catch (error) {
       setFault((error as Error).message);

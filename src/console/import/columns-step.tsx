@@ -11,7 +11,7 @@ import type {
   ResourceInfo,
 } from "../../admin/api/types.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
-import { useDeclared, useSession, useSite, useSiteInfo } from "../shell/site-context.ts";
+import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { ColumnTable } from "./column-table.tsx";
@@ -40,7 +40,7 @@ interface ColumnsStepProps {
 export function ColumnsStep(props: ColumnsStepProps) {
   const { state, options, onAgain } = props;
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const { resources } = useDeclared();
   const [dialect, setDialect] = useState<DialectBody>({
     ...(options?.encoding ? { encoding: options.encoding } : {}),
@@ -51,8 +51,8 @@ export function ColumnsStep(props: ColumnsStepProps) {
     error,
     refetch,
   } = useQuery({
-    queryKey: ["import-look", site, state.id, dialect],
-    queryFn: () => lookAtFile(site, state.id, dialect),
+    queryKey: ["import-look", siteName, state.id, dialect],
+    queryFn: () => lookAtFile(siteName, state.id, dialect),
     retry: false,
   });
   const resource = resources.find(({ path }) => path === state.resource);

@@ -2,7 +2,7 @@ import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useTranslate } from "react-admin";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { upload } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
@@ -21,7 +21,7 @@ interface Sending {
 /** The step that asks for a file, and sends it. */
 export function FileStep({ onSent }: FileStepProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
   const [sending, setSending] = useState<Sending>();
   const [fault, setFault] = useState("");
@@ -32,7 +32,7 @@ export function FileStep({ onSent }: FileStepProps) {
     setFault("");
     setSending({ name: file.name, share: 0 });
     try {
-      const id = await upload(site, resource, file, (share) => setSending({ name: file.name, share }), left);
+      const id = await upload(siteName, resource, file, (share) => setSending({ name: file.name, share }), left);
       forget();
       onSent(id);
     } catch (error) {

@@ -21,7 +21,7 @@ import { Link, useSearchParams } from "react-router-dom";
 import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { FileStep } from "./file-step.tsx";
@@ -35,11 +35,11 @@ const interval = 400;
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [search, setSearch] = useSearchParams();
   const id = search.get("id") ?? "";
   const again = () => {
-    if (id) void discardImport(site, id).catch(() => {});
+    if (id) void discardImport(siteName, id).catch(() => {});
     setSearch({});
   };
   return (
@@ -106,10 +106,10 @@ function stepOf({ state, run }: ImportInfo): number {
 }
 
 function useImport(id: string) {
-  const site = useSite();
+  const siteName = useSiteName();
   const { data, error, refetch } = useQuery({
-    queryKey: ["import", site, id],
-    queryFn: () => readImport(site, id),
+    queryKey: ["import", siteName, id],
+    queryFn: () => readImport(siteName, id),
     refetchInterval: ({ state: { data: last, error: fault } }) =>
       !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? interval : false,
     retry: false,
@@ -162,12 +162,12 @@ function Framed({ step, isDone = false, children }: FramedProps) {
 /** Lists the open imports, also those of other tabs, so that the operator can continue one. */
 function OpenImports() {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const {
     data = [],
     error,
     refetch,
-  } = useQuery({ queryKey: ["imports", site], queryFn: () => readImports(site), gcTime: 0 });
+  } = useQuery({ queryKey: ["imports", siteName], queryFn: () => readImports(siteName), gcTime: 0 });
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   if (data.length === 0) return null;
   return (
@@ -176,7 +176,7 @@ function OpenImports() {
       <List dense disablePadding aria-labelledby="begun-imports">
         {data.map(({ id, name, state }) => (
           <ListItem key={id} disablePadding>
-            <ListItemButton component={Link} to={`/${site}/import?id=${id}`}>
+            <ListItemButton component={Link} to={`/${siteName}/import?id=${id}`}>
               <ListItemText
                 primary={name}
                 secondary={translate(`import.state_${state}`)}
@@ -195,7 +195,7 @@ const formats = ["csv", "json", "xml"];
 /** A card that exports all records of a resource as a file. */
 function ExportCard() {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
   return (
     <Card>
@@ -212,7 +212,7 @@ function ExportCard() {
                 key={format}
                 variant="outlined"
                 component="a"
-                href={exportUrl(site, resource, format)}
+                href={exportUrl(siteName, resource, format)}
                 download
                 startIcon={<DownloadIcon />}
                 aria-label={translate("import.export_as", { format: format.toUpperCase() })}

@@ -2,7 +2,7 @@ import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { stopImport } from "./imports.ts";
@@ -16,12 +16,12 @@ interface ImportProgressProps {
 /** Shows the progress of a dry run or import, and a button that stops it. */
 export function ImportProgress({ state, text }: ImportProgressProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [isStopped, setStopped] = useState(false);
   const label = translate(text, { rows: toNumber(state.rows) });
   const stop = () => {
     setStopped(true);
-    stopImport(site, state.id).catch(() => setStopped(false));
+    stopImport(siteName, state.id).catch(() => setStopped(false));
   };
   const share = state.size === 0 ? 0 : Math.min(100, (100 * state.read) / state.size);
   return (

@@ -18,8 +18,8 @@ export const importKinds: readonly ImportKind[] = ["created", "updated", "unchan
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partSize = 1024 * 1024;
 
-function pathOf(site: string, id = ""): string {
-  return `/sites/${encodeURIComponent(site)}/imports${id && `/${id}`}`;
+function pathOf(siteName: string, id = ""): string {
+  return `/sites/${encodeURIComponent(siteName)}/imports${id && `/${id}`}`;
 }
 
 /**
@@ -29,77 +29,80 @@ function pathOf(site: string, id = ""): string {
  * @returns the ID of the import
  */
 export async function upload(
-  site: string,
+  siteName: string,
   resource: string,
   file: File,
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const { id } = await callApi<ImportInfo>("POST", pathOf(site), { resource, name: file.name } satisfies NewImportBody);
+  const { id } = await callApi<ImportInfo>("POST", pathOf(siteName), {
+    resource,
+    name: file.name,
+  } satisfies NewImportBody);
   try {
     for (let part = 0; part * partSize < file.size; part++) {
       signal.throwIfAborted();
       const bytes = await file.slice(part * partSize, (part + 1) * partSize).arrayBuffer();
-      await sendBytes("PUT", `${pathOf(site, id)}/parts/${part}`, bytes);
+      await sendBytes("PUT", `${pathOf(siteName, id)}/parts/${part}`, bytes);
       onProgress(Math.min(1, ((part + 1) * partSize) / file.size));
     }
     signal.throwIfAborted();
     return id;
   } catch (error) {
-    await discardImport(site, id).catch(() => {});
+    await discardImport(siteName, id).catch(() => {});
     throw error;
   }
 }
 
 /** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
-export function lookAtFile(site: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
-  return callApi("POST", `${pathOf(site, id)}/look`, dialect);
+export function lookAtFile(siteName: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
+  return callApi("POST", `${pathOf(siteName, id)}/look`, dialect);
 }
 
 /** Starts a dry run. */
-export function checkImport(site: string, id: string, options: CheckBody): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(site, id)}/check`, options);
+export function checkImport(siteName: string, id: string, options: CheckBody): Promise<ImportInfo> {
+  return callApi("POST", `${pathOf(siteName, id)}/check`, options);
 }
 
 /** Starts the import, after its dry run. */
-export function runImport(site: string, id: string, leftOut: RunBody): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(site, id)}/run`, leftOut);
+export function runImport(siteName: string, id: string, leftOut: RunBody): Promise<ImportInfo> {
+  return callApi("POST", `${pathOf(siteName, id)}/run`, leftOut);
 }
 
 /** Stops a dry run or import. Rows that are already stored are kept. */
-export function stopImport(site: string, id: string): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(site, id)}/stop`, {});
+export function stopImport(siteName: string, id: string): Promise<ImportInfo> {
+  return callApi("POST", `${pathOf(siteName, id)}/stop`, {});
 }
 
 /** Stops an import and removes its file. Rows that are already stored are kept. */
-export function discardImport(site: string, id: string): Promise<void> {
-  return callApi("DELETE", pathOf(site, id));
+export function discardImport(siteName: string, id: string): Promise<void> {
+  return callApi("DELETE", pathOf(siteName, id));
 }
 
-export function readImport(site: string, id: string): Promise<ImportInfo> {
-  return callApi("GET", pathOf(site, id));
+export function readImport(siteName: string, id: string): Promise<ImportInfo> {
+  return callApi("GET", pathOf(siteName, id));
 }
 
 /** Reads the open imports of the operator into the site, the latest first. */
-export async function readImports(site: string): Promise<readonly ImportInfo[]> {
-  return (await callApi<ImportsResponse>("GET", pathOf(site))).imports;
+export async function readImports(siteName: string): Promise<readonly ImportInfo[]> {
+  return (await callApi<ImportsResponse>("GET", pathOf(siteName))).imports;
 }
 
 /** Reads a page of the report: rows of one kind. */
 export function readImportRows(
-  site: string,
+  siteName: string,
   id: string,
   { kind, offset, limit }: { readonly kind: ImportKind; readonly offset: number; readonly limit: number },
 ): Promise<ImportRowsResponse> {
-  return callApi("GET", `${pathOf(site, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
+  return callApi("GET", `${pathOf(siteName, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
 }
 
 /** Returns the URL of a file with the rejected rows. */
-export function refusedUrl(site: string, id: string): string {
-  return `/operator${pathOf(site, id)}/refused`;
+export function refusedUrl(siteName: string, id: string): string {
+  return `/operator${pathOf(siteName, id)}/refused`;
 }
 
 /** Returns the URL of a file with all records of a resource. */
-export function exportUrl(site: string, resource: string, format: string): string {
-  return `/operator/sites/${encodeURIComponent(site)}/records/${resource}/export?format=${format}`;
+export function exportUrl(siteName: string, resource: string, format: string): string {
+  return `/operator/sites/${encodeURIComponent(siteName)}/records/${resource}/export?format=${format}`;
 }

@@ -14,7 +14,7 @@ import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
 import { visible } from "../text/visible.ts";
 import { readImportRows } from "./imports.ts";
@@ -34,11 +34,11 @@ const pageSize = 25;
 /** Lists the rows of one kind, page by page, with the changes of each row. */
 export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLeaveOut, onLeaveAllOut }: RowListProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [page, setPage] = useState(0);
   const { data, error, refetch } = useQuery({
-    queryKey: ["import-rows", site, id, kind, page],
-    queryFn: () => readImportRows(site, id, { kind, offset: page * pageSize, limit: pageSize }),
+    queryKey: ["import-rows", siteName, id, kind, page],
+    queryFn: () => readImportRows(siteName, id, { kind, offset: page * pageSize, limit: pageSize }),
     placeholderData: keepPreviousData,
     retry: false,
     gcTime: 0,

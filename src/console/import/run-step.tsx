@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
 import { UndoDialog } from "../history/undo-dialog.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { refusedUrl } from "./imports.ts";
@@ -23,7 +23,7 @@ export function RunStep({ state, onAgain }: RunStepProps) {
 
 function Ended({ state, onAgain }: RunStepProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const queries = useQueryClient();
   useEffect(() => {
     const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }) => !/^import/.test(String(queryKey[0]));
@@ -36,7 +36,7 @@ function Ended({ state, onAgain }: RunStepProps) {
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
         <UndoButton state={state} />
         {state.hasRejects && (
-          <Button variant="outlined" component="a" href={refusedUrl(site, state.id)} download>
+          <Button variant="outlined" component="a" href={refusedUrl(siteName, state.id)} download>
             {translate("import.refused_file")}
           </Button>
         )}

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
@@ -23,31 +23,31 @@ function inOrder(keys: readonly ListedKeyInfo[]): ListedKeyInfo[] {
 }
 
 export function useKeys() {
-  const site = useSite();
+  const siteName = useSiteName();
   return useQuery({
-    queryKey: ["keys", site],
-    queryFn: async () => inOrder((await callApi<KeysResponse>("GET", pathOf(site))).keys),
+    queryKey: ["keys", siteName],
+    queryFn: async () => inOrder((await callApi<KeysResponse>("GET", pathOf(siteName))).keys),
   });
 }
 
 /** Returns the functions that change keys. After each, the list is read again. */
 export function useKeyActions() {
-  const site = useSite();
+  const siteName = useSiteName();
   const queries = useQueryClient();
   async function done<T>(request: Promise<T>): Promise<T> {
     const result = await request;
-    await queries.invalidateQueries({ queryKey: ["keys", site] });
+    await queries.invalidateQueries({ queryKey: ["keys", siteName] });
     return result;
   }
   return {
-    create: (settings: KeyBody) => done(callApi<NewKeyResponse>("POST", pathOf(site), settings)),
-    change: (id: number, settings: KeyBody) => done(callApi("PATCH", `${pathOf(site)}/${id}`, settings)),
-    revoke: (id: number) => done(callApi("POST", `${pathOf(site)}/${id}/revoke`, {})),
+    create: (settings: KeyBody) => done(callApi<NewKeyResponse>("POST", pathOf(siteName), settings)),
+    change: (id: number, settings: KeyBody) => done(callApi("PATCH", `${pathOf(siteName)}/${id}`, settings)),
+    revoke: (id: number) => done(callApi("POST", `${pathOf(siteName)}/${id}/revoke`, {})),
     rotate: (id: number, overlap: number) =>
-      done(callApi<NewKeyResponse>("POST", `${pathOf(site)}/${id}/rotate`, { overlap } satisfies RotationBody)),
+      done(callApi<NewKeyResponse>("POST", `${pathOf(siteName)}/${id}/rotate`, { overlap } satisfies RotationBody)),
   };
 }
 
-function pathOf(site: string): string {
-  return `/sites/${encodeURIComponent(site)}/keys`;
+function pathOf(siteName: string): string {
+  return `/sites/${encodeURIComponent(siteName)}/keys`;
 }

@@ -1,6 +1,6 @@
 import { useTranslate } from "react-admin";
 import type { OverviewResponse } from "../../admin/api/types.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toDay, toMoment, withMoments } from "../text/times.ts";
@@ -40,8 +40,8 @@ function useFailedRequests(): Concern[] {
 
 function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
   const translate = useTranslate();
-  const site = useSite();
-  const link = { to: `/${site}/webhooks`, action: translate("overview.to_webhooks") };
+  const siteName = useSiteName();
+  const link = { to: `/${siteName}/webhooks`, action: translate("overview.to_webhooks") };
   return webhooks
     .filter(({ status }) => status !== "active")
     .map(({ id, url, status, detail }) => ({
@@ -63,8 +63,8 @@ function shortened(url: string): string {
 
 function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): Concern[] {
   const translate = useTranslate();
-  const site = useSite();
-  const link = { to: `/${site}/keys`, action: translate("overview.to_keys") };
+  const siteName = useSiteName();
+  const link = { to: `/${siteName}/keys`, action: translate("overview.to_keys") };
   const hasRecords = Object.values(records).some((count) => count > 0);
   const none = { name: "no key", text: translate("overview.no_key"), isBad: false, ...link };
   const ending = endingKeys.map(({ id, label, prefix, ends }) => ({

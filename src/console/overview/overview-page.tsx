@@ -18,7 +18,7 @@ import type { OverviewResponse } from "../../admin/api/types.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
-import { useDeclared, useSite } from "../shell/site-context.ts";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { useOverview } from "./overview.ts";
 import { State } from "./state.tsx";
@@ -30,7 +30,7 @@ const maxChanges = 8;
 /** The page that shows whether all is well, and the latest changes. */
 export function OverviewPage() {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   return (
     <Page title={translate("overview.title")}>
       <Loaded query={useOverview()}>
@@ -47,7 +47,7 @@ export function OverviewPage() {
         <Typography component="h2" variant="h6">
           {translate("overview.changes")}
         </Typography>
-        <Button component={Link} to={`/${site}/history`} size="small">
+        <Button component={Link} to={`/${siteName}/history`} size="small">
           {translate("overview.all_changes")}
         </Button>
       </Stack>
@@ -60,7 +60,7 @@ export function OverviewPage() {
 
 function Counts({ overview: { records, validKeys } }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const { resources } = useDeclared();
   return (
     <Box
@@ -72,9 +72,9 @@ function Counts({ overview: { records, validKeys } }: { readonly overview: Overv
       }}
     >
       {resources.map(({ path, plural }) => (
-        <Count key={path} to={`/${site}/${path}`} count={records[path] ?? 0} what={plural} />
+        <Count key={path} to={`/${siteName}/${path}`} count={records[path] ?? 0} what={plural} />
       ))}
-      <Count to={`/${site}/keys`} count={validKeys} what={translate("overview.keys")} />
+      <Count to={`/${siteName}/keys`} count={validKeys} what={translate("overview.keys")} />
     </Box>
   );
 }
@@ -99,12 +99,12 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
 /** Lists the first steps for a shop without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   if (Object.values(records).some((count) => count > 0)) return null;
   const steps = [
-    { name: "records", to: `/${site}/import`, isDone: false },
-    { name: "key", to: `/${site}/keys`, isDone: validKeys > 0 },
-    { name: "webhook", to: `/${site}/webhooks`, isDone: webhooks.length > 0 },
+    { name: "records", to: `/${siteName}/import`, isDone: false },
+    { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0 },
+    { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0 },
   ];
   return (
     <Card sx={{ mb: 2 }}>

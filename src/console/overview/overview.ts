@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSession, useSite } from "../shell/site-context.ts";
+import { useSession, useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */
 const interval = 10_000;
@@ -20,10 +20,10 @@ export function useTraffic() {
 }
 
 export function useOverview() {
-  const site = useSite();
+  const siteName = useSiteName();
   return useQuery({
-    queryKey: ["overview", site],
-    queryFn: () => callApi<OverviewResponse>("GET", `/sites/${encodeURIComponent(site)}/overview`),
+    queryKey: ["overview", siteName],
+    queryFn: () => callApi<OverviewResponse>("GET", `/sites/${encodeURIComponent(siteName)}/overview`),
     refetchInterval: interval,
   });
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 
@@ -20,7 +20,7 @@ interface DeleteDialogProps {
 /** The dialog that asks before records are deleted. It shows the shop, the number of records, and the names of the first ones. */
 export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const [deleteMany] = useDeleteMany();
   const names = useNames(resource.path, ids.slice(0, maxNamed));
   const name = ids.length === 1 ? resource.singular : resource.plural;
@@ -34,7 +34,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
   }
   return (
     <Confirm
-      title={translate("record.delete_title", { count: toNumber(ids.length), name, site })}
+      title={translate("record.delete_title", { count: toNumber(ids.length), name, site: siteName })}
       action={translate("record.delete")}
       isDangerous
       isDisabled={!names}

@@ -23,7 +23,7 @@ import { Empty } from "../shell/empty.tsx";
 import { iconOf } from "../shell/icons.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
-import { useDeclared, useSite } from "../shell/site-context.ts";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { textAt } from "../text/fields.ts";
@@ -236,7 +236,7 @@ function NameLink() {
 /** The placeholder of a list without records, or without records that match the search. */
 function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const { maxSearchLength } = useDeclared();
   const { filterValues, setFilters } = useListContext();
   const text: string | undefined = filterValues.q;
@@ -259,10 +259,10 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
       title={translate("record.none", { name: plural })}
       explain={translate("record.none_explain")}
     >
-      <Button component={RouterLink} to={`/${site}/${path}/create`} variant="contained">
+      <Button component={RouterLink} to={`/${siteName}/${path}/create`} variant="contained">
         {translate("record.new", { name: singular })}
       </Button>
-      <Button component={RouterLink} to={`/${site}/import?resource=${path}`} variant="outlined">
+      <Button component={RouterLink} to={`/${siteName}/import?resource=${path}`} variant="outlined">
         {translate("import.step_run")}
       </Button>
     </Empty>

@@ -9,7 +9,7 @@ import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { PhoneTitle } from "../shell/page.tsx";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { columnLabel } from "./known-fields.tsx";
@@ -18,7 +18,7 @@ import { columnLabel } from "./known-fields.tsx";
 export function TableActions({ resource }: { readonly resource: ResourceInfo }) {
   const { path, singular } = resource;
   const translate = useTranslate();
-  const site = useSite();
+  const siteName = useSiteName();
   const { total, defaultTitle } = useListContext();
   const isNarrow = useIsNarrow();
   return (
@@ -38,7 +38,7 @@ export function TableActions({ resource }: { readonly resource: ResourceInfo }) 
       <Box sx={{ flexGrow: 1 }} />
       {!isNarrow && (
         <>
-          <Button component={Link} to={`/${site}/import?resource=${path}`} size="small" startIcon={<ImportIcon />}>
+          <Button component={Link} to={`/${siteName}/import?resource=${path}`} size="small" startIcon={<ImportIcon />}>
             {translate("record.import")}
           </Button>
           {total !== 0 && <ColumnsMenu resource={resource} />}
@@ -46,7 +46,7 @@ export function TableActions({ resource }: { readonly resource: ResourceInfo }) 
       )}
       <Button
         component={Link}
-        to={`/${site}/${path}/create`}
+        to={`/${siteName}/${path}/create`}
         variant="contained"
         data-shortcut="new"
         startIcon={<AddIcon />}

@@ -5,7 +5,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
 import { visible } from "../text/visible.ts";
 import { texts } from "../texts.ts";
-import { useSite } from "./site-context.ts";
+import { useSiteName } from "./site-context.ts";
 import { forScreenReaders } from "./theme.ts";
 
 interface Shown {
@@ -23,13 +23,13 @@ export function PageTitle({ title }: { readonly title: string }) {
 
 /** Sets the title of the browser's tab while the component is shown. If several components do that, the last one counts. */
 export function useDocumentTitle(title: string): void {
-  const site = useSite();
+  const siteName = useSiteName();
   useEffect(() => {
     if (title === "") return;
-    const shown = { title: `${visible(title)} · ${site}` };
+    const shown = { title: `${visible(title)} · ${siteName}` };
     change([...titles, shown]);
     return () => change(titles.filter((one) => one !== shown));
-  }, [title, site]);
+  }, [title, siteName]);
 }
 
 /** Announces the shown page to screen readers, because the browser does not load a new document. */

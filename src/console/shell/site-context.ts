@@ -33,7 +33,7 @@ export function useSiteInfo(): SiteInfo {
 }
 
 /** Returns the name of the shown site. */
-export function useSite(): string {
+export function useSiteName(): string {
   return useSiteInfo().name;
 }
 

@@ -6,7 +6,7 @@ import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
-import { useDeclared, useSite } from "../shell/site-context.ts";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { AddSite, ChangeSite } from "./site-form.tsx";
 import { useSiteActions, useSiteContents } from "./sites.ts";
@@ -62,7 +62,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
 /** Returns the functions that change sites. If the shown site is renamed or removed, they also change the address to an existing site. */
 function useFollowedActions() {
   const { add, change, remove } = useSiteActions();
-  const shown = useSite();
+  const shown = useSiteName();
   const { sites } = useDeclared();
   const navigate = useNavigate();
   return {

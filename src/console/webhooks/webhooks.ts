@@ -11,45 +11,45 @@ import type {
   WebhooksResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { useSite } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries. */
 const interval = 5000;
 
 export function useWebhooks() {
-  const site = useSite();
+  const siteName = useSiteName();
   return useQuery({
-    queryKey: ["webhooks", site],
-    queryFn: async () => (await callApi<WebhooksResponse>("GET", pathOf(site))).webhooks,
+    queryKey: ["webhooks", siteName],
+    queryFn: async () => (await callApi<WebhooksResponse>("GET", pathOf(siteName))).webhooks,
     refetchInterval: interval,
   });
 }
 
 export function useDeliveries(id: number) {
-  const site = useSite();
+  const siteName = useSiteName();
   return useQuery({
-    queryKey: ["webhooks", site, id],
-    queryFn: async () => (await callApi<DeliveriesResponse>("GET", `${pathOf(site)}/${id}/deliveries`)).deliveries,
+    queryKey: ["webhooks", siteName, id],
+    queryFn: async () => (await callApi<DeliveriesResponse>("GET", `${pathOf(siteName)}/${id}/deliveries`)).deliveries,
     refetchInterval: interval,
   });
 }
 
 /** Returns the functions that change webhooks. After each, also if it fails, the list is read again. */
 export function useWebhookActions() {
-  const site = useSite();
+  const siteName = useSiteName();
   const queries = useQueryClient();
   async function done<T>(request: Promise<T>): Promise<T> {
     try {
       return await request;
     } finally {
-      await queries.invalidateQueries({ queryKey: ["webhooks", site] });
+      await queries.invalidateQueries({ queryKey: ["webhooks", siteName] });
     }
   }
   const post = <T>(id: number, action: string, body: object = {}) =>
-    done(callApi<T>("POST", `${pathOf(site)}/${id}/${action}`, body));
+    done(callApi<T>("POST", `${pathOf(siteName)}/${id}/${action}`, body));
   return {
-    add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", pathOf(site), webhook)),
-    remove: (id: number) => done(callApi("DELETE", `${pathOf(site)}/${id}`)),
+    add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", pathOf(siteName), webhook)),
+    remove: (id: number) => done(callApi("DELETE", `${pathOf(siteName)}/${id}`)),
     test: (id: number) => post<DeliveryInfo>(id, "test"),
     pause: (id: number) => post(id, "pause"),
     resume: (id: number) => post(id, "resume"),
@@ -58,6 +58,6 @@ export function useWebhookActions() {
   };
 }
 
-function pathOf(site: string): string {
-  return `/sites/${encodeURIComponent(site)}/webhooks`;
+function pathOf(siteName: string): string {
+  return `/sites/${encodeURIComponent(siteName)}/webhooks`;
 }
