@@ -280,15 +280,15 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   await view.button("Import 1 row").waitFor();
   await page.getByLabel("Import all of these").check();
   await click("0 unchanged");
-  await click("2 refused");
+  await click("2 rejected");
   await click("Back");
   await click("Check");
   await click("Import 2 rows");
-  await page.getByText("1 created, 1 changed, 0 unchanged, 2 refused").waitFor();
+  await page.getByText("1 created, 1 changed, 0 unchanged, 2 rejected").waitFor();
   expect(await get("/sites/shop/records/brands/12")).toMatchObject({ record: { Name: "New name" } });
   await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name: "Refused rows as a file" }).click(),
+    page.getByRole("link", { name: "Rejected rows as a file" }).click(),
   ]);
   await click("Undo this import");
   await choose("Cancel");

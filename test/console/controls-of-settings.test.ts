@@ -156,7 +156,7 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await click("Remove toys");
   await choose("Cancel");
   await click("Remove toys");
-  await dialog().getByText("1 key: programs that use it are refused").waitFor();
+  await dialog().getByText("1 key: requests with it are rejected").waitFor();
   await view.field("Type toys to confirm").fill("toys");
   await choose("Remove");
   await closed();

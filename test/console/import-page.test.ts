@@ -61,17 +61,17 @@ describe.each([
     await page.getByLabel("Import row 4").uncheck();
     await page.getByRole("button", { name: "1 changed" }).click();
     await page.getByText("Oslo").waitFor();
-    await page.getByRole("button", { name: "1 refused" }).click();
+    await page.getByRole("button", { name: "1 rejected" }).click();
     await page.getByText("is empty, so no record can be matched by it").waitFor();
     expect(await names()).toEqual(["Acme"]);
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Import 2 rows" }).click();
 
-    await page.getByText("1 created, 1 changed, 0 unchanged, 1 refused").waitFor();
+    await page.getByText("1 created, 1 changed, 0 unchanged, 1 rejected").waitFor();
     expect(await names()).toEqual(["Acme", "<script>alert(1)</script>"]);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Refused rows as a file" }).click(),
+      page.getByRole("link", { name: "Rejected rows as a file" }).click(),
     ]);
     expect(await Bun.file(await download.path()).text()).toContain(";Nowhere");
     expect(await isTooWide(page)).toBe(false);

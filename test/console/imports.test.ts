@@ -98,7 +98,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const checked = await act(path, "check", { format: "csv" });
     expect(checked).toMatchObject({
       state: "checked",
-      counts: { created: 2, updated: 1, unchanged: 1, refused: 1 },
+      counts: { created: 2, updated: 1, unchanged: 1, rejected: 1 },
       revisions: null,
       hasRejects: true,
     });
@@ -116,16 +116,16 @@ describe.each(engines)("imports on $name", (kind) => {
         },
       ],
     });
-    expect((await rowsOf(path, "refused")).rows).toMatchObject([{ row: 6, faults: [{ field: "ID" }] }]);
+    expect((await rowsOf(path, "rejected")).rows).toMatchObject([{ row: 6, faults: [{ field: "ID" }] }]);
     const done = await act(path, "run", { without: [5] });
     expect(done).toMatchObject({
       state: "done",
       skipped: 1,
-      counts: { created: 1, updated: 1, unchanged: 1, refused: 1 },
+      counts: { created: 1, updated: 1, unchanged: 1, rejected: 1 },
     });
     expect(await names()).toEqual(["Acme Ltd", "Zeta", "New"]);
-    const rejects = await anna.call("GET", `${path}/refused`);
-    expect(rejects.headers.get("Content-Disposition")).toBe('attachment; filename="refused.csv"');
+    const rejects = await anna.call("GET", `${path}/rejected`);
+    expect(rejects.headers.get("Content-Disposition")).toBe('attachment; filename="rejected.csv"');
     expect(rejects.text).toContain("# row,# fault,ID,Name\r\n6,");
     const { first, last } = done.revisions;
     const undone = await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, until: last, run: done.run });
@@ -138,7 +138,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const path = await upload(
       bytes(`ID,Name\n${times(500, (n) => `,New ${n}\n`)}${times(600, (n) => `${n + 1},Own\n`)}`),
     );
-    const counts = { created: 600, updated: 0, unchanged: 0, refused: 500 };
+    const counts = { created: 600, updated: 0, unchanged: 0, rejected: 500 };
     expect(await act(path, "check", { format: "csv" })).toMatchObject({ counts });
     expect(await act(path, "run", {})).toMatchObject({ counts });
     expect((await names()).slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, n) => `New ${n}`));
@@ -156,7 +156,12 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);
     const path = await upload(bytes(file.text));
     expect((await anna.call("POST", `${path}/look`, {})).json.format).toBe(format);
-    expect((await act(path, "check", { format })).counts).toEqual({ created: 0, updated: 0, unchanged: 3, refused: 0 });
+    expect((await act(path, "check", { format })).counts).toEqual({
+      created: 0,
+      updated: 0,
+      unchanged: 3,
+      rejected: 0,
+    });
   });
 
   test("an import that is stopped has stored a part of its rows, which can be undone", async () => {
@@ -249,7 +254,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ]);
     const { encoding, delimiter } = detected;
     const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };
-    expect((await act(path, "check", options)).counts).toMatchObject({ created: 1, refused: 0 });
+    expect((await act(path, "check", options)).counts).toMatchObject({ created: 1, rejected: 0 });
     await act(path, "run", {});
     expect(await names()).toEqual(["Müller"]);
   });
@@ -351,8 +356,8 @@ describe.each(engines)("imports on $name", (kind) => {
     const path = await upload(bytes(content));
     expect((await act(path, "check", { format })).hasRejects).toBe(true);
     await act(path, "run", {});
-    const file = await anna.call("GET", `${path}/refused`);
-    expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="refused.${format}"`);
+    const file = await anna.call("GET", `${path}/rejected`);
+    expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="rejected.${format}"`);
     expect(file.text).toContain(row);
   });
 });
@@ -389,7 +394,7 @@ describe("the files of imports", () => {
       ["GET", "/rows?kind=created"],
       ["POST", "/run"],
       ["POST", "/stop"],
-      ["GET", "/refused"],
+      ["GET", "/rejected"],
     ] as const) {
       const { status } = await ben.call(method, `/sites/shop/imports/${id}${path}`, method === "GET" ? undefined : {});
       expect([method, path, status]).toEqual([method, path, 404]);
@@ -434,7 +439,7 @@ describe("the files of imports", () => {
     ["an encoding that does not exist", "POST", "/check", { format: "csv", encoding: "utf-99" }, 400],
     ["a delimiter that is a word", "POST", "/look", { delimiter: "tab" }, 400],
     ["a mapping of an unknown field", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
-    ["rejected rows before a check", "GET", "/refused", undefined, 404],
+    ["rejected rows before a check", "GET", "/rejected", undefined, 404],
     ["an empty file", "POST", "/look", {}, 400],
     ["excluded rows that are not numbers", "POST", "/run", { without: ["x"] }, 400],
   ];

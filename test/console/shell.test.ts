@@ -91,7 +91,7 @@ describe("shops", () => {
     await page.waitForURL(/#\/toys$/);
     await page.goto(`${server.adminUrl}/#/toys/sites`);
     await button("Remove toys").click();
-    await page.getByText("1 key: programs that use it are refused").waitFor();
+    await page.getByText("1 key: requests with it are rejected").waitFor();
     expect(await button("Remove").isDisabled()).toBe(true);
     await page.getByLabel("Type toys to confirm").fill("toys");
     await button("Remove").click();

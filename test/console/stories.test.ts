@@ -75,7 +75,7 @@ describe.each([
     await view.button("Done").click();
     const key = item(`till at a ${place}`);
     await key.getByRole("button", { name: /^Revoke/ }).click();
-    await view.page.getByText("Every program that uses it is refused").waitFor();
+    await view.page.getByText("Every request with it is rejected").waitFor();
     await dialog().getByRole("button", { name: "Revoke" }).click();
     await key.getByText("revoked").waitFor();
     expect(await statusOf(line)).toBe("401");
@@ -124,12 +124,12 @@ describe.each([
     await view.page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });
     await view.page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
     await view.button("Check").click();
-    await view.button("1 refused").waitFor();
+    await view.button("1 rejected").waitFor();
     await view.button("1 changed").click();
     await view.page.getByText("Oslo").waitFor();
     expect(await brandNames(place)).toEqual([`Known ${place}`]);
     await view.button("Import 2 rows").click();
-    await view.page.getByText("1 created, 1 changed, 0 unchanged, 1 refused").waitFor();
+    await view.page.getByText("1 created, 1 changed, 0 unchanged, 1 rejected").waitFor();
     expect(await brandNames(place)).toEqual([`Known ${place}`, `New ${place}`]);
     await view.button("Undo this import").click();
     await dialog().getByRole("button", { name: "Undo" }).click();

@@ -47,7 +47,7 @@ export function importActions(imports: Imports): readonly Action[] {
     ["GET", `${one}/rows`, withImport(listRows)],
     ["POST", `${one}/run`, withImport((call, found) => run(call, found, imports))],
     ["POST", `${one}/stop`, withImport(stop)],
-    ["GET", `${one}/refused`, withImport((_, found) => rejectedRows(found))],
+    ["GET", `${one}/rejected`, withImport((_, found) => rejectedRows(found))],
   ];
 }
 
@@ -128,7 +128,7 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
   if (file.size > maxDownload) throw tooLargeError("the file of rejected rows");
-  return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `refused.${format}`);
+  return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `rejected.${format}`);
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {

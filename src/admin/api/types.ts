@@ -328,7 +328,7 @@ export type RestoreBody = { readonly revision?: number };
 
 // Imports
 
-export type ImportKind = "created" | "updated" | "unchanged" | "refused";
+export type ImportKind = "created" | "updated" | "unchanged" | "rejected";
 type ImportFormat = "csv" | "json" | "xml";
 
 /** An import, with its state and progress. */

@@ -31,7 +31,7 @@ interface Excluded {
 function Checked({ state, onBack, onStarted }: CheckStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
-  const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, refused: 0 };
+  const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };
   const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
   const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
   const [fault, setFault] = useState("");

@@ -13,7 +13,7 @@ import type {
 } from "../../admin/api/types.ts";
 import { callApi, sendBytes } from "../api/call-api.ts";
 
-export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "refused"];
+export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "rejected"];
 
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partSize = 1024 * 1024;
@@ -98,8 +98,8 @@ export function readImportRows(
 }
 
 /** Returns the URL of a file with the rejected rows. */
-export function refusedUrl(siteName: string, id: string): string {
-  return `/operator${pathOf(siteName, id)}/refused`;
+export function rejectedUrl(siteName: string, id: string): string {
+  return `/operator${pathOf(siteName, id)}/rejected`;
 }
 
 /** Returns the URL of a file with all records of a resource. */

@@ -7,7 +7,7 @@ import { UndoDialog } from "../history/undo-dialog.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";
-import { refusedUrl } from "./imports.ts";
+import { rejectedUrl } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
 
 interface RunStepProps {
@@ -36,17 +36,17 @@ function Ended({ state, onAgain }: RunStepProps) {
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
         <UndoButton state={state} />
         {state.hasRejects && (
-          <Button variant="outlined" component="a" href={refusedUrl(siteName, state.id)} download>
-            {translate("import.refused_file")}
+          <Button variant="outlined" component="a" href={rejectedUrl(siteName, state.id)} download>
+            {translate("import.rejected_file")}
           </Button>
         )}
         <Button onClick={onAgain}>{translate("import.again")}</Button>
       </Stack>
-      {state.hasRejects && <Typography variant="body2">{translate("import.refused_explain")}</Typography>}
-      {counts && counts.refused > 0 && (
+      {state.hasRejects && <Typography variant="body2">{translate("import.rejected_explain")}</Typography>}
+      {counts && counts.rejected > 0 && (
         <RowList
           id={state.id}
-          kind="refused"
+          kind="rejected"
           isLeftOut={() => false}
           isAllLeftOut={false}
           isSomeLeftOut={false}
@@ -61,7 +61,7 @@ function Ended({ state, onAgain }: RunStepProps) {
 /** Shows what the import has stored. */
 function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "state">) {
   const translate = useTranslate();
-  const severity = error ? "error" : isInterrupted || (counts?.refused ?? 0) > 0 ? "warning" : "success";
+  const severity = error ? "error" : isInterrupted || (counts?.rejected ?? 0) > 0 ? "warning" : "success";
   const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
   return (
     <Alert severity={severity}>

@@ -33,7 +33,7 @@ export async function executeImport(attempt: ExecuteImportOptions): Promise<bool
   const { engine, site, resource, source, rows, dryRun, signal, match, now, onRevisions } = attempt;
   const rejects = openRejectedRowsFile(attempt.rejectsPath);
   const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
-    await rows.add({ row: row.number, kind: "refused", id: null, before: null, after: null, faults: fieldErrors });
+    await rows.add({ row: row.number, kind: "rejected", id: null, before: null, after: null, faults: fieldErrors });
     await rejects.add(row, fieldErrors);
   };
   const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toReportRow(row, outcome, dryRun));

@@ -75,7 +75,7 @@ export class ImportJob {
       error: this.#error,
       revisions: this.#revisions,
       /** Whether rows were rejected. They are then available as a file (`rejects`). */
-      hasRejects: !this.isBusy && (this.#rows?.counts.refused ?? 0) > 0,
+      hasRejects: !this.isBusy && (this.#rows?.counts.rejected ?? 0) > 0,
     };
   }
 

@@ -6,8 +6,7 @@ import type { StorefrontRecord } from "../../model/record.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
 
-/** The kinds of rows, as the console's API names them: `refused` is a rejected row. */
-export const rowKinds = ["created", "updated", "unchanged", "refused"] as const;
+export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
 interface ReportRow {
@@ -32,7 +31,7 @@ export class ImportReport {
   /** The end of each row in the file, in bytes. */
   readonly #ends: number[] = [];
   /** The indexes of the rows, by kind. */
-  readonly #byKind: Record<RowKind, number[]> = { created: [], updated: [], unchanged: [], refused: [] };
+  readonly #byKind: Record<RowKind, number[]> = { created: [], updated: [], unchanged: [], rejected: [] };
   #pending = "";
   #end = 0;
 
@@ -47,12 +46,12 @@ export class ImportReport {
 
   /** The number of rows of each kind. */
   get counts(): Record<RowKind, number> {
-    const { created, updated, unchanged, refused } = this.#byKind;
+    const { created, updated, unchanged, rejected } = this.#byKind;
     return {
       created: created.length,
       updated: updated.length,
       unchanged: unchanged.length,
-      refused: refused.length,
+      rejected: rejected.length,
     };
   }
 
