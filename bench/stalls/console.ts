@@ -98,7 +98,7 @@ async function checkImport(target: Target) {
   imports.set(target, path);
   for (let part = 0; part * partSize < file.length; part++)
     await operate(target, "PUT", `${path}/parts/${part}`, file.subarray(part * partSize, (part + 1) * partSize));
-  await operate(target, "POST", `${path}/look`, {});
+  await operate(target, "POST", `${path}/preview`, {});
   await operate(target, "POST", `${path}/check`, { format: "csv" });
   await until(target, path, "checked");
   for (const offset of [0, 50_000, 99_000])

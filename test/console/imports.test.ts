@@ -155,7 +155,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(file.text).toBe((await Array.fromAsync(exportRecords(server.engine, ID, brand, format))).join(""));
     expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);
     const path = await upload(bytes(file.text));
-    expect((await anna.call("POST", `${path}/look`, {})).json.format).toBe(format);
+    expect((await anna.call("POST", `${path}/preview`, {})).json.format).toBe(format);
     expect((await act(path, "check", { format })).counts).toEqual({
       created: 0,
       updated: 0,
@@ -246,7 +246,7 @@ describe.each(engines)("imports on $name", (kind) => {
   test.each(files)("a file %s is read with a mapping", async (_, file, dialect) => {
     await newSite();
     const path = await upload(file);
-    const detected = (await anna.call("POST", `${path}/look`, {})).json;
+    const detected = (await anna.call("POST", `${path}/preview`, {})).json;
     expect(detected).toMatchObject({ format: "csv", ...dialect });
     expect(detected.columns).toEqual([
       { name: "Brand name", samples: ["Müller"] },
@@ -262,7 +262,7 @@ describe.each(engines)("imports on $name", (kind) => {
   test("columns are mapped to the fields with their names", async () => {
     await newSite();
     const path = await upload(bytes(" name,id,# fault,name2\nA,1,,\n"));
-    const { columns } = (await anna.call("POST", `${path}/look`, {})).json;
+    const { columns } = (await anna.call("POST", `${path}/preview`, {})).json;
     expect(columns.map(({ field }: { field?: string }) => field)).toEqual(["Name", "ID", undefined, undefined]);
   });
 
@@ -271,7 +271,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const path = await upload(bytes("Name\nAcme\n"));
     await act(path, "check", { format: "csv" });
     await act(path, "run", {});
-    expect((await anna.call("POST", `${path}/look`, {})).status).toBe(409);
+    expect((await anna.call("POST", `${path}/preview`, {})).status).toBe(409);
   });
 
   test("an import continues after a sign-out during which it stores rows", async () => {
@@ -389,7 +389,7 @@ describe("the files of imports", () => {
       ["GET", ""],
       ["DELETE", ""],
       ["PUT", "/parts/0"],
-      ["POST", "/look"],
+      ["POST", "/preview"],
       ["POST", "/check"],
       ["GET", "/rows?kind=created"],
       ["POST", "/run"],
@@ -437,10 +437,10 @@ describe("the files of imports", () => {
     ["a format that does not exist", "POST", "/check", { format: "xls" }, 400],
     ["a field that does not exist", "POST", "/check", { format: "csv", match: "Nam" }, 400],
     ["an encoding that does not exist", "POST", "/check", { format: "csv", encoding: "utf-99" }, 400],
-    ["a delimiter that is a word", "POST", "/look", { delimiter: "tab" }, 400],
+    ["a delimiter that is a word", "POST", "/preview", { delimiter: "tab" }, 400],
     ["a mapping of an unknown field", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
     ["rejected rows before a check", "GET", "/rejected", undefined, 404],
-    ["an empty file", "POST", "/look", {}, 400],
+    ["an empty file", "POST", "/preview", {}, 400],
     ["excluded rows that are not numbers", "POST", "/run", { without: ["x"] }, 400],
   ];
   test.each(wrong)("a request for %s is rejected", async (_, method, path, body, status) => {

@@ -69,7 +69,7 @@ async function importFile(client: ConsoleClient, text: string): Promise<void> {
   const path = `/sites/shop/imports/${id}`;
   const type = { "Content-Type": "application/octet-stream" };
   await client.call("PUT", `${path}/parts/0`, new TextEncoder().encode(text), type);
-  const { format, encoding, delimiter } = (await client.call("POST", `${path}/look`, {})).json;
+  const { format, encoding, delimiter } = (await client.call("POST", `${path}/preview`, {})).json;
   const fields = { Name: "Name", AccountNumber: "Account number", "Address.Country": "Country" };
   await client.call("POST", `${path}/check`, { format, encoding, delimiter, mapping: { fields }, match: "Name" });
   await untilNot(client, path, "checking");

@@ -42,7 +42,7 @@ export function importActions(imports: Imports): readonly Action[] {
     ["GET", one, withImport((_, found) => toImportInfo(found))],
     ["DELETE", one, withImport((_, found) => imports.remove(found).then(() => ({})))],
     ["PUT", `${one}/parts/{part}`, withImport((call, found) => addPart(call, found, imports))],
-    ["POST", `${one}/look`, withImport(previewFile)],
+    ["POST", `${one}/preview`, withImport(previewFile)],
     ["POST", `${one}/check`, withImport((call, found) => check(call, found, imports))],
     ["GET", `${one}/rows`, withImport(listRows)],
     ["POST", `${one}/run`, withImport((call, found) => run(call, found, imports))],

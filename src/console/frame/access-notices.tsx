@@ -30,15 +30,15 @@ function SessionEnded() {
   const [other, setOther] = useState<string>();
   useEffect(() => {
     // Another tab may have signed in this operator, or another one.
-    const look = async () => {
+    const check = async () => {
       const present = await probe();
       if (!present) return;
       if (present.operator !== null && present.id === id) markSignedIn();
       else setOther(present.operator ?? undefined);
     };
-    void look();
-    window.addEventListener("focus", look);
-    return () => window.removeEventListener("focus", look);
+    void check();
+    window.addEventListener("focus", check);
+    return () => window.removeEventListener("focus", check);
   }, [id]);
   const names = { operator, other };
   return (

@@ -5,16 +5,16 @@ import { fullLabelOf } from "../text/fields.ts";
 import { columnOf, withColumn } from "./mappings.ts";
 
 interface ColumnTableProps {
-  readonly look: FilePreviewResponse;
+  readonly preview: FilePreviewResponse;
   readonly resource: ResourceInfo;
   readonly mapping: ImportMapping;
   readonly onChange: (mapping: ImportMapping) => void;
 }
 
 /** Chooses for each field the column that becomes it. */
-export function ColumnTable({ look, resource, mapping, onChange }: ColumnTableProps) {
+export function ColumnTable({ preview, resource, mapping, onChange }: ColumnTableProps) {
   const translate = useTranslate();
-  const { columns = [] } = look;
+  const { columns = [] } = preview;
   const used = new Set(Object.values(mapping.fields).map(columnOf));
   const repeated = repeatedNames(columns);
   const unused = columns.map(({ name }) => name).filter((name) => !used.has(name) && !repeated.includes(name));

@@ -16,7 +16,7 @@ import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
-import { checkImport, lookAtFile } from "./imports.ts";
+import { checkImport, previewFile } from "./imports.ts";
 import {
   keepMapping,
   keptMapping,
@@ -47,12 +47,12 @@ export function ColumnsStep(props: ColumnsStepProps) {
     ...(options?.delimiter ? { delimiter: options.delimiter } : {}),
   });
   const {
-    data: look,
+    data: preview,
     error,
     refetch,
   } = useQuery({
-    queryKey: ["import-look", siteName, state.id, dialect],
-    queryFn: () => lookAtFile(siteName, state.id, dialect),
+    queryKey: ["import-preview", siteName, state.id, dialect],
+    queryFn: () => previewFile(siteName, state.id, dialect),
     retry: false,
   });
   const resource = resources.find(({ path }) => path === state.resource);
@@ -61,10 +61,16 @@ export function ColumnsStep(props: ColumnsStepProps) {
       <Typography sx={{ overflowWrap: "anywhere" }}>{state.name}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {state.error && <Failed error={state.error} />}
-      {(look?.format === "csv" || error) && (
-        <DialectChoice look={look} dialect={dialect} onChange={(change) => setDialect({ ...dialect, ...change })} />
+      {(preview?.format === "csv" || error) && (
+        <DialectChoice
+          preview={preview}
+          dialect={dialect}
+          onChange={(change) => setDialect({ ...dialect, ...change })}
+        />
       )}
-      {look && resource && <Choices key={JSON.stringify(dialect)} {...props} look={look} resource={resource} />}
+      {preview && resource && (
+        <Choices key={JSON.stringify(dialect)} {...props} preview={preview} resource={resource} />
+      )}
       {error && (
         <Button onClick={onAgain} sx={{ alignSelf: "start" }}>
           {translate("import.again")}
@@ -75,18 +81,18 @@ export function ColumnsStep(props: ColumnsStepProps) {
 }
 
 interface ChoicesProps extends ColumnsStepProps {
-  readonly look: FilePreviewResponse;
+  readonly preview: FilePreviewResponse;
   readonly resource: ResourceInfo;
 }
 
-function Choices({ state, options, onOptions, onChecked, onAgain, look, resource }: ChoicesProps) {
+function Choices({ state, options, onOptions, onChecked, onAgain, preview, resource }: ChoicesProps) {
   const translate = useTranslate();
   const site = useSiteInfo();
   const session = useSession();
-  const owner = { operator: session.id, site: site.id, resource: resource.path };
-  const isCsv = look.format === "csv";
-  const kept = isCsv && !options ? keptMapping(owner, look) : undefined;
-  const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(look);
+  const owner = { operator: session.id, siteId: site.id, resource: resource.path };
+  const isCsv = preview.format === "csv";
+  const kept = isCsv && !options ? keptMapping(owner, preview) : undefined;
+  const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(preview);
   const [mapping, setMapping] = useState<ImportMapping>(first);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
   const match = usableMatch(resource, mapping, isCsv, chosenMatch);
@@ -94,7 +100,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
   const [isBusy, setBusy] = useState(false);
   useUnsaved(useEdited([mapping, chosenMatch]));
   const check = async () => {
-    const { format, encoding, delimiter } = look;
+    const { format, encoding, delimiter } = preview;
     const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
     setBusy(true);
     try {
@@ -111,7 +117,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
     <>
       {kept && <Alert severity="info">{translate("import.kept")}</Alert>}
       <Typography color="textSecondary">{translate(isCsv ? "import.columns_explain" : "import.no_columns")}</Typography>
-      {isCsv && <ColumnTable look={look} resource={resource} mapping={mapping} onChange={setMapping} />}
+      {isCsv && <ColumnTable preview={preview} resource={resource} mapping={mapping} onChange={setMapping} />}
       <MatchChoice resource={resource} mapping={isCsv ? mapping : undefined} value={match} onChange={setMatch} />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>

@@ -3,7 +3,7 @@ import { useTranslate } from "react-admin";
 import type { DialectBody, FilePreviewResponse } from "../../admin/api/types.ts";
 
 interface DialectChoiceProps {
-  readonly look: FilePreviewResponse | undefined;
+  readonly preview: FilePreviewResponse | undefined;
   readonly dialect: DialectBody;
   readonly onChange: (change: DialectBody) => void;
 }
@@ -12,10 +12,10 @@ const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
 const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
 
 /** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
-export function DialectChoice({ look, dialect, onChange }: DialectChoiceProps) {
+export function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
   const translate = useTranslate();
-  const delimiter = dialect.delimiter ?? look?.delimiter ?? ",";
-  const encoding = dialect.encoding ?? look?.encoding ?? "utf-8";
+  const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
+  const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
   return (
     <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
       <TextField

@@ -55,8 +55,8 @@ export async function upload(
 }
 
 /** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
-export function lookAtFile(siteName: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
-  return callApi("POST", `${pathOf(siteName, id)}/look`, dialect);
+export function previewFile(siteName: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
+  return callApi("POST", `${pathOf(siteName, id)}/preview`, dialect);
 }
 
 /** Starts a dry run. */

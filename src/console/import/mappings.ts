@@ -5,7 +5,7 @@ import type { FilePreviewResponse, ImportMapping, ResourceInfo } from "../../adm
 /** The key under which the browser keeps a mapping: the IDs of an operator and of a site, and the path of a resource. */
 interface MappingOwner {
   readonly operator: number;
-  readonly site: number;
+  readonly siteId: number;
   readonly resource: string;
 }
 
@@ -15,8 +15,8 @@ interface KeptMapping {
   readonly match: string;
 }
 
-function keyOf({ operator, site, resource }: MappingOwner): string {
-  return `storefront.mapping.${operator}.${site}.${resource}`;
+function keyOf({ operator, siteId, resource }: MappingOwner): string {
+  return `storefront.mapping.${operator}.${siteId}.${resource}`;
 }
 
 /** Keeps a mapping in the browser for the next import. */
@@ -29,10 +29,10 @@ export function keepMapping(owner: MappingOwner, kept: KeptMapping): void {
 }
 
 /** Returns the mapping of the last import; undefined if the browser has none, or if the file lacks one of its columns. */
-export function keptMapping(owner: MappingOwner, look: FilePreviewResponse): KeptMapping | undefined {
+export function keptMapping(owner: MappingOwner, preview: FilePreviewResponse): KeptMapping | undefined {
   try {
     const kept: KeptMapping = JSON.parse(localStorage.getItem(keyOf(owner)) ?? "");
-    const names = new Set(look.columns?.map(({ name }) => name));
+    const names = new Set(preview.columns?.map(({ name }) => name));
     const columns = Object.values(kept.mapping.fields).map(columnOf);
     const isFitting = columns.length > 0 && columns.every((column) => column === undefined || names.has(column));
     return isFitting ? kept : undefined;
