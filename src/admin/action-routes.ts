@@ -13,9 +13,10 @@ import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";
 import type { WireRequest } from "../wire/request.ts";
+import { ArrivingBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
-import { ArrivingBodies, type ReceivedBody, readJsonObject } from "./json-body.ts";
+import { type ReceivedBody, readJsonObject } from "./json-body.ts";
 import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 /** The dependencies of all actions. */

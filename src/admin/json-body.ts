@@ -1,4 +1,4 @@
-// Reads the body of a request, a JSON object, and its members; limits the bodies that are awaited.
+// Reads the body of a request, a JSON object, and its members.
 
 import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -58,75 +58,4 @@ export function parseBoolean<T extends object>(input: T, name: keyof T & string)
   const value: unknown = input[name];
   if (value === undefined || typeof value === "boolean") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be true or false`);
-}
-
-// Limits the bodies that have not arrived yet, because each uses one of the listener's few connections.
-
-/** Maximum number of bodies of one operator that are awaited at once: more than the connections that a browser opens to a server. */
-const maxOfOperator = 8;
-
-/** Waits for the bodies of signed-in operators, a limited number at once for each operator. */
-export class ArrivingBodies {
-  readonly #counts = new Map<number, number>();
-
-  /** Waits for the body of an operator's request. @param operator ID of the operator. @throws ProblemError `too-many-requests`, RequestError */
-  async await(operator: number, request: WireRequest): Promise<void> {
-    if (request.received) return;
-    const body = request.body();
-    const count = this.#counts.get(operator) ?? 0;
-    if (count >= maxOfOperator) {
-      // The response discards the body. Catch its error here, because nobody else awaits it.
-      body.catch(() => {});
-      const detail = `${count} requests of this operator are being sent already; try again when they have arrived`;
-      throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: 5 });
-    }
-    this.#counts.set(operator, count + 1);
-    try {
-      await body;
-    } finally {
-      this.#release(operator);
-    }
-  }
-
-  #release(operator: number): void {
-    const left = (this.#counts.get(operator) ?? 1) - 1;
-    if (left > 0) this.#counts.set(operator, left);
-    else this.#counts.delete(operator);
-  }
-}
-
-// Limits the sign-in requests that have not arrived yet, because each uses one of the listener's few connections, and their clients are unknown.
-
-/** Maximum milliseconds until the body of a sign-in request arrives. */
-const maxBodyWaitMs = 1000;
-
-/** Maximum number of bodies that are awaited at once. Nearly all sign-in requests arrive with their body, and so do not wait. */
-const maxAwaited = 16;
-
-/** Waits for the bodies of sign-in requests, for a short time. */
-export class SignInBodies {
-  /** Functions that end one wait, the longest wait first. */
-  readonly #ends = new Set<() => void>();
-
-  /**
-   * Waits for a body for at most a second, and only until 16 newer bodies are awaited.
-   * @throws ProblemError `request-timeout`, or the error of `body`
-   */
-  async withBodyTimeout<T>(body: Promise<T>): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const end = () => {
-      this.#ends.delete(end);
-      reject(new ProblemError("request-timeout", "the request did not arrive in time"));
-    };
-    const timer = setTimeout(end, maxBodyWaitMs);
-    this.#ends.add(end);
-    const [longest] = this.#ends;
-    if (this.#ends.size > maxAwaited) longest?.();
-    try {
-      return await Promise.race([body, promise]);
-    } finally {
-      clearTimeout(timer);
-      this.#ends.delete(end);
-    }
-  }
 }

@@ -21,8 +21,9 @@ import type { OperatorRecord, SystemRecords } from "../system/system-records.ts"
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-header.ts";
 import type { SessionResponse, SignInBody } from "./api/types.ts";
+import { SignInBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
-import { parseText, type ReceivedBody, readJsonObject, SignInBodies } from "./json-body.ts";
+import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
 
 /** The session of a signed-in operator. */
 export interface Session {

@@ -5,7 +5,7 @@ import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { maxSearchLength } from "./resources.ts";
+import { maxSearchLength } from "./parameters.ts";
 import type { FindResponse } from "./types.ts";
 
 export const findActions: readonly Action[] = [["GET", "/operator/find", find]];

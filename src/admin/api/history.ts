@@ -13,8 +13,7 @@ import type { Action, ActionContext } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
 import { parseBoolean } from "../json-body.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { idOf } from "./records.ts";
-import { resourceNamed, resourceOf } from "./resources.ts";
+import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
 export function historyActions(imports: Imports): readonly Action[] {

@@ -15,8 +15,8 @@ import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import type { Imports, OpenImport } from "../imports.ts";
 import { parseText, type ReceivedBody } from "../json-body.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { maxDownload, mediaTypes, toFile, tooLargeError } from "./exports.ts";
-import { resourceNamed } from "./resources.ts";
+import { maxDownload, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
+import { resourceNamed } from "./parameters.ts";
 import type {
   CheckBody,
   DialectBody,

@@ -13,7 +13,7 @@ import {
   type WrittenRecord,
 } from "../../operator/records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { maxSearchLength, resourceOf } from "./resources.ts";
+import { idOf, maxSearchLength, resourceOf } from "./parameters.ts";
 import type {
   DeletionBody,
   DeletionResponse,
@@ -92,11 +92,4 @@ async function remove(call: ActionContext): Promise<DeletionResponse> {
 
 function toWrittenResponse({ run }: ActionContext, written: WrittenRecord): WrittenRecordResponse {
   return { ...written, run };
-}
-
-/** Returns the record ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
-export function idOf({ parameters }: ActionContext): number {
-  const id = toId(parameters.id ?? "");
-  if (id !== undefined) return id;
-  throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
 }

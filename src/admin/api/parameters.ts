@@ -1,0 +1,29 @@
+// The parameters that several actions have: a resource, the ID of a record, and the text of a search.
+
+import { ProblemError } from "../../model/errors.ts";
+import { toId } from "../../model/record.ts";
+import { publicResources, type Resource } from "../../model/resource.ts";
+import { allResources } from "../../resources/all.ts";
+import type { ActionContext } from "../action-routes.ts";
+
+/** Returns the resource that the path of the request names. @throws ProblemError `not-found` */
+export function resourceOf({ parameters }: ActionContext): Resource {
+  return resourceNamed(parameters.resource ?? "");
+}
+
+/** Returns the public resource with this path. @throws ProblemError `not-found` */
+export function resourceNamed(name: string): Resource {
+  const found = publicResources(allResources).find(({ path }) => path === name);
+  if (found) return found;
+  throw new ProblemError("not-found", `there is no resource \`${name.slice(0, 100)}\``);
+}
+
+/** Returns the record ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
+export function idOf({ parameters }: ActionContext): number {
+  const id = toId(parameters.id ?? "");
+  if (id !== undefined) return id;
+  throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
+}
+
+/** Maximum length of a search in a list, and of a text to find in all sites, in characters. */
+export const maxSearchLength = 255;
