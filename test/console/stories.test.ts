@@ -60,7 +60,7 @@ describe.each([
     await view.page.getByRole("link", { name: /brands/ }).waitFor();
     expect(
       await notice()
-        .filter({ hasText: /failing|ends on/ })
+        .filter({ hasText: /failing|expires on/ })
         .count(),
     ).toBe(0);
   });
