@@ -42,9 +42,9 @@ describe("comments", () => {
   });
 });
 
-test("every test file begins with a comment that says what it shows", () => {
-  const tests = files.filter(({ file }) => file.endsWith(".test.ts"));
-  expect(tests.filter(({ startsWithComment }) => !startsWithComment).map(({ file }) => file)).toEqual([]);
+test("every test file and every file of the console begins with a comment that says what it shows", () => {
+  const commented = files.filter(({ file }) => file.endsWith(".test.ts") || file.startsWith("src/console/"));
+  expect(commented.filter(({ startsWithComment }) => !startsWithComment).map(({ file }) => file)).toEqual([]);
 });
 
 describe("titles of tests", () => {

@@ -6,7 +6,7 @@ import { statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { problemHeaders, toProblemError } from "../http/common/error-response.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { escapeHtml, randomText } from "../lib/text.ts";
+import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";

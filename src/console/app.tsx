@@ -1,3 +1,5 @@
+// The root component. It signs in with the link in the address, reads the declarations, and then shows the sites, or why it cannot.
+
 import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
 import type { HttpError } from "react-admin";

@@ -1,3 +1,5 @@
+// The search over all sites: its button in the bar, its dialog, and its requests.
+
 import SearchIcon from "@mui/icons-material/Search";
 import {
   Box,

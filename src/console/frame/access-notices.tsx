@@ -1,3 +1,5 @@
+// The notices over a page while the server cannot be reached, or until the operator has signed in again.
+
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";

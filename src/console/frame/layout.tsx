@@ -1,3 +1,5 @@
+// The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
+
 import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";

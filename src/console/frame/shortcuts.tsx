@@ -1,3 +1,5 @@
+// The keyboard shortcuts: listens for keys, opens pages, and shows the list of shortcuts.
+
 import {
   Button,
   Dialog,

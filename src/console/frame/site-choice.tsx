@@ -1,3 +1,5 @@
+// The field in the bar that shows the name of the site, and switches to another site.
+
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Autocomplete, createFilterOptions, InputAdornment, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,6 @@
+// Connects react-admin with the site in the address: its pages, its records, its state in the browser, and the session. Parts of react-admin, such as
+// the button Save of a form, find the data provider through the component `Admin`.
+
 import { QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useMemo } from "react";
 import { Admin, CustomRoutes, Resource } from "react-admin";

@@ -1,3 +1,5 @@
+// The notification after each write of a record, with a button that undoes the write.
+
 import { Alert, Button, Snackbar } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useRefresh, useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The pages for addresses that do not exist: of a site, and in a site.
+
 import { Button, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";

@@ -1,3 +1,5 @@
+// The dialog that asks before changes in a form are lost. The forms report their changes to shell/unsaved.ts.
+
 import { Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useBlocker } from "react-router-dom";

@@ -1,3 +1,5 @@
+// The menu of the operator in the bar: colours, shortcuts, licences, and signing out.
+
 import type { SvgIconComponent } from "@mui/icons-material";
 import DarkIcon from "@mui/icons-material/Brightness4";
 import LightIcon from "@mui/icons-material/Brightness7";

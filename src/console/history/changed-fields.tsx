@@ -1,3 +1,5 @@
+// A table of the fields that a change has changed, each with its old and its new value.
+
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { RecordValues } from "../../admin/api/types.ts";

@@ -1,3 +1,5 @@
+// A list of entries of the history: of a site, of a record, or of one run. An entry opens to show its changes, and to undo them.
+
 import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";

@@ -1,3 +1,5 @@
+// The page of the history, with a choice of resource and actor.
+
 import { Autocomplete, Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// Describes an entry of the history, and names its actor.
+
 import { useTranslate } from "react-admin";
 import type { HistoryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";

@@ -1,3 +1,5 @@
+// The dialog of an undo. It first does a dry run, and lists the records that the undo would skip.
+
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";

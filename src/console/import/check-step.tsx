@@ -1,3 +1,5 @@
+// The third step of an import: the result of the dry run. The operator excludes rows, and starts the import.
+
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

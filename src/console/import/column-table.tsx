@@ -1,3 +1,5 @@
+// The choice of a column for each field, with a sample of its values, and warnings about columns that are not used.
+
 import { Alert, Box, Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { ColumnInfo, FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";

@@ -1,3 +1,5 @@
+// The second step of an import: the dialect of the file, the mapping of its columns, and the match field. Starts the dry run.
+
 import { Alert, Button, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";

@@ -1,3 +1,5 @@
+// The choice of the delimiter and the encoding of a CSV file.
+
 import { Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { DialectBody, FilePreviewResponse } from "../../admin/api/types.ts";

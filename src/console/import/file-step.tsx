@@ -1,3 +1,5 @@
+// The first step of an import: the file, by a dialog or by dropping it, and its upload.
+
 import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";

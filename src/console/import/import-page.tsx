@@ -1,3 +1,5 @@
+// The page of imports and exports: shows the step that follows from the state of the import, the imports that can be continued, and the export.
+
 import DownloadIcon from "@mui/icons-material/Download";
 import {
   Alert,

@@ -1,3 +1,5 @@
+// The progress of a dry run or import, in rows and percent.
+
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The choice of the resource to import or export.
+
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";

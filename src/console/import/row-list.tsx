@@ -1,3 +1,5 @@
+// The rows of one kind in the report of a dry run or import: what each row changes, or its errors.
+
 import {
   Box,
   Checkbox,

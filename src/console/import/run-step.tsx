@@ -1,3 +1,5 @@
+// The last step of an import: its progress, then its result, with the rejected rows as a file, and undo.
+
 import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";

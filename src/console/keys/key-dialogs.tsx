@@ -1,3 +1,5 @@
+// The dialogs of the page of keys: the settings of a key, its replacement, and its revocation.
+
 import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

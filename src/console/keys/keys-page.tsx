@@ -1,3 +1,5 @@
+// The page of the API keys of a site: their list, and the dialog that is open over it.
+
 import KeyIcon from "@mui/icons-material/Key";
 import { Button } from "@mui/material";
 import { useState } from "react";

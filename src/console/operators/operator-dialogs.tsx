@@ -1,3 +1,5 @@
+// The dialogs of the page of operators: adding an operator, changing the sites of an operator, and removing an operator.
+
 import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

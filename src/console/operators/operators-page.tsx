@@ -1,3 +1,5 @@
+// The page of operators: their list, the dialog that is open over it, and its requests.
+
 import { Button, Typography } from "@mui/material";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";

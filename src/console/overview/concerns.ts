@@ -1,3 +1,5 @@
+// Finds the matters that need attention, from the overview of the site and the traffic of the server. state.tsx shows them.
+
 import { useTranslate } from "react-admin";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";

@@ -1,3 +1,6 @@
+// The first page of a site: whether all is well, the numbers of records, the traffic, and the latest changes. A site without records also has its first
+// steps.
+
 import DoneIcon from "@mui/icons-material/CheckCircle";
 import TodoIcon from "@mui/icons-material/RadioButtonUnchecked";
 import {

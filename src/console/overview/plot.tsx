@@ -1,3 +1,5 @@
+// A plot of the last hour, drawn as SVG. plot-scale.ts calculates its coordinates.
+
 import { Box, Card, CardContent, type Palette, Stack, Typography, useTheme } from "@mui/material";
 import { type PointerEvent, useState } from "react";
 import { useTranslate } from "react-admin";

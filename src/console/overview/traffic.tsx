@@ -1,3 +1,5 @@
+// Four plots of the server: requests, writes, errors, and response times.
+
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { TrafficPointInfo } from "../../admin/api/types.ts";

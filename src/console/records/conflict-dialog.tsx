@@ -1,3 +1,5 @@
+// The dialog after a conflict of two edits. merge.ts compares the values, and the server rejects the save again if the record has changed meanwhile.
+
 import {
   Alert,
   Box,

@@ -1,3 +1,5 @@
+// The dialog that asks before records are deleted.
+
 import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The form of an existing record, with its history and its dialogs.
+
 import { Alert, Box, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useState } from "react";
 import { Edit, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The inputs of a record's form, from the declaration of the resource.
+
 import { Box, Typography } from "@mui/material";
 import { regex, required, TextInput, useTranslate } from "react-admin";
 import { useWatch } from "react-hook-form";

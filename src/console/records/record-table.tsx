@@ -1,3 +1,5 @@
+// The page of a resource: the list of its records as a table, or on a phone as a simple list, and the form at its side.
+
 import DeleteIcon from "@mui/icons-material/Delete";
 import { Box, Button, Drawer, Link } from "@mui/material";
 import { useState } from "react";

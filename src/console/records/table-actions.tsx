@@ -1,3 +1,5 @@
+// The buttons above a list of records: import, columns, and a new record.
+
 import AddIcon from "@mui/icons-material/Add";
 import CheckedIcon from "@mui/icons-material/CheckBox";
 import UncheckedIcon from "@mui/icons-material/CheckBoxOutlineBlank";

@@ -1,3 +1,5 @@
+// The page and the form for a sign-in link.
+
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";

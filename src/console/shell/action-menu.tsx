@@ -1,3 +1,5 @@
+// A button that opens a menu of actions.
+
 import MoreIcon from "@mui/icons-material/MoreVert";
 import { IconButton, Menu, MenuItem } from "@mui/material";
 import { useState } from "react";

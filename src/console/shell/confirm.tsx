@@ -1,3 +1,5 @@
+// The frame of most dialogs: a form with one action, which shows why the action failed, and asks before typed values are lost.
+
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { useTranslate } from "react-admin";

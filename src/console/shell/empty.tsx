@@ -1,3 +1,5 @@
+// The placeholder of a list without entries: a picture, an explanation, and the next step.
+
 import type { SvgIconComponent } from "@mui/icons-material";
 import { Card, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";

@@ -1,3 +1,5 @@
+// The icons of resources. A resource that is not named here has a general icon.
+
 import CategoryIcon from "@mui/icons-material/Category";
 import LabelIcon from "@mui/icons-material/Label";
 import LocalOfferIcon from "@mui/icons-material/LocalOffer";

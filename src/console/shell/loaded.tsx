@@ -1,3 +1,5 @@
+// Data that is read from the server: grey lines before it has arrived, and an error with a button if the read has failed.
+
 import { Alert, Button, Card, Skeleton, Stack } from "@mui/material";
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";

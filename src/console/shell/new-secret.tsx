@@ -1,3 +1,5 @@
+// The dialog that shows a new key, sign-in link or secret of a webhook, with buttons that copy it.
+
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack, TextField } from "@mui/material";
 import { useRef, useState } from "react";
 import { useTranslate } from "react-admin";

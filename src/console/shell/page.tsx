@@ -1,3 +1,5 @@
+// The frame of a page other than a list of records: its title, its purpose, and the button for its most frequent action.
+
 import { Box, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
 import { PageTitle } from "./page-title.tsx";

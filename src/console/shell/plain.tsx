@@ -1,3 +1,5 @@
+// A page with a single card. It works without a site and without react-admin's context, for example before the sign-in.
+
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import {
   Button,

@@ -1,3 +1,5 @@
+// Passes the site, the declarations and the session to the components of a page.
+
 import { createContext, useContext } from "react";
 import type { SessionInfo, SiteInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/declarations.ts";

@@ -1,3 +1,5 @@
+// The page of an operator who has no site yet: a form for the first site, or for an operator of some sites, whom to ask.
+
 import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import { I18nContextProvider, useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The dialogs of the page of sites: adding, changing, suspending, resuming and removing a site.
+
 import { Box, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The forms for a new and an existing site, and the conversion of the typed values.
+
 import { Checkbox, FormControlLabel, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// The page of sites: a search, the list, and its dialogs.
+
 import { Button, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

@@ -1,3 +1,5 @@
+// Gives the texts of the console to react-admin, and so to `useTranslate`.
+
 import polyglotI18nProvider from "ra-i18n-polyglot";
 import { texts } from "../texts.ts";
 

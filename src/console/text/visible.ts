@@ -1,3 +1,5 @@
+// Shows invisible characters in texts that other people have typed.
+
 /**
  * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
  * another name.

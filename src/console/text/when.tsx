@@ -1,3 +1,5 @@
+// A time such as `5 minutes ago`, which is updated while it is shown.
+
 import { useSyncExternalStore } from "react";
 import { serverNow } from "./server-time.ts";
 import { toAgo, toMoment } from "./times.ts";

@@ -1,3 +1,5 @@
+// The last delivery attempts of a webhook, with their status, error and duration.
+
 import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { DeliveryInfo } from "../../admin/api/types.ts";

@@ -1,3 +1,5 @@
+// A webhook on its page: its state, its last deliveries, and buttons for its actions.
+
 import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";

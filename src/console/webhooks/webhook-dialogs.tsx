@@ -1,3 +1,5 @@
+// The dialogs of the page of webhooks: adding a webhook, and sending changes again.
+
 import {
   Checkbox,
   FormControl,

@@ -1,3 +1,5 @@
+// The page of the webhooks of a site: their cards, and the dialog that is open over them.
+
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
