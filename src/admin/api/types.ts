@@ -346,7 +346,7 @@ export interface ImportInfo {
   readonly counts: Readonly<Record<ImportKind, number>> | null;
   readonly skipped: number;
   readonly isInterrupted: boolean;
-  readonly error: { readonly detail: string; readonly faults: readonly FaultInfo[] } | null;
+  readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
   readonly revisions: RevisionsInfo | null;
   readonly run: string | null;
   /** The result of an undo: the number of restored records, and of records that it skipped because others have changed them later. */
@@ -354,7 +354,7 @@ export interface ImportInfo {
   readonly hasRejects: boolean;
 }
 
-type FaultInfo = { readonly field: string; readonly detail: string };
+type FieldErrorInfo = { readonly field: string; readonly detail: string };
 
 /** A row in the report of a dry run or import. */
 export interface ImportRowInfo {
@@ -363,7 +363,7 @@ export interface ImportRowInfo {
   readonly id: number | null;
   readonly before: RecordValues | null;
   readonly after: RecordValues | null;
-  readonly faults: readonly FaultInfo[];
+  readonly faults: readonly FieldErrorInfo[];
 }
 
 export type ImportsResponse = { readonly imports: readonly ImportInfo[] };

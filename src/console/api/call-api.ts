@@ -126,21 +126,21 @@ function toHttpError(
   status: number,
   { detail = `status ${status}`, code, errors, operator }: Problem & Pick<ApiResponse, "operator">,
 ): HttpError {
-  const faults = errors && Object.fromEntries(errors.map(({ field, detail: fault }) => [field, fault]));
-  return new HttpError(detail, status, { code, operator, ...(faults ? { errors: nestByPath(faults) } : {}) });
+  const messages = errors && Object.fromEntries(errors.map(({ field, detail: message }) => [field, message]));
+  return new HttpError(detail, status, { code, operator, ...(messages ? { errors: nestByPath(messages) } : {}) });
 }
 
 /** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */
-function nestByPath(faults: Record<string, string>): object {
+function nestByPath(messages: Record<string, string>): object {
   const tree: Record<string, unknown> = {};
-  for (const [path, fault] of Object.entries(faults)) {
+  for (const [path, message] of Object.entries(messages)) {
     const keys = path.split(".");
     let node = tree;
     for (const key of keys.slice(0, -1)) {
       node[key] ??= {};
       node = node[key] as Record<string, unknown>;
     }
-    node[keys.at(-1) as string] = fault;
+    node[keys.at(-1) as string] = message;
   }
   return tree;
 }
