@@ -1,10 +1,9 @@
 // A cache of texts that clients send does not keep in memory the header sections of which the texts were parts.
 
-import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { BoundedCache } from "../../src/lib/bounded-cache.ts";
 import { HeaderReader, type RequestHeader } from "../../src/wire/request-header.ts";
-import { ticks } from "../support/time.ts";
+import { bytesOutsideCells } from "../support/memory.ts";
 
 const filler = `X-Filler: ${"x".repeat(15_000)}`;
 
@@ -13,23 +12,15 @@ function readHeader(number: number): RequestHeader {
   return new HeaderReader().read(Buffer.from(lines.join("\r\n"))) as RequestHeader;
 }
 
-/** Returns the bytes of the heap outside its cells, such as texts. */
-async function usedBytes(): Promise<number> {
-  // The texts that were used last may still be on the stack.
-  await ticks();
-  Bun.gc(true);
-  return heapStats().extraMemorySize;
-}
-
 describe("a part of a header section that is remembered keeps nothing else of it:", () => {
   test.each<[string, (header: RequestHeader) => string]>([
     ["a target", ({ target }) => target],
     ["the value of a field", ({ section }) => section.headers.get("host") as string],
   ])("%s", async (_, partOf) => {
     const cache = new BoundedCache(1000, 100, (key) => ({ start: key.slice(0, 10) }));
-    const before = await usedBytes();
+    const before = await bytesOutsideCells();
     for (let number = 0; number < 500; number++) cache.get(partOf(readHeader(number)));
-    expect((await usedBytes()) - before).toBeLessThan(2_000_000);
+    expect((await bytesOutsideCells()) - before).toBeLessThan(2_000_000);
     expect(cache.get(partOf(readHeader(1)))).toBe(cache.get(partOf(readHeader(1))));
   });
 });

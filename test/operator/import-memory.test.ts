@@ -1,6 +1,5 @@
 // An import keeps some texts until its end, such as the match values of its rows. They do not keep the larger text in memory of which they are a part.
 
-import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
@@ -8,7 +7,7 @@ import type { ImportOptions } from "../../src/operator/import/import-context.ts"
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { engines, useEngine } from "../support/engines.ts";
-import { ticks } from "../support/time.ts";
+import { bytesOutsideCells } from "../support/memory.ts";
 
 const [kind] = engines;
 let engine: Engine;
@@ -24,13 +23,6 @@ const filler = "x".repeat(100_000);
 const name = (row: number) => `A brand with a long name and the number ${row}`;
 const csv = (header: string, row: (n: number) => string) => [`${header}\n`, (n: number) => `${row(n)}\n`] as const;
 const many = Array.from({ length: rows }, (_, n) => n);
-
-/** Returns the bytes that the heap uses outside of its cells, for example for texts. */
-async function usedBytes(): Promise<number> {
-  await ticks();
-  Bun.gc(true);
-  return heapStats().extraMemorySize;
-}
 
 const comments = many.slice(0, 100);
 const named = csv(
@@ -58,11 +50,11 @@ test.each(cases)("%s do not keep the texts of their rows in memory", async (_, f
     }
     yield Buffer.from(ends[format]);
   };
-  const before = await usedBytes();
+  const before = await bytesOutsideCells();
   let after = 0;
   const source = async function* () {
     yield* readRows(brand, bytes(), format);
-    after = await usedBytes();
+    after = await bytesOutsideCells();
   };
   const summary = await importRecords(engine, ++sites, brand, source(), { now: () => 1, ...options });
   expect(summary.created + summary.rejected).toBeGreaterThanOrEqual(rows);

@@ -1,6 +1,5 @@
 // The memory of a command does not grow with the records of a site.
 
-import { heapStats } from "bun:jsc";
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
@@ -12,7 +11,7 @@ import { findRowInconsistencies } from "../../src/store/database/consistency-che
 import { FoundRecords } from "../../src/store/writes/found-records.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
-import { ticks } from "../support/time.ts";
+import { bytesInUse, usedBytes } from "../support/memory.ts";
 
 const site = 1;
 /** Records of the site, each of about 0.9 kB. */
@@ -23,14 +22,6 @@ const values = (n: number) => ({
   AccountNumber: `A-${n}`,
   Address: { AddressLine1: line, AddressLine2: line, Town: line.slice(0, 128), County: line.slice(0, 128) },
 });
-
-/** Returns the bytes in memory after a garbage collection. */
-async function usedBytes(): Promise<number> {
-  await ticks();
-  Bun.gc(true);
-  const { heapSize, extraMemorySize } = heapStats();
-  return heapSize + extraMemorySize;
-}
 
 /** Maximum growth in bytes. It is less than half of the text of all records. */
 const maxGrowthBytes = 5_000_000;
@@ -49,25 +40,25 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
-    const before = await usedBytes();
+    const before = await bytesInUse();
     let most = 0;
     let length = 0;
     let chunks = 0;
     for await (const text of exportRecords(engine, site, brand, format)) {
       length += text.length;
-      if (++chunks % 15 === 2) most = Math.max(most, await usedBytes());
+      if (++chunks % 15 === 2) most = Math.max(most, await bytesInUse());
     }
     expect(length).toBeGreaterThan(count * 700);
     expect(most - before).toBeLessThan(maxGrowthBytes);
   });
 
   test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
-    const before = await usedBytes();
+    const before = await bytesInUse();
     let after = 0;
     const rows = async function* () {
       const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
       yield* readRows(brand, new Blob([text]).stream(), "csv");
-      after = await usedBytes();
+      after = await bytesInUse();
     };
     const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
     expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
@@ -75,13 +66,13 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
-    const before = await usedBytes();
+    const before = await bytesInUse();
     let after = 0;
     const text = async function* () {
       yield Buffer.from("Name,Address.AddressLine1\n");
       for (let n = 0; n < 18_000; n += 500)
         yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
-      after = await usedBytes();
+      after = await bytesInUse();
     };
     const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
     const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
@@ -90,12 +81,12 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test("takes little memory for the dry run of an undo", async () => {
-    const before = await usedBytes();
+    const before = await bytesInUse();
     let most = 0;
     const watched: Engine = {
       ...engine,
       readJournalPage: async (...args) => {
-        if (args[1] % 5000 === 0) most = Math.max(most, await usedBytes());
+        if (args[1] % 5000 === 0) most = Math.max(most, await bytesInUse());
         return engine.readJournalPage(...args);
       },
     };
@@ -107,7 +98,7 @@ describe.each(engines)("a large site on $name", (kind) => {
 });
 
 test("a transaction does not keep the values by which records are found, whatever its number of changes", async () => {
-  const before = await usedBytes();
+  const before = await bytesInUse();
   using found = new FoundRecords(true);
   const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
   const intent = createIntent({ site, ifFound });
@@ -116,13 +107,13 @@ test("a transaction does not keep the values by which records are found, whateve
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
     found.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
-  expect((await usedBytes()) - before).toBeLessThan(maxGrowthBytes);
+  expect((await bytesInUse()) - before).toBeLessThan(maxGrowthBytes);
   expect(found.isConditionMet(intent, ifFound, undefined)).toBe(true);
   expect(found.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
 });
 
 test("a check of stored rows, also of a file of `export-site`, does not keep the rows in memory", async () => {
-  const before = await usedBytes();
+  const before = await bytesInUse();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {
     yield { table: "sites", row: { id: 1, epoch: "e", revision: 36_000, counters: '{"brand":60000}', floor: 0 } };
@@ -135,7 +126,7 @@ test("a check of stored rows, also of a file of `export-site`, does not keep the
       yield { table: "journal", row: { ...common, id, ...change, run: null, before: null } };
     }
     Bun.gc(true);
-    after = heapStats().heapSize + heapStats().extraMemorySize;
+    after = usedBytes();
   };
   expect(findRowInconsistencies(rows())).toEqual([]);
   expect(after - before).toBeLessThan(maxGrowthBytes);
