@@ -32,7 +32,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const url = await kind.newDatabase();
     const [one, other] = [await open(url), await open(url)];
     await one.commit([{ ...createBrand(0, "gone"), resource: "site" }]);
-    // A deletion of so many rows has some twenty pauses. On a busy machine, others do not come to write in each of them.
+    // A deletion of 20,000 records and their changes has about 20 pauses. On a busy machine, others do not come to write in each of them.
     for (let i = 0; i < 40; i++) await one.commit(Array.from({ length: 500 }, () => createBrand(1, "a")));
     expect(await one.readSitesToDrop()).toEqual([]);
     await one.commit([{ ...deleteBrand(0, 1), resource: "site" }]);
