@@ -110,7 +110,10 @@ function sentencesOf(comment: string): string[] {
   const text = comment
     .replaceAll(/^[ \t]*(?:\/\*\*?|\*\/?|\/\/)|\*\/$/gm, " ")
     .replaceAll(/@(?:param|returns|throws)\b/g, ". ");
-  return text.replaceAll(/\s+/g, " ").split(/(?<=[.:;!?]) (?=[A-Z`@])/);
+  return text
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .split(/(?<=[.:;!?]) (?=[A-Z`@])/);
 }
 
 function namesIn(code: string): string[] {

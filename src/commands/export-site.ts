@@ -20,7 +20,7 @@ export function exportSiteCommand(): Command {
     });
 }
 
-/** What a file of a site has. */
+/** The contents of a file of a site. */
 interface SiteCounts {
   readonly keys: number;
   readonly webhooks: number;

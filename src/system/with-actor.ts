@@ -1,4 +1,4 @@
-// Who a change is by: the journal shows the actor that a command or the console's API gives to `withActor`.
+// The actor of a change: the journal shows the actor that a command or the console's API gives to `withActor`.
 //
 // The functions of operator/ do not know their caller, so they write `operatorActor` into each intent. The wrapper replaces it in every commit. Only
 // a change that no named operator has caused keeps it, for example when a command completes a removal that was interrupted.

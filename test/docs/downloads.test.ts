@@ -1,4 +1,4 @@
-// What a server offers its integrators for download.
+// The files that a server offers integrators for download.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

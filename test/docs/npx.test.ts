@@ -7,7 +7,7 @@ import { commandName } from "../../src/build.ts";
 
 const root = join(import.meta.dir, "../..");
 
-/** What is printed or published: the texts of the program, its pages, files to copy and scripts. */
+/** All that is printed or published: the texts of the program, its pages, files to copy and scripts. */
 const published = [
   "*.{md,json}",
   "{src,bin,docs,examples,deploy,scripts,bench}/**/*.{md,ts,tsx,js,mjs,html,json,yml,yaml,http,sh,service,timer,conf,Caddyfile,py,rb,php,cs,go,java}",

@@ -71,7 +71,7 @@ const gone = JSON.stringify({
 const after = (Since: string, Next: string) => JSON.stringify({ ...changes, data: { ...changes.data, Since, Next } });
 const signature = valid.headers["webhook-signature"] as string;
 
-/** What is sent, the status and the output. */
+/** A request, the status of its response and the output. */
 const cases: [string, () => Delivery, number, string][] = [
   ["changes", () => signed(body, [secret]), 204, changesOutput],
   ["a test", () => signed(test_, [secret]), 204, ""],
@@ -130,7 +130,7 @@ const programs: [string, string, string[]][] = [
 
 interface Receiver {
   readonly url: string;
-  /** What it printed since the last call. */
+  /** The lines that it printed since the last call. */
   printed(length: number): Promise<string>;
   stop(): Promise<void>;
 }

@@ -259,7 +259,7 @@ test("a change of the system site that arrives after the system site was reloade
   (await manual.next("load")).resolve(contentsAt(1, "b"));
   await late;
   since.resolve([changeTo(2)]);
-  // What the slow request has read is of the history before, so it is queried again.
+  // The slow request has read the data of the epoch before, so it queries again.
   (await manual.next("readHeads")).resolve([headAt(1, "b")]);
   expect((await slow).epoch).toBe("b");
   expect(followed).toEqual(["reset to a", "reset to b"]);

@@ -27,7 +27,7 @@ const program = join(home, "bin/storefront.js");
 let shop: Workshop;
 let packedBytes: number;
 beforeAll(async () => {
-  // What npm does before it packs; the rest of it needs a repository.
+  // The steps of npm before it packs; its other steps need a repository.
   await runOutside([process.execPath, join(root, "scripts/build-console.ts")], root);
   const file = await pack(root, project, "--ignore-scripts");
   packedBytes = statSync(file).size;

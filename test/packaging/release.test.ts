@@ -93,7 +93,7 @@ describe("a release", () => {
     return stdout.toString().trim();
   }
 
-  /** What `.ci/run` writes. */
+  /** The lines that `.ci/run` writes. */
   function passCi(): void {
     mkdirSync(join(folder, "dist"), { recursive: true });
     writeFileSync(join(folder, "dist/ci-passed"), `${git("rev-parse", "HEAD")}\n`);

@@ -1,4 +1,4 @@
-// What clients can do without a key, with a key that may only read, and with a key of another site. SECURITY.md names these tests.
+// The access of clients without a key, with a key that may only read, and with a key of another site. SECURITY.md names these tests.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";

@@ -1,4 +1,4 @@
-// What the database, a backup, the log, the metrics and a receiver of webhooks give away. SECURITY.md names these tests.
+// Secrets that the database, a backup, the log, the metrics or a receiver of webhooks could give away. SECURITY.md names these tests.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";

@@ -18,7 +18,7 @@ export interface ProcessOptions {
   readonly random: Random;
   readonly network: Network;
   readonly plant: PlantedFault;
-  /** What others do while a process is at work. */
+  /** The actions of others while a process is at work. */
   readonly meanwhile: () => Promise<unknown>;
   /** Called whenever a site may have changed, until stopped. */
   readonly onCommit: (callback: () => void) => () => void;

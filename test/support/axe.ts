@@ -14,7 +14,7 @@ const colourRules = ["color-contrast", "link-in-text-block"];
 const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 
 /**
- * What axe finds, as `<rule>: <element>`.
+ * Returns the findings of axe, as `<rule>: <element>`.
  * @param rules those to check; all by default
  * @param within selector of the only element to look at, if there is one
  */
@@ -29,7 +29,7 @@ export async function findings(page: Page, rules?: readonly string[], within = "
 }
 
 /**
- * What axe finds in light colours, and what it finds in dark colours by the rules that depend on colours. The page is in light colours before and after.
+ * Returns the findings of axe in light colours, and in dark colours those of the rules that depend on colours. The page is in light colours before and after.
  * @param within as in `findings`
  */
 export async function findingsInBothSchemes(page: Page, within?: string): Promise<string[]> {

@@ -50,7 +50,7 @@ export interface Served {
 export interface Workshop {
   readonly folder: string;
   readonly database: string;
-  /** What is in the database, without a process. */
+  /** The contents of the database, read without a process. */
   readonly data: Data;
   file(name: string): string;
   /** Runs a command to its end. */

@@ -1,4 +1,4 @@
-// What the comments of a TypeScript file name: the parameters of a function (`@param`), and files.
+// The names in the comments of a TypeScript file: the parameters of a function (`@param`), and files.
 
 /** A parameter that a comment names, such as `options.limit`, and the parameter list of the function below the comment. */
 export interface NamedParameter {

@@ -34,7 +34,7 @@ const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
 /** Of the connection, and none of the response's own. */
 const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
-/** What `resources` promise by their document. */
+/** The promises that the document of `resources` makes. */
 export function createConformance(resources: readonly Resource[]): Conformance {
   const document = closed(resultOf(toOpenapi(publicResources(resources)))) as Schema;
   const ajv = new Ajv2020({
@@ -175,7 +175,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   };
 }
 
-/** What the query asks for by `fields`, by comma or by repetition; undefined without it. */
+/** The names that the query asks for by `fields`, by comma or by repetition; undefined without it. */
 function fieldsOf({ path }: SentRequest): string[] | undefined {
   const all = new URLSearchParams(path.split("?")[1]).getAll("fields");
   return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;

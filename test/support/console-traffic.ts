@@ -10,7 +10,7 @@ interface ShownPoint {
   readonly p99: number;
 }
 
-/** What `/operator/traffic` has: an hour with a busy time, the same each time. @param end milliseconds since 1970 */
+/** The data of `/operator/traffic`: an hour with a busy time, the same each time. @param end milliseconds since 1970 */
 export function madeUpTraffic(end: number): readonly ShownPoint[] {
   return Array.from({ length: 180 }, (_, index) => {
     const wave = 42 + 16 * Math.sin(index / 17) + 7 * Math.sin(index / 3.1) + (index % 7);

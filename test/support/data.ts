@@ -1,4 +1,4 @@
-// What tests of commands set up and look at beside the command that they are about. A process for each would take most of their time.
+// Data that tests of commands create and read beside the command that they are about. A process for each would take most of their time.
 
 import type { Engine } from "../../src/model/engine.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";

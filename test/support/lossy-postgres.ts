@@ -6,7 +6,7 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { standbyData } from "./postgres-data.ts";
 
 export interface LossyPostgres extends TestPostgres {
-  /** What is stored now is what the other machine will have. All clients are disconnected. */
+  /** The other machine will have the data that is stored now. All clients are disconnected. */
   keep(): Promise<void>;
   /** Loses the machine, and with it all that was committed after `keep`. The other one takes over, at the same address. */
   failOver(): Promise<void>;

@@ -16,7 +16,7 @@ export async function unpack(file: string, folder: string): Promise<void> {
   await runOutside(["tar", "-xzf", file, "-C", folder, "--strip-components=1"], folder);
 }
 
-/** What package.json says of a package in a `node_modules` of `folder`. */
+/** The package.json of a package in a `node_modules` of `folder`. */
 export interface Installed {
   /** Relative to `folder`. */
   readonly path: string;

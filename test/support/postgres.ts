@@ -162,7 +162,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     standby,
     url: primary.url(name, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`),
     async remove() {
-      // One that was stopped would not end.
+      // A stopped process would not end.
       for (const server of [primary, standby]) await server.signal("SIGCONT");
       await standby.remove();
       await primary.remove();

@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** What a receiver got. */
+/** An event that a receiver got. */
 export interface ReceivedEvent {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -38,7 +38,7 @@ export interface TestServer {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
-  /** What the admin listener shows at /metrics. */
+  /** Returns the text of the admin listener at /metrics. */
   metrics(): Promise<string>;
   /** The address of the database. */
   readonly database: string;

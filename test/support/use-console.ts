@@ -1,4 +1,4 @@
-// What many files of test/console begin with.
+// The set-up that many files of test/console begin with.
 
 import { afterAll, beforeAll, beforeEach } from "bun:test";
 import type { Browser, Page } from "playwright-core";

@@ -91,7 +91,7 @@ function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
   return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
-/** What an engine does in a restore. Each call is a step of its own, and others can read and write between two steps. */
+/** The steps of an engine in a restore. Each call is a step of its own, and others can read and write between two steps. */
 export interface TableSets {
   /** Reads the names of all tables of the database. */
   readNames(): Promise<readonly string[]>;

@@ -1,4 +1,4 @@
-// What must be true of every statement that the program sends to PostgreSQL, as the server logs it, so that a distributed engine can execute it too.
+// Rules for every statement that the program sends to PostgreSQL, as the server logs it, so that a distributed engine can execute it too.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
