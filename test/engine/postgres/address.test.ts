@@ -151,13 +151,17 @@ describe("a database that cannot be used is named in one clear line", () => {
 
 describe("TLS to the database", () => {
   const hosts = () => `localhost:${server.port}`;
+  /** The name of a database. */
+  let opened = "";
   const open = async (query: string, at = hosts()) => {
-    const name = /[^/]+$/.exec(await server.createDatabase())?.[0] as string;
-    return openEngine(`${server.url(name, at)}?${query}`, allResources);
+    opened = /[^/]+$/.exec(await server.createDatabase())?.[0] as string;
+    return openEngine(`${server.url(opened, at)}?${query}`, allResources);
   };
+  /** Whether the connections to the database that was opened last are encrypted. An engine has one or more of them. */
   const isEncrypted = async () => {
     const rows = await server.run(
-      "select s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name = 'storefront'",
+      `select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid)
+        where a.application_name = 'storefront' and a.datname = '${opened}'`,
     );
     return rows.map(({ ssl }) => ssl);
   };
