@@ -1,0 +1,146 @@
+// Mappings that are rejected, and their messages.
+
+import { expect, test } from "bun:test";
+import { parseMapping, planMapping } from "../../../src/formats/csv-mapping.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+import { brand } from "../../../src/resources/brand.ts";
+
+/** Returns the errors of a mapping, one line each. */
+function faultsOf(text: string): string[] {
+  try {
+    parseMapping(brand, text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return error.fieldErrors.length > 0
+      ? error.fieldErrors.map(({ field, detail }) => `${field}: ${detail}`)
+      : [error.message];
+  }
+}
+
+const source = (member: unknown) => JSON.stringify({ fields: { "Address.Country": member } });
+const country = "fields.Address.Country";
+const notCountry = "must be empty or a country code of 2 or 3 letters, such as GB";
+const cases: [string, string, string[]][] = [
+  ["a list", "[]", [": must be an object, not an array"]],
+  ["no fields", "{}", ["fields: is required"]],
+  ["fields that are a list", '{"fields": ["Name"]}', ["fields: must be an object, not an array"]],
+  ["no field", '{"fields": {}}', ['fields: names no field; write, for example, "Name": "Brand name"']],
+  [
+    "a misspelt member",
+    '{"feilds": {"Name": "A"}}',
+    ["feilds: no such member; did you mean `fields`?", "fields: is required"],
+  ],
+  [
+    "fields without `fields` around them",
+    '{"Name": "A"}',
+    ["Name: no such member; known members: fields, skip", "fields: is required"],
+  ],
+  [
+    "an unknown field",
+    '{"fields": {"Nmae": "A", "Town": "B", "Qwertyuiop": "C"}}',
+    [
+      "fields.Nmae: no such field of brands; did you mean `Name`?",
+      "fields.Town: no such field of brands; did you mean `Address.Town`?",
+      "fields.Qwertyuiop: no such field of brands",
+    ],
+  ],
+  ["a field twice", '{"fields": {"Name": "A", "Name": "B"}}', [expect.stringContaining("Name") as unknown as string]],
+  ["a group", '{"fields": {"Address": {"Town": "City"}}}', [expect.stringMatching(/^fields.Address: no such field/)]],
+  ["a number for a column", source(3), [`${country}: must be the name of a column, or an object, not a number`]],
+  ["null for a column", source(null), [`${country}: must be the name of a column, or an object, not null`]],
+  ["neither column nor constant", source({}), [`${country}: has neither \`column\` nor \`constant\``]],
+  [
+    "both column and constant",
+    source({ column: "Land", constant: "GB" }),
+    [`${country}: has both \`column\` and \`constant\`; leave one out`],
+  ],
+  [
+    "a lookup without a column",
+    source({ constant: "GB", lookup: {} }),
+    [`${country}: has a \`lookup\`, but no \`column\` to look up`],
+  ],
+  [
+    "otherwise without a lookup",
+    source({ column: "Land", otherwise: "GB" }),
+    [`${country}: has \`otherwise\`, but no \`lookup\``],
+  ],
+  [
+    "a misspelt member of a field",
+    source({ colum: "Land" }),
+    [
+      `${country}.colum: no such member; did you mean \`column\`?`,
+      `${country}: has neither \`column\` nor \`constant\``,
+    ],
+  ],
+  [
+    "members of the wrong type",
+    source({ column: 3, lookup: [], otherwise: true }),
+    [
+      `${country}.column: must be a string, not a number`,
+      `${country}.otherwise: must be a string, not a boolean`,
+      `${country}.lookup: must be an object, not an array`,
+    ],
+  ],
+  ["a constant that the field rejects", source({ constant: "N-O" }), [`${country}.constant: ${notCountry}`]],
+  [
+    "values of a lookup that the field rejects",
+    source({ column: "Land", lookup: { Norge: "N-O", Sverige: 7, Danmark: "DK" }, otherwise: "?" }),
+    [
+      `${country}.otherwise: ${notCountry}`,
+      `${country}.lookup.Norge: ${notCountry}`,
+      `${country}.lookup.Sverige: must be a string, not a number`,
+    ],
+  ],
+  ["an invalid ID", '{"fields": {"ID": {"constant": "x"}}}', ["fields.ID.constant: must be a whole number from 1"]],
+  [
+    "a skip that is not a list",
+    '{"fields": {"Name": "A"}, "skip": {"A": ""}}',
+    ['skip.A: must be a list of strings, such as ["", "n/a"]'],
+  ],
+  [
+    "a name of the prototype",
+    '{"fields": {"__proto__": "A", "constructor": "B"}}',
+    ["fields.__proto__: no such field of brands", "fields.constructor: no such field of brands"],
+  ],
+  ["not JSON", "Name = A", [expect.stringMatching(/expected a value, not `N`/) as unknown as string]],
+];
+test.each(cases)("a mapping with %s is rejected", (_, text, faults) => {
+  expect(faultsOf(text)).toEqual(faults);
+});
+
+test("of a mapping with very many errors the first 100 are listed, soon", () => {
+  const fields = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Field ${n}`, n]));
+  expect(faultsOf(JSON.stringify({ fields }))).toHaveLength(100);
+  const lookup = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Land ${n}`, n]));
+  expect(faultsOf(source({ column: "Land", lookup }))).toHaveLength(100);
+});
+
+test("names of any length are shortened in messages", () => {
+  const name = "x".repeat(100_000);
+  const texts = [
+    { [name]: 1 },
+    { fields: { [name]: 1 } },
+    { fields: { Name: { [name]: 1 } } },
+    { fields: {}, skip: { [name]: 1 } },
+  ];
+  const lookup = { fields: { Name: { column: "A", lookup: { [name]: 1 } } } };
+  for (const text of [...texts, lookup])
+    expect(Math.max(...faultsOf(JSON.stringify(text)).map((fault) => fault.length))).toBeLessThan(300);
+  const { fieldErrors } = planMapping(parseMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
+  expect(fieldErrors[0]?.detail.length).toBeLessThan(300);
+});
+
+test("columns that a file does not have, or has twice, are reported with the nearest one", () => {
+  const mapping = parseMapping(
+    brand,
+    '{"fields": {"Name": "Vendor", "AccountNumber": "SKU", "ID": "Nr"}, "skip": {"X": [""]}}',
+  );
+  const { fieldErrors } = planMapping(mapping, ["Vendr", "SKU", "Title", "SKU"]);
+  expect(fieldErrors.map(({ field, detail }) => `${field}: ${detail}`)).toEqual([
+    "Name: the file has no column `Vendor`; did you mean `Vendr`?",
+    "AccountNumber: the file has the column `SKU` more than once",
+    "ID: the file has no column `Nr`; its columns are Vendr, SKU, Title, SKU",
+    "skip: the file has no column `X`; its columns are Vendr, SKU, Title, SKU",
+  ]);
+});

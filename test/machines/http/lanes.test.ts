@@ -1,0 +1,262 @@
+// A request is answered from memory without a promise, or after queries; in either lane its key is known before its site is viewed.
+
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { RequestAuthorizer } from "../../../src/http/authorizer.ts";
+import { createDocumentation } from "../../../src/http/documentation.ts";
+import { LongPolls } from "../../../src/http/feed/long-poll.ts";
+import { HttpHandler } from "../../../src/http/handler.ts";
+import { Readiness } from "../../../src/http/health.ts";
+import { createMetrics } from "../../../src/http/metrics.ts";
+import { RequestLog } from "../../../src/http/request-log.ts";
+import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
+import { createKey, revokeKey } from "../../../src/operator/sites/keys.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { SiteChangeNotifier } from "../../../src/store/changes/site-change-notifier.ts";
+import { LastBackup } from "../../../src/store/last-backup.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
+import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
+import { joinParts } from "../../../src/wire/header-parts.ts";
+import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
+import { RequestHeaders } from "../../../src/wire/request-header.ts";
+import type { WireResponse } from "../../../src/wire/response.ts";
+import { type EngineKind, engines } from "../../support/engines.ts";
+import { createIntent } from "../../support/intents.ts";
+
+const now = Date.parse("2026-01-01T00:00:00Z");
+
+/** Site views that list the sites that were viewed. */
+class ListedViews extends SiteViews {
+  readonly viewed: number[] = [];
+
+  override findUpToDate(site: number) {
+    this.viewed.push(site);
+    return super.findUpToDate(site);
+  }
+
+  override getUpToDate(...args: Parameters<SiteViews["getUpToDate"]>) {
+    this.viewed.push(args[0]);
+    return super.getUpToDate(...args);
+  }
+}
+
+/** A handler without a listener, on the database of two sites. */
+async function openHandler(kind: EngineKind) {
+  const engine = await openEngine(await kind.newDatabase(), allResources);
+  const shop = await createSite(engine, "shop", { hostnames: ["shop.example"] }, now);
+  const other = await createSite(engine, "other", { hostnames: ["other.example"] }, now);
+  await createSite(engine, "closed", { hostnames: ["closed.example"], isSuspended: true }, now);
+  const keyOf = async (site: typeof shop, rate?: number) =>
+    (await createKey(engine, site, rate === undefined ? {} : { rate }, now)).key;
+  const keys = { valid: await keyOf(shop), limited: await keyOf(shop, 5), other: await keyOf(other) };
+  const calls = { commit: 0, readHeads: 0 };
+  /** Called once, before the next read of changes of a site other than the system site. */
+  let beforeChanges: (() => Promise<unknown>) | undefined;
+  const observed: Engine = {
+    ...engine,
+    commit: (...args) => {
+      calls.commit++;
+      return engine.commit(...args);
+    },
+    readHeads: (sites) => {
+      calls.readHeads++;
+      return engine.readHeads(sites);
+    },
+    readChangesSince: async (...args) => {
+      const [site] = args;
+      const meanwhile = site === systemSite ? undefined : beforeChanges;
+      if (meanwhile) beforeChanges = undefined;
+      await meanwhile?.();
+      return engine.readChangesSince(...args);
+    },
+  };
+  const siteViews = new ListedViews(observed, allResources, 1 << 24);
+  const systemSiteIndex = new SystemSiteIndex(allResources);
+  siteViews.subscribeToSystemSite(systemSiteIndex);
+  const options = {
+    ...{ trustProxy: false, trustForwardedHost: false, tls: undefined, slowMs: Number.POSITIVE_INFINITY },
+    ...{ keyLimit: undefined, failureLimit: { tokensPerSecond: 100, maxTokens: 100 } },
+  };
+  const changeNotifier = new SiteChangeNotifier(engine);
+  const dependencies = {
+    ...{ engine, engineCalls: new Map(), lastBackup: new LastBackup(engine), resources: allResources, siteViews },
+    ...{ writeQueue: new WriteQueue(observed, siteViews), changeNotifier, log: pino({ level: "silent" }) },
+    ...{ systemSiteIndex, build: () => ({ version: "", commit: "" }), accessLog: undefined, now: () => now },
+  };
+  const authorizer = new RequestAuthorizer(options, dependencies);
+  const handler = new HttpHandler({
+    ...dependencies,
+    authorizer,
+    metrics: createMetrics(async () => []),
+    documentation: createDocumentation(options, dependencies),
+    requestLog: new RequestLog(options, dependencies),
+    longPolls: new LongPolls(10, { changeNotifier, authorizer }),
+    readiness: new Readiness(engine, () => now),
+  });
+  const respond = (line: string, { key = keys.valid, host = "shop.example", body = "", headers = {} }: Sent = {}) => {
+    const [method = "", target = ""] = line.split(" ");
+    const bytes = Buffer.from(body);
+    const fields = Object.entries({ host, "x-api-auth": key, ...headers });
+    return handler.respond({
+      ...{ method, target, address: "192.0.2.1", isAbandoned: false, onClientEnd() {}, discardBody() {} },
+      headers: new RequestHeaders(new Map(fields.filter(([, value]) => value !== ""))),
+      received: body === "" ? emptyBody : new BodyBytes(bytes, 0, bytes.length),
+      body: () => Promise.reject(new Error("the body came with the request")),
+    });
+  };
+  const close = async () => {
+    changeNotifier.stop();
+    await authorizer.stop();
+    await engine.close();
+  };
+  const whileChangesAreRead = (meanwhile: () => Promise<unknown>) => {
+    beforeChanges = meanwhile;
+  };
+  return { respond, keys, shop, engine, siteViews, close, whileChangesAreRead, calls };
+}
+
+interface Sent {
+  readonly key?: string;
+  readonly host?: string;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** The response, which must not be a promise. */
+function atOnce(response: MaybePromise<WireResponse>): WireResponse {
+  if (response instanceof Promise) throw new Error("the response is a promise");
+  return response;
+}
+
+const create = (name: string) => ({ body: JSON.stringify({ Name: name }) });
+const headerOf = ({ headers }: WireResponse, name: string) =>
+  new RegExp(`^${name}: (.*)\r$`, "m").exec(joinParts(headers))?.[1];
+
+describe.each(engines)("on $name", (kind) => {
+  let opened: Awaited<ReturnType<typeof openHandler>>;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    opened = await openHandler(kind);
+  });
+  afterEach(() => opened.close());
+
+  test("a request views only the site of its key, and no site without a valid key", async () => {
+    const { respond, keys, shop, siteViews } = opened;
+    const requests: [status: number, line: string, sent: Sent][] = [
+      [501, "BREW /restapi/brands.json", {}],
+      [421, "GET /restapi/brands.json", { host: "unknown.example" }],
+      [403, "GET /restapi/nothing.json", { host: "closed.example", key: "" }],
+      [404, "GET /restapi/nothing.json", { key: "" }],
+      [405, "PUT /restapi/locations.json", { key: "" }],
+      [204, "OPTIONS /restapi/brands.json", { key: "" }],
+      [401, "GET /restapi/brands.json", { key: "" }],
+      [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}x` }],
+      [403, "GET /restapi/brands.json", { key: keys.other }],
+      [401, "POST /restapi/brands.json", { key: "", body: "{" }],
+    ];
+    // The first round begins when nothing is in memory, the second when the system site and the site are.
+    for (const round of [1, 2]) {
+      for (const [status, line, sent] of requests) {
+        expect([round, line, (await respond(line, sent)).status]).toEqual([round, line, status]);
+      }
+      expect(siteViews.viewed.filter((site) => site !== systemSite)).toEqual([]);
+      expect((await respond("GET /restapi/brands.json")).status).toBe(200);
+      expect([...new Set(siteViews.viewed)]).toEqual([shop.ID]);
+      siteViews.viewed.length = 0;
+    }
+  });
+
+  test("a key that is revoked while its site catches up is not shown what came after", async () => {
+    const { respond, keys, shop, engine, whileChangesAreRead } = opened;
+    const update = (Name: string) =>
+      engine.commit([createIntent({ site: shop.ID, operation: "update", id: 1, values: { Name } })]);
+    await respond("POST /restapi/brands.json", create("a"));
+    expect((await respond("GET /restapi/brands.json")).status).toBe(200);
+    await update("b");
+    let other = 0;
+    whileChangesAreRead(async () => {
+      await revokeKey(engine, keys.valid.slice(0, 12), now);
+      await update("secret");
+      other = (await respond("GET /restapi/brands/1.json", { key: keys.limited })).status;
+    });
+    const { status, body } = await respond("GET /restapi/brands/1.json");
+    expect([other, status, String(body).includes("secret")]).toEqual([200, 401, false]);
+  });
+
+  test("a request counts once for the rate of its key, in memory or not", async () => {
+    const { respond, keys } = opened;
+    const left: (string | undefined)[] = [];
+    const read = async (path: string) => {
+      left.push(headerOf(await respond(`GET /restapi/${path}`, { key: keys.limited }), "RateLimit"));
+    };
+    // A look-up does not load the site, a list does.
+    for (const path of ["brands/1.json", "brands/1.json", "brands.json", "brands.json"]) await read(path);
+    await respond("POST /restapi/brands.json", create("a"));
+    await read("brands.json");
+    expect(left.map((line) => /r=(\d+)/.exec(line ?? "")?.[1])).toEqual(["4", "3", "2", "1", "0"]);
+  });
+
+  test("a look-up after a commit reads heads once, the next one only of a remote database", async () => {
+    const { respond, shop, engine, calls } = opened;
+    const isRemote = kind.name === "PostgreSQL";
+    // So many that the look-ups do not load the site.
+    await engine.commit(Array.from({ length: 300 }, () => createIntent({ site: shop.ID })));
+    for (const isLoaded of [false, true]) {
+      if (isLoaded) await respond("GET /restapi/brands.json");
+      await respond("PUT /restapi/brands/1.json", create(`loaded: ${isLoaded}`));
+      for (const queries of [1, isRemote ? 1 : 0]) {
+        calls.readHeads = 0;
+        expect((await respond("GET /restapi/brands/1.json")).status).toBe(200);
+        expect([isLoaded, calls.readHeads]).toEqual([isLoaded, queries]);
+      }
+    }
+  });
+});
+
+describe("a request that finds its site in memory", () => {
+  let opened: Awaited<ReturnType<typeof openHandler>>;
+  beforeEach(async () => {
+    const [sqlite] = engines.filter(({ name }) => name === "SQLite") as [EngineKind];
+    opened = await openHandler(sqlite);
+    const { respond } = opened;
+    expect((await respond("POST /restapi/brands.json", create("a"))).status).toBe(201);
+    expect((await respond("GET /restapi/brands.json")).status).toBe(200);
+  });
+  afterEach(() => opened.close());
+
+  test.each([
+    "brands/1.json",
+    "brands/1.xml",
+    "brands.json",
+    "brands.json?limit=1",
+  ])("gets %s without a promise, and a 304", async (path) => {
+    const { respond } = opened;
+    await respond(`GET /restapi/${path}`);
+    const response = atOnce(respond(`GET /restapi/${path}`));
+    const headers = { "if-none-match": headerOf(response, "ETag") ?? "" };
+    expect([response.status, atOnce(respond(`GET /restapi/${path}`, { headers })).status]).toEqual([200, 304]);
+    expect(atOnce(respond(`HEAD /restapi/${path}`)).status).toBe(200);
+  });
+
+  test("gets an error without a promise", () => {
+    const { respond } = opened;
+    expect(atOnce(respond("GET /restapi/brands/2.json")).status).toBe(404);
+    expect(atOnce(respond("GET /restapi/brands/1.json", { key: "x" })).status).toBe(401);
+  });
+
+  test("commits a create whose body came with it before the handler returns", async () => {
+    const { respond, calls } = opened;
+    const before = calls.commit;
+    const response = respond("POST /restapi/brands.json", create("b"));
+    expect(calls.commit).toBe(before + 1);
+    expect((await response).status).toBe(201);
+    // The commit is found by a query of the next request, and then in memory.
+    expect((await respond("GET /restapi/brands/2.json")).status).toBe(200);
+    expect(atOnce(respond("GET /restapi/brands/2.json")).status).toBe(200);
+  });
+});

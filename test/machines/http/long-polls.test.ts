@@ -1,0 +1,95 @@
+// Long polls without a server: changes and ends at the moments at which an error would lose them.
+
+import { expect, test } from "bun:test";
+import { LongPolls } from "../../../src/http/feed/long-poll.ts";
+import type { RequestContext } from "../../../src/http/request-context.ts";
+import { nextImmediate } from "../../../src/lib/event-loop.ts";
+import type { Head } from "../../../src/model/head.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
+
+const clients = 200;
+const head = { revision: 1, epoch: "e" };
+
+const key = { id: 1, prefix: "sfk_x" } as Parameters<LongPolls["waitForContent"]>[1]["key"];
+
+test("of long polls whose clients leave together, a few end in each tick of the event loop, and their subscriptions end", async () => {
+  let ended = 0;
+  let watching = 0;
+  const subscribe = () => {
+    watching++;
+    return () => void watching--;
+  };
+  const polls = new LongPolls(2 * clients, {
+    changeNotifier: { subscribe },
+    authorizer: {
+      reauthorizeInMemory: () => void ended++,
+      reauthorize: () => Promise.reject(new Error("nothing has changed")),
+    },
+  });
+  const goAway: (() => void)[] = [];
+  const request = { onClientEnd: (callback: () => void) => void goAway.push(callback), discardBody: () => {} };
+  const options = {
+    key,
+    wait: 60_000,
+    first: { siteId: 1, head, system: head, hasContent: false },
+    read: () => Promise.reject(new Error("nothing has changed")),
+  };
+  const waiting = Array.from({ length: clients }, () =>
+    polls.waitForContent({ request, longPollMs: 0 } as unknown as RequestContext, options),
+  );
+  // Each poll subscribes to its site and to the system site.
+  expect([polls.size, watching]).toEqual([clients, 2 * clients]);
+  for (const leave of goAway) leave();
+  let most = ended;
+  for (let before = ended; ended < clients; before = ended) {
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, ended - before);
+  }
+  await Promise.all(waiting);
+  expect([polls.size, watching, most < clients / 5]).toEqual([0, 0, true]);
+});
+
+test("a change that arrives while an empty page is read is read after that page", async () => {
+  const changes: ((head: Head) => unknown)[] = [];
+  const polls = new LongPolls(2, {
+    changeNotifier: {
+      subscribe: (site, _, onChange) => {
+        if (site !== systemSite) changes.push(onChange);
+        return () => {};
+      },
+    },
+    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("the site has changed")) },
+  });
+  const first = { siteId: 1, head, system: head, hasContent: false };
+  const reads: { readonly head: Head; readonly end: (hasContent: boolean) => void }[] = [];
+  const read = (_: unknown, to: Head) =>
+    new Promise<typeof first>((resolve) => {
+      reads.push({ head: to, end: (hasContent) => resolve({ ...first, head: to, hasContent }) });
+    });
+  const request = { onClientEnd: () => {}, discardBody: () => {} };
+  const exchange = { request, longPollMs: 0 } as unknown as RequestContext;
+  const ended = polls.waitForContent(exchange, { key, wait: 60_000, first, read });
+  changes[0]?.({ ...head, revision: 2 });
+  changes[0]?.({ ...head, revision: 3 });
+  expect(reads.map((one) => one.head.revision)).toEqual([2]);
+  reads[0]?.end(false);
+  await nextImmediate();
+  expect(reads.map((one) => one.head.revision)).toEqual([2, 3]);
+  reads[1]?.end(true);
+  expect((await ended).head.revision).toBe(3);
+});
+
+test("the time of a long poll is counted, because a request is slow only if it takes long besides", async () => {
+  const polls = new LongPolls(2, {
+    changeNotifier: { subscribe: () => () => {} },
+    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
+  });
+  const context = { request: { onClientEnd: () => {}, discardBody: () => {} }, longPollMs: 1000 };
+  const first = { siteId: 1, head, system: head, hasContent: false };
+  const read = () => Promise.reject(new Error("nothing has changed"));
+  const started = performance.now();
+  await polls.waitForContent(context as unknown as RequestContext, { key, wait: 20, first, read });
+  const elapsedMs = performance.now() - started;
+  expect(context.longPollMs).toBeGreaterThan(1000);
+  expect(context.longPollMs).toBeLessThanOrEqual(1000 + elapsedMs);
+});

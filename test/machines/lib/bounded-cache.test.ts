@@ -1,0 +1,50 @@
+// A cache of texts that clients send does not keep in memory the header sections of which the texts were parts.
+
+import { describe, expect, test } from "bun:test";
+import { BoundedCache } from "../../../src/lib/bounded-cache.ts";
+import { HeaderReader, type RequestHeader } from "../../../src/wire/request-header.ts";
+import { bytesOutsideCells } from "../../support/memory.ts";
+
+const filler = `X-Filler: ${"x".repeat(15_000)}`;
+
+function readHeader(number: number): RequestHeader {
+  const lines = [`GET /restapi/brands/${number}.json HTTP/1.1`, `Host: host-${number}.example`, filler, "", ""];
+  return new HeaderReader().read(Buffer.from(lines.join("\r\n"))) as RequestHeader;
+}
+
+describe("a part of a header section that is remembered keeps nothing else of it:", () => {
+  test.each<[string, (header: RequestHeader) => string]>([
+    ["a target", ({ target }) => target],
+    ["the value of a field", ({ section }) => section.headers.get("host") as string],
+  ])("%s", async (_, partOf) => {
+    const cache = new BoundedCache(1000, 100, (key) => ({ start: key.slice(0, 10) }));
+    const before = await bytesOutsideCells();
+    for (let number = 0; number < 500; number++) cache.get(partOf(readHeader(number)));
+    expect((await bytesOutsideCells()) - before).toBeLessThan(2_000_000);
+    expect(cache.get(partOf(readHeader(1)))).toBe(cache.get(partOf(readHeader(1))));
+  });
+});
+
+test("a value is made once, also null and the empty text; an error is not remembered", () => {
+  for (const value of [null, "", { a: 1 }]) {
+    const made: string[] = [];
+    const cache = new BoundedCache(2, 10, (key) => {
+      made.push(key);
+      return value;
+    });
+    expect([cache.get("x"), cache.get("x"), made]).toEqual([value, value, ["x"]]);
+  }
+  let calls = 0;
+  const failing = new BoundedCache(2, 10, () => {
+    throw new Error(`call ${++calls}`);
+  });
+  expect(() => failing.get("x")).toThrow("call 1");
+  expect(() => failing.get("x")).toThrow("call 2");
+});
+
+test("when it is full, it forgets everything; a long key is never remembered", () => {
+  const made: string[] = [];
+  const cache = new BoundedCache(2, 3, (key) => made.push(key));
+  for (const key of ["a", "b", "a", "c", "a", "long", "long", ""]) cache.get(key);
+  expect(made).toEqual(["a", "b", "c", "a", "long", "long", ""]);
+});

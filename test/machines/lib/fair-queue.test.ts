@@ -1,0 +1,125 @@
+// Many short tasks, of which a few start in each tick of the event loop.
+
+import { expect, test } from "bun:test";
+import { FairQueue, type FairTask, nextImmediate, tickBudgetMs } from "../../../src/lib/event-loop.ts";
+
+test("tasks start in the order of their group, and the groups in rotation", async () => {
+  const queue = new FairQueue<string>();
+  const begun: string[] = [];
+  const add = (name: string, number: number) => queue.add(name, { run: () => void begun.push(`${name}${number}`) });
+  for (let number = 1; number <= 4; number++) add("a", number);
+  add("b", 1);
+  add("c", 1);
+  add("b", 2);
+  for (let tick = 0; tick < 20; tick++) await nextImmediate();
+  expect(begun).toEqual(["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
+  // The queue accepts tasks after it was empty.
+  add("b", 3);
+  add("a", 5);
+  for (let tick = 0; tick < 20; tick++) await nextImmediate();
+  expect(begun.slice(7)).toEqual(["b3", "a5"]);
+});
+
+test("few tasks start in a tick of the event loop, and none after a long task", async () => {
+  const queue = new FairQueue<number>();
+  let begun = 0;
+  const work: FairTask = { run: () => void begun++ };
+  for (let count = 0; count < 1000; count++) queue.add(count % 3, work);
+  let last = 0;
+  while (begun < 1000) {
+    await nextImmediate();
+    // This may see two ticks of the queue at once.
+    expect(begun - last).toBeLessThanOrEqual(16);
+    last = begun;
+  }
+  const slow: FairTask = {
+    run: () => {
+      for (const end = performance.now() + 2; performance.now() < end; );
+      begun++;
+    },
+  };
+  for (let count = 0; count < 5; count++) queue.add(0, slow);
+  for (last = begun; begun < 1005; last = begun) {
+    await nextImmediate();
+    expect(begun - last).toBeLessThanOrEqual(2);
+  }
+});
+
+test("queues share the time of a tick, in rotation", async () => {
+  const counts = [0, 0, 0];
+  counts.forEach((_, index) => {
+    const queue = new FairQueue<number>();
+    const task: FairTask = {
+      run: () => {
+        for (const end = performance.now() + tickBudgetMs.short; performance.now() < end; );
+        counts[index] = (counts[index] as number) + 1;
+      },
+    };
+    for (let count = 0; count < 6; count++) queue.add(0, task);
+  });
+  const started = () => counts.reduce((sum, count) => sum + count);
+  for (let last = 0; started() < 18; last = started()) {
+    await nextImmediate();
+    // This may see two ticks of the queues at once.
+    expect(started() - last).toBeLessThanOrEqual(2);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+  }
+});
+
+test("few tasks are in flight at once, and all are done", async () => {
+  const queue = new FairQueue<number>();
+  const unfinished: (() => void)[] = [];
+  let most = 0;
+  let done = 0;
+  const work: FairTask = {
+    run: () =>
+      new Promise<void>((resolve) => {
+        unfinished.push(resolve);
+        most = Math.max(most, unfinished.length);
+      }),
+  };
+  for (let count = 0; count < 1000; count++) queue.add(0, work);
+  while (done < 1000) {
+    await nextImmediate();
+    if (unfinished.length < 100 && done + unfinished.length < 1000) continue;
+    for (const resolve of unfinished.splice(0)) {
+      done++;
+      resolve();
+    }
+  }
+  expect(most).toBe(100);
+});
+
+test("the result of a task is the result of its promise", async () => {
+  const queue = new FairQueue<number>();
+  const results = await Promise.allSettled([
+    queue.run(0, async () => "a"),
+    queue.run(0, () => Promise.reject(new Error("b"))),
+    queue.run(1, () => nextImmediate().then(() => "c")),
+  ]);
+  expect(results).toMatchObject([{ value: "a" }, { reason: { message: "b" } }, { value: "c" }]);
+});
+
+test("a queue that is never empty keeps no task that is done, and runs each task once", async () => {
+  const queue = new FairQueue<number>();
+  let done = 0;
+  const addOne = () => {
+    const work = { run: () => void done++ };
+    queue.add(0, work);
+    return new WeakRef(work);
+  };
+  const works = Array.from({ length: 3000 }, addOne);
+  for (let tick = 0; tick < 300; tick++) {
+    for (let count = 0; count < 8; count++) addOne();
+    await nextImmediate();
+  }
+  const before = done;
+  expect(before).toBeGreaterThan(1500);
+  Bun.gc(true);
+  await nextImmediate();
+  Bun.gc(true);
+  expect(works.slice(0, before - 1100).filter((work) => work.deref() !== undefined).length).toBeLessThan(20);
+  while (done < 5400) await nextImmediate();
+  for (let tick = 0; tick < 10; tick++) await nextImmediate();
+  expect(done).toBe(5400);
+});

@@ -1,0 +1,178 @@
+// Token buckets (contract section 9): their maximum number, and what happens at the maximum.
+
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { networkOf } from "../../../src/http/authenticate.ts";
+import { rateLimitHeaders, tooManyRequestsError } from "../../../src/http/authorizer.ts";
+import { maxBuckets, TokenBuckets } from "../../../src/lib/token-buckets.ts";
+
+const limit = { tokensPerSecond: 2, maxTokens: 4 };
+const drain = (buckets: TokenBuckets<string>, name: string, now: number) => {
+  let taken = 0;
+  while (buckets.consumeToken(name, limit, now) !== undefined) taken++;
+  return taken;
+};
+
+describe("a token bucket", () => {
+  test("gives its tokens, and fills again by the rate up to the burst", () => {
+    const buckets = new TokenBuckets<string>();
+    expect(drain(buckets, "a", 0)).toBe(4);
+    expect(drain(buckets, "a", 499)).toBe(0);
+    expect(drain(buckets, "a", 500)).toBe(1);
+    expect(drain(buckets, "a", 1499)).toBe(1);
+    expect(drain(buckets, "a", 1500)).toBe(1);
+    expect(drain(buckets, "a", 60_000)).toBe(4);
+    expect([buckets.consumeToken("a", limit, 90_000), buckets.consumeToken("a", limit, 90_000)]).toEqual([3, 2]);
+  });
+
+  test("never gives more than rate and burst allow, nor less, whatever the order of names and times", () => {
+    const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1500 }));
+    const property = fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
+      const buckets = new TokenBuckets<string>(3);
+      // In thousandths of a token, so that all values are whole numbers.
+      const model = new Map<string, { thousandths: number; at: number }>();
+      let now = 0;
+      for (const [name, pause] of steps) {
+        now += pause;
+        const before = model.get(name) ?? { thousandths: limit.maxTokens * 1000, at: now };
+        const full = Math.min(limit.maxTokens * 1000, before.thousandths + (now - before.at) * limit.tokensPerSecond);
+        const left = full - 1000;
+        expect(buckets.consumeToken(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left / 1000));
+        model.set(name, { thousandths: left < 0 ? full : left, at: now });
+      }
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  test.each([
+    1, 3, 7, 11, 13, 30, 60, 97, 300, 999,
+  ])("of %i per second gives exactly as many in each second", (tokensPerSecond) => {
+    const buckets = new TokenBuckets<string>();
+    const start = Date.parse("2026-01-01T00:00:00.123Z");
+    for (let second = 0; second < 5; second++) {
+      let taken = 0;
+      while (
+        buckets.consumeToken("a", { tokensPerSecond, maxTokens: tokensPerSecond }, start + second * 1000) !== undefined
+      )
+        taken++;
+      expect([second, taken]).toEqual([second, tokensPerSecond]);
+    }
+  });
+
+  test("of a clock that was put back gives again after the time that it takes to fill", () => {
+    const buckets = new TokenBuckets<string>();
+    drain(buckets, "a", 1e9);
+    expect(drain(buckets, "a", 0)).toBe(0);
+    expect(drain(buckets, "a", 2000)).toBe(4);
+  });
+
+  test("follows a limit that has changed, once it has filled", () => {
+    const buckets = new TokenBuckets<string>();
+    drain(buckets, "a", 0);
+    expect(buckets.consumeToken("a", { tokensPerSecond: 100, maxTokens: 100 }, 2000)).toBe(99);
+  });
+});
+
+describe("of very many buckets", () => {
+  const fill = (buckets: TokenBuckets<string>, from: number, count: number, now: number) => {
+    for (let index = from; index < from + count; index++) buckets.consumeToken(`n${index}`, limit, now);
+  };
+
+  test("there are at most the maximum, and the buckets of waiting clients are not filled by other clients", () => {
+    const buckets = new TokenBuckets<string>();
+    drain(buckets, "attacker", 0);
+    fill(buckets, 0, maxBuckets * 2, 0);
+    expect(buckets.size).toBe(maxBuckets);
+    expect(drain(buckets, "attacker", 0)).toBe(0);
+  });
+
+  test("clients beyond the maximum share one", () => {
+    const buckets = new TokenBuckets<string>(10);
+    for (let index = 0; index < 10; index++) drain(buckets, `n${index}`, 0);
+    expect([drain(buckets, "x", 0), drain(buckets, "y", 0), drain(buckets, "z", 0)]).toEqual([4, 0, 0]);
+  });
+
+  test("full buckets make room for new ones, and no others do", () => {
+    const buckets = new TokenBuckets<string>(10);
+    for (let index = 0; index < 9; index++) drain(buckets, `n${index}`, 0);
+    buckets.consumeToken("once", limit, 0);
+    drain(buckets, "new", 500);
+    expect(buckets.size).toBe(10);
+    expect(drain(buckets, "new", 500)).toBe(0);
+    expect(drain(buckets, "once", 500)).toBe(4);
+    for (let index = 0; index < 9; index++) expect(drain(buckets, `n${index}`, 500)).toBe(1);
+  });
+
+  test("few are kept once the clients of an attack are gone", () => {
+    const buckets = new TokenBuckets<string>();
+    fill(buckets, 0, 50_000, 0);
+    fill(buckets, 100_000, 25_000, 60_000);
+    expect(buckets.size).toBe(25_000);
+  });
+
+  test("a name has its own bucket while fewer than the bound are missing tokens, and else the shared one", () => {
+    const names = fc.constantFrom(..."abcdefgh");
+    const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
+    const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
+      const most = 4;
+      const buckets = new TokenBuckets<string>(most);
+      // The times at which the buckets that are not full will be full again.
+      const model = new Map<string, number>();
+      const lasting = 1000 / limit.tokensPerSecond;
+      let now = 0;
+      for (const [name, takes, pause] of steps) {
+        now += pause * 125;
+        for (let count = 0; count < takes; count++) {
+          for (const [known, fullAt] of model) if (fullAt <= now) model.delete(known);
+          const own = [...model.keys()].filter((known) => known !== "shared");
+          const mine = model.has(name) || own.length < most ? name : "shared";
+          const missing = (model.get(mine) ?? now) - now;
+          const left = (limit.maxTokens * lasting - missing) / lasting - 1;
+          expect(buckets.consumeToken(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left));
+          if (left >= 0) model.set(mine, now + missing + lasting);
+          expect(buckets.size).toBeLessThanOrEqual(most);
+        }
+      }
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+});
+
+test.each([
+  [{ tokensPerSecond: 1, maxTokens: 1 }, 0, '"key";q=1;w=1', '"key";r=0;t=1', 1],
+  [{ tokensPerSecond: 2, maxTokens: 10 }, 9, '"key";q=10;w=5', '"key";r=9;t=1', 1],
+  [{ tokensPerSecond: 2, maxTokens: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
+  [{ tokensPerSecond: 100, maxTokens: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
+  [{ tokensPerSecond: 0.25, maxTokens: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
+])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
+  expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
+  expect(tooManyRequestsError(of, "x")).toMatchObject({
+    code: "too-many-requests",
+    message: "x",
+    retryAfterSeconds: retryAfter,
+  });
+});
+
+test.each<[string, string | undefined]>([
+  ["192.0.2.1", "192.0.2.1"],
+  ["192.0.2.1:4711", "192.0.2.1"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+  ["::ffff:c000:201", "192.0.2.1"],
+  ["[::ffff:192.0.2.1]:80", "192.0.2.1"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:0db8:0001:0002::", "2001:db8:1:2::/64"],
+  ["[2001:DB8:1:2::9]:4711", "2001:db8:1:2::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["1::", "1:0:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+  ["unknown", undefined],
+  ["", undefined],
+  ["_hidden", undefined],
+  ["300.0.2.1", undefined],
+  ["[::1", undefined],
+  ["1.2.3.4]", undefined],
+])("the network of %s is %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});

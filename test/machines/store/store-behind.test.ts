@@ -1,0 +1,77 @@
+// A database that reports a revision and then returns older data, such as a replaced primary: the data is not used. One copy
+// of a database is ahead of the other, and each test decides which of them serves which call.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../../src/model/engine.ts";
+import { brand } from "../../../src/resources/brand.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { createIntent } from "../../support/intents.ts";
+import { loadUpToDate } from "../../support/snapshots.ts";
+
+let folder: string;
+let old: Engine;
+let current: Engine;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-stale-"));
+  const [oldFile, currentFile] = [join(folder, "old.db"), join(folder, "current.db")];
+  const first = await openEngine(`sqlite:${oldFile}`, [brand]);
+  await first.commit([createIntent({ values: { Name: "old" } })]);
+  await first.close();
+  copyFileSync(oldFile, currentFile);
+  old = await openEngine(`sqlite:${oldFile}`, [brand]);
+  current = await openEngine(`sqlite:${currentFile}`, [brand]);
+});
+afterEach(async () => {
+  await old.close();
+  await current.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** An engine that must be queried for the heads of sites. */
+function far(parts: Partial<Engine>): Engine {
+  const { checkUnchanged: _, ...engine } = current;
+  return { ...engine, ...parts };
+}
+
+const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
+const namesIn = async (siteViews: SiteViews) =>
+  [...(await loadUpToDate(siteViews, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+
+test("a site loaded from an outdated database is not served", async () => {
+  await write(current, "new");
+  const siteViews = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
+  expect(await namesIn(siteViews).catch(({ code }) => code)).toBe("unavailable");
+});
+
+test("a site that lacks changes of an outdated database is not served until they arrive", async () => {
+  let asked = old;
+  const torn = far({
+    readChangesSince: (site, revision, { epoch } = {}) =>
+      asked.readChangesSince(site, revision, { epoch: epoch ?? "" }),
+  });
+  const siteViews = new SiteViews(torn, [brand], 1e9);
+  expect(await namesIn(siteViews)).toEqual(["old"]);
+  await write(current, "new");
+  expect(await namesIn(siteViews).catch(({ code }) => code)).toBe("unavailable");
+  asked = current;
+  expect(await namesIn(siteViews)).toEqual(["old", "new"]);
+});
+
+test("a site of another epoch than the database just reported is not served: the database is queried again", async () => {
+  const rows = await Array.fromAsync(current.dump());
+  await write(old, "of the history before");
+  await current.replaceAllData(
+    (async function* () {
+      yield* rows;
+    })(),
+  );
+  let loads = 0;
+  const torn = far({ readSite: (...call) => (loads++ < 2 ? old : current).readSite(...call) });
+  expect(await namesIn(new SiteViews(torn, [brand], 1e9))).toEqual(["old"]);
+  const forEver = far({ readSite: old.readSite, readRecord: old.readRecord });
+  expect(await namesIn(new SiteViews(forEver, [brand], 1e9)).catch(({ code }) => code)).toBe("unavailable");
+});

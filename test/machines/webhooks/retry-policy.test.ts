@@ -1,0 +1,143 @@
+// When a webhook is tried again, and when it is paused (contract section 12).
+
+import { describe, expect, test } from "bun:test";
+import { changesAfterSuccess, decideAfterFailure, isBackingOff } from "../../../src/webhooks/retry-policy.ts";
+import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
+import { webhookState } from "../../support/webhooks.ts";
+
+const now = Date.UTC(2030, 0, 1);
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const fault = "the receiver responded with 500";
+const refused = (retryAfter?: string, status: number | null = 500): DeliveryResponse => ({ status, retryAfter, fault });
+
+/** The pause after the failure with this number, in milliseconds. */
+function backOffAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
+  const { changes } = decideAfterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
+  return (changes.nextAt as number) - now;
+}
+
+describe("after a failed attempt", () => {
+  test.each([
+    [1, 5000],
+    [2, minute],
+    [3, 5 * minute],
+    [4, 30 * minute],
+    [5, 2 * hour],
+    [6, 5 * hour],
+    [7, 5 * hour],
+    [1000, 5 * hour],
+  ])("number %i the next one is %i ms later, a quarter more or less", (failure, pause) => {
+    const pauses = [0, 0.5, 0.999].map((random) => backOffAfter(failure, refused(), random));
+    expect(pauses).toEqual([pause * 0.75, pause, Math.round(pause * 1.2495)]);
+  });
+
+  test.each([
+    ["120", 120_000],
+    ["0", 5000],
+    ["18000", 5 * hour],
+    ["999999999999", 5 * hour],
+    [new Date(now + 90_000).toUTCString(), 90_000],
+    [new Date(now - 90_000).toUTCString(), 5000],
+    [new Date(now + day).toUTCString(), 5 * hour],
+  ])("Retry-After: %s is honoured, for 5 s to 5 h", (retryAfter, pause) => {
+    expect(backOffAfter(4, refused(retryAfter), 0)).toBe(pause);
+    expect(backOffAfter(4, refused(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
+  });
+
+  test.each([
+    "",
+    "-5",
+    "1.5",
+    "soon",
+    "1e3",
+    "2030-01-01T00:01:00Z",
+    "Tue, 01 Jan 2030",
+    "9".repeat(400),
+  ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, refused(retryAfter))).toBe(minute));
+
+  test("failures are counted, and since when", () => {
+    const first = decideAfterFailure(webhookState(), refused(), { now, random: 0 }).changes;
+    expect(first).toMatchObject({ failures: 1, failingSince: now });
+    const state = webhookState({ failures: 4, failingSince: now - hour });
+    expect(decideAfterFailure(state, refused(), { now, random: 0 }).changes).toMatchObject({
+      failures: 5,
+      failingSince: now - hour,
+    });
+  });
+
+  test("nothing else of the state changes, so that the same page follows", () => {
+    const { changes } = decideAfterFailure(webhookState({ first: 1, last: 9 }), refused(), { now, random: 0 });
+    expect(Object.keys(changes).sort()).toEqual(["failingSince", "failures", "nextAt"]);
+  });
+});
+
+test.each([
+  [0, false],
+  [now - 1, false],
+  [now, false],
+  [now + 1, true],
+  [now + 6 * hour, true],
+  // The clock was set back by a day, or was a day ahead when this was stored.
+  [now + day, false],
+])("an attempt that is due at %i is waited for: %s", (nextAt, isLater) => {
+  expect(isBackingOff(webhookState({ nextAt }), now)).toBe(isLater);
+});
+
+describe("a webhook is paused", () => {
+  const reasonAfter = (failures: number, failing: number, received: DeliveryResponse) =>
+    decideAfterFailure(webhookState({ failures, failingSince: now - failing }), received, { now, random: 0 })
+      .pauseReason;
+
+  test("at once by 410", () => {
+    expect(reasonAfter(0, 0, refused(undefined, 410))).toBe("the receiver responded with 410 (gone)");
+  });
+
+  test.each([
+    [30, 5 * day, true],
+    [19, 5 * day, true],
+    [30, 5 * day - 1, false],
+    // No server ran, or the site was suspended.
+    [18, 30 * day, false],
+    [1, 6 * day, false],
+  ])("after %i failures and one more in %i ms: %s", (failures, failing, isPaused) => {
+    const reason = reasonAfter(failures, failing, refused());
+    expect(reason).toBe(isPaused ? `failed for five days; last: ${fault}` : undefined);
+  });
+
+  test("with a reason that fits into its record", () => {
+    const long = { status: null, retryAfter: undefined, fault: "x".repeat(1000) };
+    expect(reasonAfter(30, 6 * day, long)).toHaveLength(255);
+  });
+
+  test("by the schedule after more than 20 attempts, with any jitter", () => {
+    for (const random of [0, 0.5, 0.999]) {
+      let at = now;
+      let state = webhookState();
+      for (;;) {
+        const { changes, pauseReason } = decideAfterFailure(state, refused(), { now: at, random });
+        state = { ...state, ...changes };
+        if (pauseReason !== undefined) break;
+        at = state.nextAt;
+      }
+      expect(at - now).toBeGreaterThanOrEqual(5 * day);
+      expect(at - now).toBeLessThan(5.3 * day);
+      expect(state.failures).toBeGreaterThan(20);
+    }
+  });
+});
+
+test("a success moves the cursor and ends the failures", () => {
+  expect(changesAfterSuccess("abc.9")).toEqual({
+    cursor: "abc.9",
+    since: "abc.9",
+    first: 0,
+    last: 0,
+    isGone: 0,
+    goneAt: null,
+    failures: 0,
+    failingSince: null,
+    nextAt: 0,
+  });
+});

@@ -1,0 +1,286 @@
+// How a process delivers webhooks, by a clock that the tests set: when it scans all of them, how long its leases last, and the results of
+// a pause while an operator resumes the webhook.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../../src/model/engine.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { getWebhook } from "../../../src/operator/webhooks/webhook-list.ts";
+import { resumeWebhook } from "../../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
+import { acquireLease, type Clock, type WebhookLease } from "../../../src/webhooks/lease.ts";
+import { WebhookRunner } from "../../../src/webhooks/runner.ts";
+import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
+import { waitFor } from "../../support/command.ts";
+import { putTestWebhook } from "../../support/test-webhook.ts";
+import { ticks } from "../../support/time.ts";
+
+/** The clock of the database and of the process, and the timers that wait for it. */
+class TestClock implements Clock {
+  at = Date.UTC(2030, 0, 1);
+  /** Milliseconds of the timers that were set and have not ended, by their callbacks. */
+  readonly timers = new Map<() => void, number>();
+
+  now = () => this.at;
+  monotonicMs = () => this.at;
+  callAfter = (milliseconds: number, callback: () => void) => {
+    this.timers.set(callback, milliseconds);
+    return () => void this.timers.delete(callback);
+  };
+
+  /** Lets all timers end. */
+  end(): void {
+    const ended = [...this.timers];
+    this.timers.clear();
+    for (const [callback] of ended) callback();
+  }
+}
+
+let folder: string;
+let engine: Engine;
+let clock: TestClock;
+let sites = 0;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-runner-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources, { clock: () => clock.at });
+});
+afterEach(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A webhook of a new site, which has one brand. */
+async function addWebhook() {
+  clock = new TestClock();
+  return addToNewSite();
+}
+
+async function addToNewSite() {
+  const { ID: site } = await createSite(engine, `shop${++sites}`, {}, clock.at);
+  await change(site);
+  return putTestWebhook(engine, site, "https://erp.example/");
+}
+
+function change(...ids: number[]) {
+  const brand = {
+    resource: "brand",
+    operation: "create",
+    actor: "sfk_x",
+    at: clock.at,
+    valuesJson: '{"Name":"A"}',
+  } as const;
+  return engine.commit(ids.map((site) => ({ ...brand, site })));
+}
+
+interface RunnerOptions {
+  readonly engine?: Engine;
+  readonly onRefresh?: () => void | Promise<void>;
+  readonly received?: DeliveryResponse | (() => Promise<DeliveryResponse>);
+  readonly onPause?: () => void;
+  readonly onWarning?: (warning: unknown) => void;
+}
+
+function startRunner({
+  onRefresh = () => {},
+  received,
+  onPause = () => {},
+  onWarning = () => {},
+  ...options
+}: RunnerOptions): WebhookRunner {
+  const index = new SystemSiteIndex(allResources);
+  const siteViews = new SiteViews(engine, allResources, 1_000_000);
+  siteViews.subscribeToSystemSite(index);
+  return new WebhookRunner({
+    engine: options.engine ?? engine,
+    index,
+    subscribeToSite: () => () => {},
+    async catchUpIndex() {
+      await onRefresh();
+      if (received) await siteViews.getUpToDate(systemSite);
+    },
+    resources: new Map(allResources.map((resource) => [resource.name, resource])),
+    send: async () => (typeof received === "function" ? received() : (received as DeliveryResponse)),
+    holder: "test",
+    clock,
+    random: () => 0.5,
+    onAttempt: () => {},
+    onPause,
+    log: { warn: onWarning },
+  });
+}
+
+describe("the scans of all webhooks", () => {
+  test.each([
+    [0, 2000],
+    [99, 2000],
+    [150, 3000],
+    [200, 4000],
+    [5000, 4000],
+  ])("after a scan that took %d ms, the next scan is %d ms later", async (took, pause) => {
+    clock = new TestClock();
+    const runner = startRunner({
+      onRefresh() {
+        clock.at += took;
+      },
+    });
+    expect([...clock.timers.values()]).toEqual([0]);
+    clock.end();
+    await waitFor(() => clock.timers.size > 0, "the next scan");
+    expect([...clock.timers.values()]).toEqual([pause]);
+    await runner.stop();
+    expect(clock.timers.size).toBe(0);
+  });
+
+  test("end with the runner, also if a scan is in flight then", async () => {
+    clock = new TestClock();
+    const stopped = Promise.withResolvers<void>();
+    const runner: WebhookRunner = startRunner({
+      async onRefresh() {
+        // The runner knows the scan only then.
+        await ticks();
+        stopped.resolve(runner.stop());
+      },
+    });
+    clock.end();
+    await stopped.promise;
+    expect(clock.timers.size).toBe(0);
+  });
+});
+
+describe("a lease", () => {
+  /** The times on the clock of the database until which a request of this lease may last, and at which the lease ends. */
+  const endsOf = ({ usableMs, state }: WebhookLease) => [clock.at + usableMs, state.leaseUntil];
+  /** The engine. Acquiring a lease takes these times before and after the database executes it. */
+  const slowEngine = (before: number, after: number): Engine => ({
+    ...engine,
+    async acquireWebhookLease(...args) {
+      clock.at += before;
+      const state = await engine.acquireWebhookLease(...args);
+      clock.at += after;
+      return state;
+    },
+  });
+
+  test.each([
+    [0, 0],
+    [7000, 0],
+    [0, 7000],
+    [3000, 9000],
+  ])("whose claim took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
+    const key = await addWebhook();
+    const lease = await acquireLease(key, { store: slowEngine(before, after), holder: "one", clock });
+    const [end, until] = endsOf(lease as WebhookLease) as [number, number];
+    expect(end).toBe(until - before - 1000);
+    clock.at += 10_000;
+    expect(await lease?.renew()).toBe(true);
+    const [renewedEnd, renewedUntil] = endsOf(lease as WebhookLease) as [number, number];
+    expect(renewedUntil).toBeGreaterThan(until);
+    expect(renewedEnd).toBe(renewedUntil - before - 1000);
+  });
+});
+
+test("a pause that came too late, and that the database does not undo, is a logged error of the delivery", async () => {
+  await addWebhook();
+  let commits = 0;
+  // An operator resumes the webhook after the attempt was saved. Then the database fails.
+  const failing: Engine = {
+    ...engine,
+    async commit(intents, atomic) {
+      if (++commits === 2) throw new ProblemError("unavailable", "the disk is full");
+      return engine.commit(intents, atomic);
+    },
+    readWebhookStates: async (keys) => {
+      const states = await engine.readWebhookStates(keys);
+      return commits === 1 ? states.map((state) => ({ ...state, resumes: state.resumes + 1 })) : states;
+    },
+  };
+  const warnings: unknown[] = [];
+  const received = { status: 410, retryAfter: undefined, fault: "410 Gone" };
+  const runner = startRunner({ engine: failing, received, onWarning: (warning) => void warnings.push(warning) });
+  clock.end();
+  await waitFor(() => warnings.length > 0, "the warning");
+  expect(JSON.stringify(warnings)).toContain("the disk is full");
+  await runner.stop();
+});
+
+test("receivers whose last attempt was slow have half of the deliveries, until they are quick again", async () => {
+  const responses: ((received: DeliveryResponse) => void)[] = [];
+  const received = () => new Promise<DeliveryResponse>((resolve) => responses.push(resolve));
+  const respond = () => {
+    for (const resolve of responses.splice(0)) resolve({ status: 200, retryAfter: undefined, fault: null });
+  };
+  const { site } = await addWebhook();
+  const ids = [site];
+  while (ids.length < 40) ids.push((await addToNewSite()).site);
+  const runner = startRunner({ received });
+  const untilSent = (count: number) => waitFor(() => responses.length >= count, `${count} requests`);
+  /** All sites change, the runner scans, and each request takes this long. */
+  const deliver = async (first: number, milliseconds: number) => {
+    clock.end();
+    await untilSent(first);
+    // All deliveries that start together acquire their leases before the first of their requests.
+    const leased = (await engine.readWebhookStates()).filter(({ holder }) => holder !== null);
+    expect([leased.length, responses.length]).toEqual([first, first]);
+    clock.at += milliseconds;
+    respond();
+    await untilSent(ids.length - first);
+    respond();
+    const isDone = async () =>
+      (await engine.readWebhookStates()).every(({ holder, last }) => holder === null && last === 0);
+    await waitFor(isDone, "the deliveries");
+    await change(...ids);
+  };
+  await deliver(40, 1000);
+  await deliver(32, 10);
+  await deliver(40, 10);
+  await runner.stop();
+});
+
+test("a process that stops hands over at once, also if its webhook was resumed during the request", async () => {
+  const key = await addWebhook();
+  const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
+  const sent = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<DeliveryResponse>();
+  const received = () => {
+    sent.resolve();
+    return response.promise;
+  };
+  const runner = startRunner({ received });
+  clock.end();
+  await sent.promise;
+  await resumeWebhook(engine, key.webhook, policy, clock.at);
+  const stopped = runner.stop();
+  response.resolve({ status: null, retryAfter: undefined, fault: "the attempt was interrupted" });
+  await stopped;
+  expect(await engine.readWebhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
+});
+
+test("a pause that arrives after a resume is undone", async () => {
+  const key = await addWebhook();
+  const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
+  const resume = () => resumeWebhook(engine, key.webhook, policy, clock.at);
+  let pauses = 0;
+  const racing: Engine = {
+    ...engine,
+    async commit(intents, atomic) {
+      // The failure of the attempt is stored, and the pause is not.
+      if (intents[0]?.actor === "webhook" && pauses++ === 0) await resume();
+      return engine.commit(intents, atomic);
+    },
+  };
+  let reported = 0;
+  const received = { status: 410, retryAfter: undefined, fault: "the receiver responded with 410" };
+  const runner = startRunner({ engine: racing, received, onPause: () => void reported++ });
+  clock.end();
+  await waitFor(() => pauses === 2, "both changes");
+  await runner.stop();
+  expect(await getWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
+  expect(reported).toBe(0);
+});
