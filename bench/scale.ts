@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
+import { startPostgres, type TestPostgres } from "../test/support/postgres/server.ts";
 import { load } from "./load.ts";
 import { type Measured, startServer } from "./process.ts";
 import { fillingOf } from "./scale-data.ts";

@@ -17,10 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../package.json" with { type: "json" };
 import { readBuild } from "../src/build.ts";
-import { openWorkshop } from "../test/support/command.ts";
-import { expectConsole } from "../test/support/console-sign-in.ts";
-import { documentsThatDiffer } from "../test/support/documents.ts";
-import { knownLicences, pack, packagesIn, runOutside, unpack } from "../test/support/packing.ts";
+import { expectConsole } from "../test/support/console/sign-in.ts";
+import { openWorkshop } from "../test/support/programs/command.ts";
+import { documentsThatDiffer } from "../test/support/programs/documents.ts";
+import { knownLicences, pack, packagesIn, runOutside, unpack } from "../test/support/programs/packing.ts";
 
 const root = join(import.meta.dir, "..");
 const place = mkdtempSync(join(tmpdir(), "storefront-install-"));

@@ -4,7 +4,7 @@
 
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { startProcess } from "../test/support/processes.ts";
+import { startProcess } from "../test/support/programs/processes.ts";
 import { type Cluster, missingPrograms, startCluster } from "./patroni/cluster.ts";
 import { events } from "./patroni/events.ts";
 import { addShop, type Figures, isWrong, Load, namesIn, request } from "./patroni/load.ts";

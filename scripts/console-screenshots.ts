@@ -2,10 +2,10 @@
 
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openBrowser } from "../test/support/browser.ts";
-import { type ConsolePage, desktop, openConsole, phone } from "../test/support/console-page.ts";
-import { fileWithFaults, startScene } from "../test/support/console-scene.ts";
-import { madeUpTraffic } from "../test/support/console-traffic.ts";
+import { openBrowser } from "../test/support/console/browser.ts";
+import { type ConsolePage, desktop, openConsole, phone } from "../test/support/console/page.ts";
+import { fileWithFaults, startScene } from "../test/support/console/scene.ts";
+import { madeUpTraffic } from "../test/support/console/traffic.ts";
 
 const folder = fileURLToPath(new URL("../docs/console", import.meta.url));
 mkdirSync(folder, { recursive: true });

@@ -9,10 +9,10 @@ import { createSite } from "../src/operator/sites/sites.ts";
 import { createWebhook } from "../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { makeCertificate } from "../test/support/certificate.ts";
-import { childrenOf } from "../test/support/children.ts";
-import { waitFor } from "../test/support/command.ts";
-import { type ServerProcess, startProcess } from "../test/support/processes.ts";
+import { makeCertificate } from "../test/support/http/certificate.ts";
+import { childrenOf } from "../test/support/programs/children.ts";
+import { waitFor } from "../test/support/programs/command.ts";
+import { type ServerProcess, startProcess } from "../test/support/programs/processes.ts";
 
 export interface Outage {
   /** The responses of `/metrics`, one scrape after the other. An empty text if the server did not respond. */

@@ -1,8 +1,8 @@
 // `npm run pictures`: creates the pictures of the README from a running server with sample data.
 
 import { join } from "node:path";
-import { openBrowser, openPage } from "../test/support/browser.ts";
-import { startDemo } from "../test/support/demo-server.ts";
+import { openBrowser, openPage } from "../test/support/console/browser.ts";
+import { startDemo } from "../test/support/programs/demo-server.ts";
 
 const file = join(import.meta.dir, "../docs/images/reference.png");
 const [server, browser] = await Promise.all([startDemo(), openBrowser()]);

@@ -7,9 +7,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startPostgres } from "../test/support/postgres.ts";
-import { sharedPort } from "../test/support/postgres-databases.ts";
-import { runFolder } from "../test/support/shared-script.ts";
+import { runFolder } from "../test/support/console/shared-script.ts";
+import { sharedPort } from "../test/support/postgres/databases.ts";
+import { startPostgres } from "../test/support/postgres/server.ts";
 
 const timings = fileURLToPath(new URL("../test/timings.json", import.meta.url));
 const preload = fileURLToPath(new URL("../test/support/property-seed.ts", import.meta.url));

@@ -1,8 +1,8 @@
 // `npm run check:webhooks -- [changes]`: delivers 100,000 changes to a receiver on each engine, first undisturbed, then while the delivering
 // process is killed three times. Takes some minutes, because each killed process leaves a lease that must expire.
 
-import { engines } from "../test/support/engines.ts";
-import { deliverUnderKills } from "../test/support/killed-deliveries.ts";
+import { engines } from "../test/support/engine/engines.ts";
+import { deliverUnderKills } from "../test/support/webhooks/killed-deliveries.ts";
 
 const changes = Number(process.argv[2] ?? 100_000);
 for (const kind of engines) {

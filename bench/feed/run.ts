@@ -2,7 +2,7 @@
 // engines. Writes `bench/feed.md`.
 
 import { join } from "node:path";
-import { startPostgres } from "../../test/support/postgres.ts";
+import { startPostgres } from "../../test/support/postgres/server.ts";
 import { load, type Request } from "../load.ts";
 import { type Measured, startServer } from "../process.ts";
 import { describeRun, toMicros, toRow, toTable } from "../report.ts";

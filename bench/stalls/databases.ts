@@ -6,7 +6,7 @@ import { createOperator } from "../../src/operator/operators.ts";
 import { createSignInLink, signIn } from "../../src/operator/sessions.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import type { TestPostgres } from "../../test/support/postgres.ts";
+import type { TestPostgres } from "../../test/support/postgres/server.ts";
 import { fillingOf, type SampleSite } from "../scale-data.ts";
 
 /** The contents of a database, in addition to the site `small.test` with ten brands. */

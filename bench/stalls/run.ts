@@ -3,7 +3,7 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { startPostgres } from "../../test/support/postgres.ts";
+import { startPostgres } from "../../test/support/postgres/server.ts";
 import { type Measured, startServer } from "../process.ts";
 import { describeRun, toRow, toTable } from "../report.ts";
 import { sampleCsv } from "../scenarios.ts";

@@ -1,7 +1,7 @@
 // The console through a proxy, as a browser uses it.
 
 import { rmSync } from "node:fs";
-import { runProgram, startProcess } from "../../test/support/processes.ts";
+import { runProgram, startProcess } from "../../test/support/programs/processes.ts";
 import type { TestCertificate } from "./certificate.ts";
 import { connectClient, type ProxyClient } from "./client.ts";
 import { type ProxyKind, startProxy } from "./proxy.ts";

@@ -2,7 +2,7 @@
 
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startProcess } from "../../test/support/processes.ts";
+import { startProcess } from "../../test/support/programs/processes.ts";
 import type { Report } from "./report.ts";
 import { findProgram, freePort, replaceAll, run, startTool } from "./tools.ts";
 

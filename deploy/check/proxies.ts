@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { runProgram, startProcess } from "../../test/support/processes.ts";
+import { runProgram, startProcess } from "../../test/support/programs/processes.ts";
 import { makeAuthority, type TestCertificate } from "./certificate.ts";
 import { type ClientResponse, connectClient, type ProxyClient } from "./client.ts";
 import { checkConsole } from "./console.ts";

@@ -5,8 +5,8 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { childrenOf } from "../../test/support/children.ts";
-import { freePort } from "../../test/support/postgres.ts";
+import { freePort } from "../../test/support/postgres/server.ts";
+import { childrenOf } from "../../test/support/programs/children.ts";
 
 /** Seconds without an update after which the leader's lock ends. This is the minimum that Patroni allows. */
 const ttl = 20;

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { openBrowser } from "../support/console/browser.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 const built = mkdtempSync(join(tmpdir(), "storefront-client-"));
 let server: TestServer;

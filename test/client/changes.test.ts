@@ -12,10 +12,10 @@ import {
 } from "../../src/client/client.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { revokeKey } from "../../src/operator/sites/keys.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
-import { startRestartableServer } from "../support/restartable-server.ts";
-import { startTestServer, type TestServer, waitForPolls } from "../support/server.ts";
+import { startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
+import { startRestartableServer } from "../support/programs/restartable-server.ts";
 import { ticks, waitUntil } from "../support/time.ts";
+import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { type Brand, createClient, type MirrorOptions, type StorefrontClient } from "../../src/client/client.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { engines } from "../support/engines.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
-import { createIntent } from "../support/intents.ts";
-import { startRestartableServer } from "../support/restartable-server.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startRestartableServer } from "../support/programs/restartable-server.ts";
 import { ticks, waitUntil } from "../support/time.ts";
+import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
 let server: TestServer;
 let client: StorefrontClient;

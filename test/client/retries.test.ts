@@ -11,9 +11,9 @@ import {
   StorefrontProblem,
 } from "../../src/client/client.ts";
 import { waitAfter } from "../../src/client/wait.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { ticks, waitUntil } from "../support/time.ts";
+import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;

@@ -1,9 +1,9 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
 import { pass } from "../support/time.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 let shop: Workshop;
 let key: string;

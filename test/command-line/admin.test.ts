@@ -1,9 +1,9 @@
 // The admin listener of a running server (contract section 13).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { childrenOf } from "../support/children.ts";
-import { openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { childrenOf } from "../support/programs/children.ts";
+import { openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 let shop: Workshop;
 beforeEach(() => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 
 let shop: Workshop;
 beforeAll(async () => {

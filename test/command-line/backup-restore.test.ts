@@ -12,8 +12,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { fetchWithKey, openWorkshop, useWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
+import {
+  fetchWithKey,
+  openWorkshop,
+  useWorkshop,
+  type Workshop,
+  waitFor,
+  withoutPower,
+} from "../support/programs/command.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
   let shop: Workshop;

@@ -6,8 +6,8 @@ import postgres from "postgres";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { openWorkshop, type Workshop } from "../support/command.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);

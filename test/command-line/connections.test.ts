@@ -1,8 +1,8 @@
 // More clients connect than the process has file descriptors.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 
 let shop: Workshop;
 let clients: WireClient[];

@@ -5,9 +5,9 @@ import type { Intent } from "../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { openWorkshop, type Workshop } from "../support/command.ts";
-import { createIntent } from "../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 let shop: Workshop;

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
-import { makeCertificate } from "../support/certificate.ts";
-import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
 
 let shop: Workshop;
 beforeEach(() => {

@@ -7,7 +7,7 @@ import type { Fields } from "../../src/model/field.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
 import { slowly } from "../support/time.ts";
 
 let shop: Workshop;

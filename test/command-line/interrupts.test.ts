@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { repeatWithinMs, waitUntilAborted } from "../../src/commands/shared/interrupt.ts";
 import { getSite } from "../../src/operator/sites/sites.ts";
-import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
-import { type Data, dataOf } from "../support/data.ts";
-import { createIntent } from "../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
+import { openWorkshop, type Started, type Workshop, waitFor } from "../support/programs/command.ts";
+import { type Data, dataOf } from "../support/programs/command-data.ts";
 import { pass, ticks } from "../support/time.ts";
 
 let shop: Workshop;

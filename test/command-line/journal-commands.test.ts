@@ -7,8 +7,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/system-site.ts";
 import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
-import { dataOf } from "../support/data.ts";
+import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { dataOf } from "../support/programs/command-data.ts";
 
 let shop: Workshop;
 let server: Served;

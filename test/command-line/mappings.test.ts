@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(`${root}docs/importing.md`, "utf8");

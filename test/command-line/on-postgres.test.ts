@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Command } from "commander";
 import { createProgram } from "../../src/commands/program.ts";
-import { openWorkshop, type Workshop } from "../support/command.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 let databases: OpenedDatabases;
 let shop: Workshop;

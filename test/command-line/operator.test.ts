@@ -1,7 +1,7 @@
 // The commands of `storefront operator`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 
 describe("storefront operator", () => {
   let shop: Workshop;

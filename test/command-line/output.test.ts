@@ -1,7 +1,7 @@
 // The output of commands: progress and escapes, and the result if the output cannot be written.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 
 let shop: Workshop;
 beforeAll(async () => {

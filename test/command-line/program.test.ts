@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { createProgram, loadCommands } from "../../src/commands/program.ts";
-import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
 
 const { commit } = readBuild();
 const versionLine = `${version} (${commit})\n`;

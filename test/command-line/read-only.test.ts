@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
 
 let shop: Workshop;
 let folder: string;

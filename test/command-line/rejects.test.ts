@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 let shop: Workshop;

@@ -5,16 +5,16 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { makeCertificate } from "../support/certificate.ts";
-import { childrenOf } from "../support/children.ts";
-import { type Served, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { engines } from "../support/engine/engines.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { childrenOf } from "../support/programs/children.ts";
+import { type Served, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 const node = Bun.which("node") ?? process.execPath;
-const loadClient = fileURLToPath(new URL("../support/load-client.mjs", import.meta.url));
+const loadClient = fileURLToPath(new URL("../support/wire/load-client.mjs", import.meta.url));
 
-/** The output of test/support/load-client.mjs. */
+/** The output of test/support/wire/load-client.mjs. */
 interface LoadCounts {
   readonly kept: number;
   readonly single: number;

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { makeCertificate } from "../support/certificate.ts";
-import { childrenOf } from "../support/children.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { childrenOf } from "../support/programs/children.ts";
 import {
   fetchWithKey,
   openWorkshop,
@@ -13,7 +13,7 @@ import {
   type Started,
   type Workshop,
   waitFor,
-} from "../support/command.ts";
+} from "../support/programs/command.ts";
 import { pass } from "../support/time.ts";
 
 let shop: Workshop;
@@ -36,7 +36,7 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
   const npx = `npx() { shift 2; ${ours("../../src/main.ts")} "$@"; }`;
   const curl = Bun.which("curl")
     ? 'curl() { command curl -sS "$@"; }'
-    : `curl() { ${ours("../support/curl.ts")} "$@"; }`;
+    : `curl() { ${ours("../support/programs/curl.ts")} "$@"; }`;
   const child = Bun.spawn(["sh", "-c", [npx, curl, ...lines].join("\n")], {
     cwd: shop.folder,
     stdout: "pipe",

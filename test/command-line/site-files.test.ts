@@ -5,8 +5,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
 
 describe.each(engines)("a site on $name", (kind) => {
   let shop: Workshop;

@@ -1,8 +1,8 @@
 // `site remove` of a site with many records, on each engine.
 
 import { describe, expect, test } from "bun:test";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
 
 const records = 20_000;
 

@@ -1,7 +1,7 @@
 // The commands `site` and `key`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quote, type Served, type Workshop } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quote, type Served, type Workshop } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 let shop: Workshop;

@@ -1,9 +1,9 @@
 // The command `undo`, and the commands to undo that other commands print.
 
 import { describe, expect, test } from "bun:test";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import type { TestRecord } from "../support/data.ts";
-import { engines, testIf } from "../support/engines.ts";
+import { engines, testIf } from "../support/engine/engines.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import type { TestRecord } from "../support/programs/command-data.ts";
 
 describe.each(engines)("changes and their undo on $name", (kind) => {
   let shop: Workshop;

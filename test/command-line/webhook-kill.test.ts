@@ -1,8 +1,8 @@
 // Processes that deliver webhooks are killed while clients write.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { engines } from "../support/engines.ts";
-import { deliverUnderKills } from "../support/killed-deliveries.ts";
+import { engines } from "../support/engine/engines.ts";
+import { deliverUnderKills } from "../support/webhooks/killed-deliveries.ts";
 
 beforeAll(async () => {
   for (const kind of engines) await kind.open();

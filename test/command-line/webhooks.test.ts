@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { openWorkshop, type Workshop } from "../support/command.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
 

@@ -6,13 +6,13 @@ import type { Page } from "playwright-core";
 import { publicResources } from "../../src/model/resource.ts";
 import { listSites } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { waitFor } from "../support/command.ts";
-import type { ConsoleClient } from "../support/console.ts";
-import type { ConsolePage } from "../support/console-page.ts";
-import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../support/controls.ts";
-import type { Pressed } from "../support/pressed.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { putTestWebhook } from "../support/test-webhook.ts";
+import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../support/console/controls.ts";
+import type { ConsolePage } from "../support/console/page.ts";
+import type { Pressed } from "../support/console/pressed.ts";
+import type { ConsoleClient } from "../support/console/server.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
 
 setDefaultTimeout(120_000);
 

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { waitFor } from "../support/command.ts";
-import type { ConsoleClient } from "../support/console.ts";
-import type { ConsolePage } from "../support/console-page.ts";
-import { brandsPath, recordFormOf } from "../support/record-form.ts";
-import { useShopPage } from "../support/use-console.ts";
+import type { ConsolePage } from "../support/console/page.ts";
+import { brandsPath, recordFormOf } from "../support/console/record-form.ts";
+import type { ConsoleClient } from "../support/console/server.ts";
+import { useShopPage } from "../support/console/use-console.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 let view: ConsolePage;
 let page: Page;

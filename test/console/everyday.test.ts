@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { withActor } from "../../src/system/with-actor.ts";
-import { openBrowser } from "../support/browser.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { openBrowser } from "../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console/page.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 let server: TestConsole;
 let browser: Browser;

@@ -6,10 +6,10 @@ import { removeOperator, setOperatorSites } from "../../src/operator/operators.t
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { withActor } from "../../src/system/with-actor.ts";
-import type { ConsoleClient, TestConsole } from "../support/console.ts";
-import { engines } from "../support/engines.ts";
+import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
+import { useConsoleOn } from "../support/console/use-console.ts";
+import { engines } from "../support/engine/engines.ts";
 import { ticks, waitUntil } from "../support/time.ts";
-import { useConsoleOn } from "../support/use-console.ts";
 
 const history = "/sites/shop/history";
 const brands = "/sites/shop/records/brands";

@@ -9,10 +9,10 @@ import { removeOperator, setOperatorSites } from "../../src/operator/operators.t
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { createSite, getSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
-import { engines } from "../support/engines.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { useConsole } from "../support/console/use-console.ts";
+import { engines } from "../support/engine/engines.ts";
 import { waitUntil } from "../support/time.ts";
-import { useConsole } from "../support/use-console.ts";
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const octets = { "Content-Type": "application/octet-stream" };

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 const keys = "/sites/shop/keys";
 const hour = 3_600_000;

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { buildConsole, bundledPackages, consoleEntry } from "../../src/admin/console-build.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
-import { noticesOf } from "../support/console-script.ts";
+import { noticesOf } from "../support/console/script.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 const root = resolve(import.meta.dir, "../..");
 

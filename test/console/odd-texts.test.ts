@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { waitFor } from "../support/command.ts";
-import type { ConsoleClient } from "../support/console.ts";
-import { type ConsolePage, openConsole, phone } from "../support/console-page.ts";
-import { type ShopPage, useShopPage } from "../support/use-console.ts";
+import { type ConsolePage, openConsole, phone } from "../support/console/page.ts";
+import type { ConsoleClient } from "../support/console/server.ts";
+import { type ShopPage, useShopPage } from "../support/console/use-console.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 let server: ShopPage["server"];
 let browser: Browser;

@@ -7,9 +7,9 @@ import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import type { ConsoleClient, TestConsole } from "../support/console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
+import { useConsole } from "../support/console/use-console.ts";
 import { ticks } from "../support/time.ts";
-import { useConsole } from "../support/use-console.ts";
 
 const day = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
 // The errors of the admin listener are pages for browsers and problem documents for programs.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 let server: TestConsole;
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
-import { makeCertificate } from "../support/certificate.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { openBrowser } from "../support/console/browser.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
 
 const name = "console.example";
 const certificate = makeCertificate();

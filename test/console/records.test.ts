@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import type { ConsoleClient, TestConsole } from "../support/console.ts";
-import { engines } from "../support/engines.ts";
-import { useConsoleOn } from "../support/use-console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
+import { useConsoleOn } from "../support/console/use-console.ts";
+import { engines } from "../support/engine/engines.ts";
 
 const brands = "/sites/shop/records/brands";
 const locations = "/sites/shop/records/locations";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 let server: TestConsole;
 let anna: ConsoleClient;

@@ -5,8 +5,8 @@ import { allActions } from "../../src/admin/api/all.ts";
 import { Imports } from "../../src/admin/imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import { createSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
-import { exchangeOnce } from "../support/wire-client.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { exchangeOnce } from "../support/wire/client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();

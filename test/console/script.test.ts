@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
-import { openWorkshop } from "../support/command.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
-import { documentOf, scriptOf } from "../support/console-script.ts";
+import { documentOf, scriptOf } from "../support/console/script.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { openWorkshop } from "../support/programs/command.ts";
 
 let server: TestConsole;
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { ProblemError } from "../../src/model/errors.ts";
 import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { signIn, signOutEverywhere } from "../../src/operator/sessions.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
-import { openClient } from "../support/wire-client.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { openClient } from "../support/wire/client.ts";
 
 let server: TestConsole;
 let time = Date.parse("2026-01-31T12:00:00Z");

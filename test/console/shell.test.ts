@@ -5,8 +5,8 @@ import type { Browser, Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/sessions.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, listSites } from "../../src/operator/sites/sites.ts";
-import { openBrowser, openPage } from "../support/browser.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { openBrowser, openPage } from "../support/console/browser.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 let browser: Browser;
 let server: TestConsole;

@@ -4,9 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/system-site.ts";
 import { createSites } from "../../src/operator/sites/site-creation.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import type { ConsoleClient, TestConsole } from "../support/console.ts";
-import { engines } from "../support/engines.ts";
-import { useConsoleOn } from "../support/use-console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
+import { useConsoleOn } from "../support/console/use-console.ts";
+import { engines } from "../support/engine/engines.ts";
 
 describe.each(engines)("the console on $name", (kind) => {
   let server: TestConsole;

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { putTestWebhook } from "../support/test-webhook.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
 import { waitUntil } from "../support/time.ts";
+import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
 
 const webhooks = "/sites/shop/webhooks";
 const brands = "/sites/shop/records/brands";

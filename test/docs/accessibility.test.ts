@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { findings, findingsInBothSchemes } from "../support/axe.ts";
-import { openBrowser } from "../support/browser.ts";
-import { waitFor } from "../support/command.ts";
-import { pagePaths } from "../support/page-paths.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { findings, findingsInBothSchemes } from "../support/console/axe.ts";
+import { openBrowser } from "../support/console/browser.ts";
+import { pagePaths } from "../support/http/page-paths.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 let server: TestServer;
 let browser: Browser;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { highlight } from "../../src/reference/pages/markdown.ts";
-import { type DemoServer, startDemo } from "../support/demo-server.ts";
+import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 
 const root = join(import.meta.dir, "../..");
 let server: DemoServer;

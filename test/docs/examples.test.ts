@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
-import { startDemo } from "../support/demo-server.ts";
 import { difference, type Example, examplesIn, languagesIn } from "../support/markdown-examples.ts";
+import { startDemo } from "../support/programs/demo-server.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));

@@ -10,10 +10,10 @@ import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { pagePaths } from "../support/page-paths.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { pagePaths } from "../support/http/page-paths.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { resultOf } from "../support/steps.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
 beforeAll(async () => {

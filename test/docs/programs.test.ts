@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type DemoServer, startDemo } from "../support/demo-server.ts";
+import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 
 const folder = join(import.meta.dir, "../../examples");
 const readme = readFileSync(join(folder, "README.md"), "utf8");

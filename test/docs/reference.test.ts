@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, openPage, type Watched } from "../support/browser.ts";
-import { type DemoServer, startDemoServer } from "../support/demo-server.ts";
+import { openBrowser, openPage, type Watched } from "../support/console/browser.ts";
+import { type DemoServer, startDemoServer } from "../support/programs/demo-server.ts";
 
 let server: DemoServer;
 let browser: Browser;

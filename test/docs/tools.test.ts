@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allResources } from "../../src/resources/all.ts";
-import { type DemoServer, startDemo } from "../support/demo-server.ts";
-import { call } from "../support/server.ts";
+import { call } from "../support/http/server.ts";
+import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 
 interface Sent {
   readonly name: string;

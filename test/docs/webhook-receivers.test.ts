@@ -5,9 +5,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { startTestServer } from "../support/server.ts";
-import { putTestWebhook } from "../support/test-webhook.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
+import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
 
 // A copy, since one of them writes a file beside itself.
 const folder = mkdtempSync(join(tmpdir(), "storefront-receivers-"));

@@ -22,8 +22,8 @@ import { brand } from "../../src/resources/brand.ts";
 import { type Running, start } from "../../src/start.ts";
 import { lastOfBase } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { type EngineKind, engines } from "../support/engines.ts";
-import { type CallOptions, call } from "../support/server.ts";
+import { type EngineKind, engines } from "../support/engine/engines.ts";
+import { type CallOptions, call } from "../support/http/server.ts";
 
 const fileOf = (name: string) => fileURLToPath(new URL(`../base-version/${name}`, import.meta.url));
 const textOf = (name: string) => readFileSync(fileOf(name), "utf8");

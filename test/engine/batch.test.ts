@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, useEngines } from "../support/engines.ts";
-import { createIntent, deleteSiteRecord, type TestIntent } from "../support/intents.ts";
+import { engines, useEngines } from "../support/engine/engines.ts";
+import { createIntent, deleteSiteRecord, type TestIntent } from "../support/engine/intents.ts";
 import { ticks, waitUntil } from "../support/time.ts";
 
 describe.each(engines)("on $name", (kind) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { type Credential, maxCredentials } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
-import { engines, useEngine } from "../support/engines.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
 
 const digest = (text: string) => Bun.SHA256.hash(text, "hex");
 const credential = (text: string, values: Partial<Credential> = {}): Credential => ({

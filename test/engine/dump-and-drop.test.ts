@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engines.ts";
-import { createBrand, deleteBrand, deleteSiteRecord, updateBrand } from "../support/intents.ts";
+import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { createBrand, deleteBrand, deleteSiteRecord, updateBrand } from "../support/engine/intents.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;

@@ -8,8 +8,8 @@ import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { startResponseExpiry } from "../../src/store/writes/response-expiry.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);

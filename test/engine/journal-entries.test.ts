@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { createIntent, versionAfter } from "../support/intents.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { createIntent, versionAfter } from "../support/engine/intents.ts";
 
 describe.each(engines)("an entry of the journal on $name", (kind) => {
   let engine: Engine;

@@ -13,10 +13,10 @@ import { start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
-import { waitFor } from "../support/command.ts";
-import { createIntent } from "../support/intents.ts";
-import { type LossyPostgres, startLossyPostgres } from "../support/lossy-postgres.ts";
-import { type CallOptions, call } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { type CallOptions, call } from "../support/http/server.ts";
+import { type LossyPostgres, startLossyPostgres } from "../support/postgres/lossy.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 setDefaultTimeout(120_000);
 

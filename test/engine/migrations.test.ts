@@ -14,8 +14,8 @@ import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts"
 import { Pool } from "../../src/store/postgres/pool.ts";
 import { createPrimary } from "../../src/store/postgres/primary.ts";
 import { migrate as migrateSqlite } from "../../src/store/sqlite/migrate.ts";
-import { createIntent } from "../support/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
 
 const latest: Addition[] = [
   { table: "webhook_state", column: "gone_at", sql: "this must not run again" },

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engines.ts";
-import { createBrand } from "../support/intents.ts";
+import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { createBrand } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
 
 /** The sites of each call of a subscription. */

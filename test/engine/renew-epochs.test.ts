@@ -6,9 +6,9 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
 describe.each(engines)("new histories on $name", (kind) => {

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent, deleteSiteRecord } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {

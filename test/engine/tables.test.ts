@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { allResources } from "../../src/resources/all.ts";
 import { columnsOf, isText, primaryKeyOf, tableNames } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
 
 setDefaultTimeout(60_000);
 

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { webhookSecret, webhookState } from "../support/webhooks.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
 describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
   let engine: Engine;

@@ -7,12 +7,12 @@ import { maxWebhookAttempts, type WebhookState } from "../../src/model/webhooks.
 import { allResources } from "../../src/resources/all.ts";
 import { columnsOf, isText, primaryKeyOf, type TableName } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { waitFor } from "../support/command.ts";
-import { engineKinds, testIf } from "../support/engines.ts";
-import { createIntent, deleteSiteRecord } from "../support/intents.ts";
-import { webhookSecret, webhookState } from "../support/webhooks.ts";
+import { engineKinds, testIf } from "../support/engine/engines.ts";
+import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
-const child = fileURLToPath(new URL("../support/move-webhook.ts", import.meta.url));
+const child = fileURLToPath(new URL("../support/webhooks/move-webhook.ts", import.meta.url));
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;

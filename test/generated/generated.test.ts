@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDemo } from "../support/demo-server.ts";
+import { startDemo } from "../support/programs/demo-server.ts";
 
 const home = import.meta.dir;
 const document = join(home, "../../docs/openapi.json");

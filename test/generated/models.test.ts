@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DemoServer, startDemo } from "../support/demo-server.ts";
+import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 
 const { FetchingJSONSchemaStore, InputData, JSONSchemaInput, quicktype } = createRequire(
   join(import.meta.dir, "package.json"),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
 import fc from "fast-check";
 import { escapeText } from "../../src/formats/xml.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { foldCase } from "../../src/lib/text.ts";
 import { listRecords } from "../../src/operator/records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { dataOf } from "../support/data.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { dataOf } from "../support/programs/command-data.ts";
 import "../support/property-seed.ts";
 
 /** Every character that is stored and that has another case. */

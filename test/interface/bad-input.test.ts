@@ -1,7 +1,7 @@
 // Invalid bodies: the response is the right problem, and nothing changes.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 let before: string;

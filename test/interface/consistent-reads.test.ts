@@ -6,8 +6,8 @@ import { allResources } from "../../src/resources/all.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engineKinds } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engineKinds } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let reader: Engine;

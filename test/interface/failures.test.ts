@@ -16,7 +16,7 @@ import { OutdatedError, ProblemError } from "../../src/model/errors.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
 import { RequestHeaders } from "../../src/wire/request-header.ts";
-import { createIntent } from "../support/intents.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 describe("once()", () => {
   test("calls its function on first use, and shares the call while it runs", async () => {

@@ -11,8 +11,8 @@ import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readFeedPage, readHeadCursor } from "../../src/store/changes/feed.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 interface Write {
   readonly resource: string;

@@ -17,8 +17,8 @@ import {
   readHeadCursor,
 } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 const every = new Set(allResources.map(({ name }) => name));
 const defaults: FeedQuery = { since: undefined, limit: 100, resources: every, isCollapsed: false };

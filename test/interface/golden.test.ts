@@ -8,8 +8,8 @@ import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { location } from "../../src/resources/location.ts";
 import { orderStatus } from "../../src/resources/order-status.ts";
-import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 const contact = {
   Telephone: { Daytime: "01632 960001", Evening: "", Mobile: "07700 900001" },

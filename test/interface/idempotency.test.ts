@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RunningIdempotencyKeys } from "../../src/http/idempotency.ts";
 import type { Outcome } from "../../src/model/change.ts";
-import { createIntent } from "../support/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
-import { type ServerProcess, startProcess } from "../support/processes.ts";
-import { call, startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 
 const list = "/restapi/brands.json";
 const hour = 60 * 60 * 1000;

@@ -1,8 +1,8 @@
 // Records and lists over HTTP: look-ups, creates, updates and deletions in JSON and XML, and the pages without a key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 

@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { tickBudgetMs } from "../../src/lib/event-loop.ts";
-import { createBrokenResource, fail, secret } from "../support/broken-resource.ts";
-import { waitFor } from "../support/command.ts";
-import { createIntent } from "../support/intents.ts";
-import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { createBrokenResource, fail, secret } from "../support/http/broken-resource.ts";
+import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
 import { block } from "../support/time.ts";
 
 const broken = createBrokenResource();
@@ -106,7 +106,7 @@ test("an error in a write is 500, and nothing is stored", async () => {
 });
 
 test("the log has each error with its message, its stack and the request, and no key", async () => {
-  const program = fileURLToPath(new URL("../support/broken-server.ts", import.meta.url));
+  const program = fileURLToPath(new URL("../support/http/broken-server.ts", import.meta.url));
   const child = Bun.spawn([process.execPath, program, server.database], { stdout: "pipe", stderr: "pipe" });
   const onExit = () => void child.kill("SIGKILL");
   process.on("exit", onExit);

@@ -15,8 +15,8 @@ import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { start } from "../../src/start.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { createIntent } from "../support/intents.ts";
-import { call, startTestServer, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { call, startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");

@@ -12,12 +12,12 @@ import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { start } from "../../src/start.ts";
 import { measureEngine } from "../../src/store/measured-engine.ts";
-import { makeCertificate } from "../support/certificate.ts";
-import { waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
-import { openClient } from "../support/wire-client.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { openClient } from "../support/wire/client.ts";
 
 /** The values by name and labels, as they are in the text: `name{label="value"}`. */
 type Values = ReadonlyMap<string, number>;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicRoute, type Route, siteRoute } from "../../src/http/route.ts";
 import { hintFor } from "../../src/http/routes.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 let before: string;

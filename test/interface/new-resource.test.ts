@@ -5,7 +5,7 @@ import { group, matching, text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
 import { exportRecords } from "../../src/operator/import/export-records.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 const supplier = defineResource({
   name: "supplier",

@@ -9,9 +9,9 @@ import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
-import { type PostgresPair, startPostgres, startPostgresPair } from "../support/postgres.ts";
-import { type ServerProcess, startProcess } from "../support/processes.ts";
-import { call } from "../support/server.ts";
+import { call } from "../support/http/server.ts";
+import { type PostgresPair, startPostgres, startPostgresPair } from "../support/postgres/server.ts";
+import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(120_000);

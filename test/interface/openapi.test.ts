@@ -9,10 +9,10 @@ import { publicResources, type Resource } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { createConformance } from "../support/conformance.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { createConformance } from "../support/http/conformance.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { createXmlReader } from "../support/http/xml-reader.ts";
 import { resultOf } from "../support/steps.ts";
-import { createXmlReader } from "../support/xml-reader.ts";
 
 const served = publicResources(allResources);
 let server: TestServer;

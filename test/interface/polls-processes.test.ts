@@ -10,9 +10,9 @@ import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { waitFor } from "../support/command.ts";
-import { createIntent } from "../support/intents.ts";
-import { type ServerProcess, startProcess } from "../support/processes.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 
 setDefaultTimeout(60_000);
 

@@ -9,11 +9,11 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { startTestServer, type TestServer, waitForPolls } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
 import { pass, ticks, waitUntil } from "../support/time.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 setDefaultTimeout(60_000);
 

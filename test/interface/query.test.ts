@@ -1,7 +1,7 @@
 // Filters, sorting, fields and pages (contract section 6).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];

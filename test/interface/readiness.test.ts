@@ -10,9 +10,9 @@ import { Readiness } from "../../src/http/health.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { waitFor } from "../support/command.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 const status = async (server: TestServer) => (await server.call("GET", "/readyz", { key: null })).status;
 const writes = async (server: TestServer) =>

@@ -5,11 +5,11 @@ import { tickBudgetMs } from "../../src/lib/event-loop.ts";
 import { revokeKey, rotateKey } from "../../src/operator/sites/keys.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
-import { createBrokenResource } from "../support/broken-resource.ts";
-import { createIntent } from "../support/intents.ts";
-import { call, startTestServer, type TestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { createBrokenResource } from "../support/http/broken-resource.ts";
+import { call, startTestServer, type TestServer } from "../support/http/server.ts";
 import { block } from "../support/time.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 let clock: number;

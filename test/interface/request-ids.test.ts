@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { traceIn } from "../../src/http/request-ids.ts";
 import { RequestHeaders } from "../../src/wire/request-header.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 beforeAll(async () => {

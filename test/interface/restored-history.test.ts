@@ -18,8 +18,8 @@ import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import { engines } from "../support/engines.ts";
-import { call } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { call } from "../support/http/server.ts";
 
 describe.each(engines)("a restore on $name", (kind) => {
   let folder: string;

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { createIntent, deleteSiteRecord } from "../support/intents.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
 beforeAll(async () => {

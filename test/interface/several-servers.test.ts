@@ -14,9 +14,9 @@ import { brand } from "../../src/resources/brand.ts";
 import { type Running, start } from "../../src/start.ts";
 import { measureIntervalMs } from "../../src/store/reads/memory-budget.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
-import { createIntent } from "../support/intents.ts";
-import { call, startTestServer, type TestServer } from "../support/server.ts";
-import { loadUpToDate } from "../support/snapshots.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { loadUpToDate } from "../support/engine/snapshots.ts";
+import { call, startTestServer, type TestServer } from "../support/http/server.ts";
 import { pass, waitUntil } from "../support/time.ts";
 
 let first: TestServer;

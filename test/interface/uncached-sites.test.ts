@@ -6,10 +6,10 @@ import { toMetricsText } from "../../src/lib/metrics.ts";
 import { revokeKey } from "../../src/operator/sites/keys.ts";
 import { type Running, start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { call, startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
 import { ticks } from "../support/time.ts";
 
 describe.each(engines)("on $name", (kind) => {

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
-import { openWorkshop } from "../support/command.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
-import { exchangeOnce, toRequest } from "../support/wire-client.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { openWorkshop } from "../support/programs/command.ts";
+import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
 beforeAll(async () => {

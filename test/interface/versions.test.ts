@@ -21,10 +21,10 @@ import { brand } from "../../src/resources/brand.ts";
 import { address } from "../../src/resources/contact.ts";
 import { type Running, start } from "../../src/start.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { createConformance } from "../support/conformance.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { type CallOptions, call, startTestServer, type TestServer } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { createConformance } from "../support/http/conformance.ts";
+import { type CallOptions, call, startTestServer, type TestServer } from "../support/http/server.ts";
 
 const website = text({ max: 255, description: "Where it is on the web.", example: "https://acme.example" });
 const region = text({ max: 64, description: "Region.", example: "North East" });

@@ -6,9 +6,9 @@ import postgres from "postgres";
 import { nextImmediate } from "../../src/lib/event-loop.ts";
 import { revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
-import { waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { engines } from "../support/engine/engines.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
 
 setDefaultTimeout(60_000);
 

@@ -18,11 +18,11 @@ import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { type Clock, systemClock } from "../../src/webhooks/lease.ts";
 import { maxScanPauseMs } from "../../src/webhooks/runner.ts";
-import { waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
-import { putTestWebhook, type TestWebhook } from "../support/test-webhook.ts";
+import { engines } from "../support/engine/engines.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { putTestWebhook, type TestWebhook } from "../support/webhooks/test-webhook.ts";
 
 const dataOf = (event: ReceivedEvent | undefined) => JSON.parse(event?.body ?? "{}").data;
 const typeOf = (event: ReceivedEvent | undefined) => JSON.parse(event?.body ?? "{}").type;

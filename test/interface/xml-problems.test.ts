@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { xml } from "../../src/formats/xml.ts";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 const cases: [string, string, string][] = [
   ["a control", "\u0000\u0001\u0008\u000b\u000c\u000e\u001f", "\ufffd".repeat(7)],

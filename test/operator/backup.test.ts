@@ -9,7 +9,7 @@ import { backUp, restore, verifyBackup } from "../../src/operator/backup/backup.
 import { createSite, listSites } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { createIntent } from "../support/intents.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 type Row = [string, Record<string, unknown>];
 

@@ -11,10 +11,10 @@ import { type CopyProgress, copyDatabase } from "../../src/operator/backup/copy.
 import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { createIntent } from "../support/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
-import { runOnTerminal, runProgram, startProcess } from "../support/processes.ts";
-import { type CallOptions, call, startTestServer } from "../support/server.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { type CallOptions, call, startTestServer } from "../support/http/server.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { runOnTerminal, runProgram, startProcess } from "../support/programs/processes.ts";
 
 setDefaultTimeout(60_000);
 

@@ -8,7 +8,7 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
 
 const limits = { results: 50, duration: 60_000, isWanted: () => true };
 

@@ -8,8 +8,8 @@ import type { ImportOptions } from "../../src/operator/import/import-context.ts"
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, useTwoEngines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines, useTwoEngines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 type Engines = readonly [Engine, Engine];
 

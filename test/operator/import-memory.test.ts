@@ -6,7 +6,7 @@ import { readRows } from "../../src/operator/import/file-rows.ts";
 import type { ImportOptions } from "../../src/operator/import/import-context.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { engines, useEngine } from "../support/engines.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
 import { bytesOutsideCells } from "../support/memory.ts";
 
 const [kind] = engines;

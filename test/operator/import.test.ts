@@ -13,7 +13,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, useEngine } from "../support/engines.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
 
 /** Rows per batch, unless all rows or none are stored (`atomic`). */
 const batch = 500;

@@ -10,7 +10,7 @@ import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { commitSystemChanges, readSystemRecords, toCreateIntent } from "../../src/system/system-changes.ts";
 import type { KeyRecord, SiteRecord } from "../../src/system/system-records.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
 
 const now = Date.parse("2026-01-01T00:00:00.000Z");
 const hour = 3_600_000;

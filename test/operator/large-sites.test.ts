@@ -9,8 +9,8 @@ import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
 import { FoundRecords } from "../../src/store/writes/found-records.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 import { bytesInUse, usedBytes } from "../support/memory.ts";
 
 const site = 1;

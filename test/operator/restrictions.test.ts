@@ -17,7 +17,7 @@ import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import { createWebhook, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
 
 const day = 24 * 60 * 60_000;
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };

@@ -20,11 +20,11 @@ import { startRetention } from "../../src/store/changes/retention.ts";
 import { findRevisionBefore } from "../../src/store/changes/revision-before.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
-import { waitFor } from "../support/command.ts";
-import { engines, useEngine } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
-import { loadUpToDate } from "../support/snapshots.ts";
-import { webhookSecret, webhookState } from "../support/webhooks.ts";
+import { engines, useEngine } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+import { loadUpToDate } from "../support/engine/snapshots.ts";
+import { waitFor } from "../support/programs/command.ts";
+import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
 describe.each(engines)("a journal without its old entries on $name", (kind) => {
   let engine: Engine;

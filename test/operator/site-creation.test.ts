@@ -8,7 +8,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, listSites } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/engine/engines.ts";
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

@@ -15,8 +15,8 @@ import { completeRemovals, removeSite } from "../../src/operator/sites/site-remo
 import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const minute = 60_000;

@@ -12,8 +12,8 @@ import { allResources } from "../../src/resources/all.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { withActor } from "../../src/system/with-actor.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 describe.each(engines)("sites on $name", (kind) => {
   let engine: Engine;

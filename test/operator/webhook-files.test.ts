@@ -16,8 +16,8 @@ import { createWebhook, pauseWebhook, resumeWebhook, rotateWebhook } from "../..
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => ["93.184.216.34"] };

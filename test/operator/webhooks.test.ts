@@ -22,8 +22,8 @@ import { readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
-import { engines } from "../support/engines.ts";
-import { createIntent } from "../support/intents.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const url = "https://erp.example/hooks";

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
-import { childrenOf } from "../support/children.ts";
-import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
-import { expectConsole } from "../support/console-sign-in.ts";
-import { documentsThatDiffer } from "../support/documents.ts";
-import { engines } from "../support/engines.ts";
+import { expectConsole } from "../support/console/sign-in.ts";
+import { engines } from "../support/engine/engines.ts";
+import { childrenOf } from "../support/programs/children.ts";
+import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { documentsThatDiffer } from "../support/programs/documents.ts";
 
 const root = join(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "storefront-executable-"));

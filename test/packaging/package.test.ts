@@ -15,10 +15,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
-import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { expectConsole } from "../support/console-sign-in.ts";
-import { documentsThatDiffer } from "../support/documents.ts";
-import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/packing.ts";
+import { expectConsole } from "../support/console/sign-in.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { documentsThatDiffer } from "../support/programs/documents.ts";
+import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/programs/packing.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));

@@ -5,9 +5,9 @@ import { publicResources } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { engines } from "../support/engines.ts";
-import { startTestServer, type TestResponse, type TestServer } from "../support/server.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { engines } from "../support/engine/engines.ts";
+import { startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const overrides = ["PUT", "PATCH", "DELETE", "put", "GET", "POST", "PUT, GET", "PUT\tx", ""];

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createSignInLink } from "../../src/operator/sessions.ts";
-import { openWorkshop } from "../support/command.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { openWorkshop } from "../support/programs/command.ts";
 
 let server: TestConsole;
 beforeEach(async () => {

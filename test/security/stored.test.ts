@@ -2,10 +2,10 @@
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
-import { fetchWithKey, useWorkshop, type Workshop } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { openClient } from "../support/wire-client.ts";
+import { engines } from "../support/engine/engines.ts";
+import { fetchWithKey, useWorkshop, type Workshop } from "../support/programs/command.ts";
+import { startReceiver } from "../support/webhooks/receiver.ts";
+import { openClient } from "../support/wire/client.ts";
 
 describe.each(engines)("on $name", (kind) => {
   let shop: Workshop;

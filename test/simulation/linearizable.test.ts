@@ -10,10 +10,10 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
-import { isLinearizable, type Operation } from "../support/linearizable.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
-import { type ServerProcess, startProcess } from "../support/processes.ts";
-import { call } from "../support/server.ts";
+import { isLinearizable, type Operation } from "../support/engine/linearizable.ts";
+import { call } from "../support/http/server.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 
 setDefaultTimeout(60_000);
 

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/system-site.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
-import { putTestWebhook } from "../support/test-webhook.ts";
+import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Network } from "./network.ts";
 import { noFault, type PlantedFault } from "./planted-faults.ts";

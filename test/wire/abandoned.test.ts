@@ -3,10 +3,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import { waitFor } from "../support/command.ts";
+import { waitFor } from "../support/programs/command.ts";
 import { ticks } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { startListener, text } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { startListener, text } from "../support/wire/listener.ts";
 
 let listener: Listener;
 let arrived: Promise<WireRequest>;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
-import { cut, exchangeOnce, openClient, toRequest } from "../support/wire-client.ts";
-import { echo, startListener } from "../support/wire-listener.ts";
+import { cut, exchangeOnce, openClient, toRequest } from "../support/wire/client.ts";
+import { echo, startListener } from "../support/wire/listener.ts";
 
 let listener: Listener;
 beforeAll(() => {

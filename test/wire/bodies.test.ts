@@ -8,8 +8,8 @@ import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire-client.ts";
-import { echo, startListener, text } from "../support/wire-listener.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire/client.ts";
+import { echo, startListener, text } from "../support/wire/listener.ts";
 
 /** Functions that respond to the requests for `/later`, in the order of the requests. */
 const later: ((response: WireResponse) => void)[] = [];

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import { makeCertificate } from "../support/certificate.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
 import { waitUntil, waitUntilSettled } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { startListener, text } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { startListener, text } from "../support/wire/listener.ts";
 
 setDefaultTimeout(60_000);
 

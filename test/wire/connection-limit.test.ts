@@ -7,10 +7,10 @@ import { connect } from "node:tls";
 import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { makeCertificate } from "../support/certificate.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
 import { waitUntil } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener } from "../support/wire/listener.ts";
 
 const limit = 4;
 let listener: Listener;

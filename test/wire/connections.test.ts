@@ -1,10 +1,10 @@
 // The whole server gets requests that no HTTP client would send, and connections that stall or close early.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/server.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
-import { exchangeBytes } from "../support/wire.ts";
-import { openClient } from "../support/wire-client.ts";
+import { openClient } from "../support/wire/client.ts";
+import { exchangeBytes } from "../support/wire/requests.ts";
 
 let server: TestServer;
 beforeAll(async () => {

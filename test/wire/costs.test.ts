@@ -1,8 +1,8 @@
 // Header sections that are designed to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/server.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
 beforeAll(async () => {

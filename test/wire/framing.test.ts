@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
-import { exchangeOnce, openClient, toRequest } from "../support/wire-client.ts";
-import { echo, startListener } from "../support/wire-listener.ts";
+import { exchangeOnce, openClient, toRequest } from "../support/wire/client.ts";
+import { echo, startListener } from "../support/wire/listener.ts";
 
 let listener: Listener;
 beforeAll(() => {

@@ -6,9 +6,9 @@ import { connect } from "node:net";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { makeCertificate } from "../support/certificate.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener, text } from "../support/wire-listener.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener, text } from "../support/wire/listener.ts";
 
 const idleTimeoutSeconds = 10;
 const large = "l".repeat(12 * 2 ** 20);

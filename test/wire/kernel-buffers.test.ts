@@ -4,8 +4,8 @@ import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Listener } from "../../src/wire/listen.ts";
 import { waitUntilSettled } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { startListener } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { startListener } from "../support/wire/listener.ts";
 
 /** Maximum bytes that a client can send before the server reads them. It is twice the requested buffer, because the kernel counts its own data too. */
 const maxUnreadBytes = 2 * 64 * 1024;

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import { openClient, toRequest } from "../support/wire-client.ts";
-import { startListener, text } from "../support/wire-listener.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
+import { startListener, text } from "../support/wire/listener.ts";
 
 let listener: Listener;
 beforeAll(() => {

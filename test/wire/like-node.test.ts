@@ -7,13 +7,13 @@ import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { exchangeOnce, type ReceivedResponse, toChunks, toRequest } from "../support/wire-client.ts";
-import { startListener, text } from "../support/wire-listener.ts";
+import { exchangeOnce, type ReceivedResponse, toChunks, toRequest } from "../support/wire/client.ts";
+import { startListener, text } from "../support/wire/listener.ts";
 
 // Not `Content-Length`, because its value has an effect on the body that was read.
 const names = ["host", "a", "b-c", "transfer-encoding", "connection", "__proto__"];
 
-/** Responds like `support/node-echo.mjs`. */
+/** Responds like `test/support/wire/node-echo.mjs`. */
 async function echo(request: WireRequest): Promise<WireResponse> {
   const { method, target, headers } = request;
   try {

@@ -1,8 +1,8 @@
 // Many clients time out at the same time.
 
 import { expect, test } from "bun:test";
-import { openClient } from "../support/wire-client.ts";
-import { echo, startListener, text } from "../support/wire-listener.ts";
+import { openClient } from "../support/wire/client.ts";
+import { echo, startListener, text } from "../support/wire/listener.ts";
 
 test("many clients that time out at once are ended in many ticks", async () => {
   let tick = 0;

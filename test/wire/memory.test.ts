@@ -5,8 +5,8 @@ import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-m
 import type { Listener } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener } from "../support/wire/listener.ts";
 
 const large = 12 * 2 ** 20;
 const shared = Buffer.alloc(large, "s");

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { cut, exchangeOnce, openClient, toChunks, toRequest, toResponses } from "../support/wire-client.ts";
-import { echo, echoNow, startListener, text } from "../support/wire-listener.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest, toResponses } from "../support/wire/client.ts";
+import { echo, echoNow, startListener, text } from "../support/wire/listener.ts";
 
 const large = "l".repeat(300_000);
 const releases: (() => void)[] = [];

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener, text } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener, text } from "../support/wire/listener.ts";
 
 const limit = 6;
 /** More than the kernel buffers of both sides plus the bytes that any of the tests reads. */

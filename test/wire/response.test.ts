@@ -8,8 +8,8 @@ import { toHeaderLines } from "../../src/wire/header-parts.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire-client.ts";
-import { echoNow, startListener, text } from "../support/wire-listener.ts";
+import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire/client.ts";
+import { echoNow, startListener, text } from "../support/wire/listener.ts";
 
 const bytes = new TextEncoder().encode("bytes");
 const responses: Record<string, WireResponse> = {

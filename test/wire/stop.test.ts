@@ -5,8 +5,8 @@ import { handshakeMs, type Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { nothing } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener, text } from "../support/wire-listener.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener, text } from "../support/wire/listener.ts";
 
 const large = "l".repeat(12 * 2 ** 20);
 let listener: Listener;

@@ -5,9 +5,9 @@ import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { makeCertificate } from "../support/certificate.ts";
-import { openClient, toRequest, toResponses, type WireClient } from "../support/wire-client.ts";
-import { echo, startListener } from "../support/wire-listener.ts";
+import { makeCertificate } from "../support/http/certificate.ts";
+import { openClient, toRequest, toResponses, type WireClient } from "../support/wire/client.ts";
+import { echo, startListener } from "../support/wire/listener.ts";
 
 const numbers = new Uint32Array(3 * 2 ** 20);
 for (let index = 0; index < numbers.length; index++) numbers[index] = index;

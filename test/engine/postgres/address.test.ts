@@ -8,10 +8,10 @@ import { withoutPassword } from "../../../src/lib/text.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
-import { makeCertificate } from "../../support/certificate.ts";
-import { freePort, makePostgres, startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { postgresPrograms } from "../../support/postgres-programs.ts";
-import { runProgram } from "../../support/processes.ts";
+import { makeCertificate } from "../../support/http/certificate.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { freePort, makePostgres, startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { runProgram } from "../../support/programs/processes.ts";
 
 setDefaultTimeout(60_000);
 

@@ -7,11 +7,11 @@ import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
-import { waitFor } from "../../support/command.ts";
+import { createIntent, deleteSiteRecord } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
-import { createIntent, deleteSiteRecord } from "../../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { webhookSecret, webhookState } from "../../support/webhooks.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { waitFor } from "../../support/programs/command.ts";
+import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
 

@@ -11,12 +11,12 @@ import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { Pool } from "../../../src/store/postgres/pool.ts";
 import { createPrimary } from "../../../src/store/postgres/primary.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { loadUpToDate } from "../../support/engine/snapshots.ts";
 import { failureOf } from "../../support/failure.ts";
-import { createIntent } from "../../support/intents.ts";
-import { type PostgresPair, startPostgresPair } from "../../support/postgres.ts";
-import { loadUpToDate } from "../../support/snapshots.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { type PostgresPair, startPostgresPair } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/wire/tcp-proxy.ts";
 
 setDefaultTimeout(60_000);
 

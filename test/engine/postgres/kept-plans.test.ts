@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { waitFor } from "../../support/command.ts";
-import { createIntent } from "../../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { webhookState } from "../../support/webhooks.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { waitFor } from "../../support/programs/command.ts";
+import { webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
 

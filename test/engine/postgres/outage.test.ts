@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
-import { makeFullDisk } from "../../support/full-disk.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { startTestServer, type TestResponse, type TestServer } from "../../support/server.ts";
+import { startTestServer, type TestResponse, type TestServer } from "../../support/http/server.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { makeFullDisk } from "../../support/programs/full-disk.ts";
 import { waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);

@@ -8,8 +8,8 @@ import { selectSitesToDrop } from "../../../src/store/database/site-state.ts";
 import type { TableName } from "../../../src/store/database/tables.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
-import { createIntent } from "../../support/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../../support/postgres-databases.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
 
 setDefaultTimeout(60_000);
 

@@ -9,10 +9,10 @@ import type { PostgresConnection } from "../../../src/store/postgres/connection.
 import { step } from "../../../src/store/postgres/long-connections.ts";
 import { Pool, type Work } from "../../../src/store/postgres/pool.ts";
 import { createPrimary, type Primary } from "../../../src/store/postgres/primary.ts";
-import { waitFor } from "../../support/command.ts";
+import { createIntent } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
-import { createIntent } from "../../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { waitFor } from "../../support/programs/command.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);

@@ -6,11 +6,11 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { tables } from "../../../src/store/database/tables.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { waitFor } from "../../support/command.ts";
-import { createIntent, deleteSiteRecord } from "../../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { startTestServer } from "../../support/server.ts";
-import { webhookSecret, webhookState } from "../../support/webhooks.ts";
+import { createIntent, deleteSiteRecord } from "../../support/engine/intents.ts";
+import { startTestServer } from "../../support/http/server.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { waitFor } from "../../support/programs/command.ts";
+import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
 

@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { createIntent } from "../../support/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/wire/tcp-proxy.ts";
 
 setDefaultTimeout(60_000);
 

@@ -9,8 +9,8 @@ import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { createIntent } from "../../support/intents.ts";
-import { loadUpToDate } from "../../support/snapshots.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { loadUpToDate } from "../../support/engine/snapshots.ts";
 
 const { platform } = process;
 

@@ -9,7 +9,7 @@ import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { logLimit } from "../../../src/store/sqlite/database.ts";
-import { createIntent } from "../../support/intents.ts";
+import { createIntent } from "../../support/engine/intents.ts";
 
 let folder: string;
 let engine: Engine;

@@ -12,7 +12,7 @@ import { openEngine } from "../../../src/store/open.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { knownFiles } from "../../../src/store/sqlite/files.ts";
 import { Writer } from "../../../src/store/sqlite/writer.ts";
-import { createIntent } from "../../support/intents.ts";
+import { createIntent } from "../../support/engine/intents.ts";
 
 let folder: string;
 let path: string;

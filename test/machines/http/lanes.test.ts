@@ -25,8 +25,8 @@ import { joinParts } from "../../../src/wire/header-parts.ts";
 import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
 import { RequestHeaders } from "../../../src/wire/request-header.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
-import { type EngineKind, engines } from "../../support/engines.ts";
-import { createIntent } from "../../support/intents.ts";
+import { type EngineKind, engines } from "../../support/engine/engines.ts";
+import { createIntent } from "../../support/engine/intents.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 

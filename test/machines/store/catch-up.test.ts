@@ -9,10 +9,10 @@ import { Snapshot } from "../../../src/store/memory/snapshot.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../../src/store/reads/uncached-site.ts";
-import { waitFor } from "../../support/command.ts";
-import { engines } from "../../support/engines.ts";
-import { createIntent } from "../../support/intents.ts";
-import { loadUpToDate } from "../../support/snapshots.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { loadUpToDate } from "../../support/engine/snapshots.ts";
+import { waitFor } from "../../support/programs/command.ts";
 
 const site = 1;
 const count = 4000;

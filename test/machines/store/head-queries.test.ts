@@ -5,7 +5,7 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
 import type { Head } from "../../../src/model/head.ts";
 import { HeadQueries, type HeadQueryResult } from "../../../src/store/reads/head-queries.ts";
-import { createManualEngine } from "../../support/manual-engine.ts";
+import { createManualEngine } from "../../support/engine/manual-engine.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });
 const revisions = ({ heads }: HeadQueryResult) =>

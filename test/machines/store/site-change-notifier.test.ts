@@ -6,8 +6,8 @@ import type { Head } from "../../../src/model/head.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { SiteChangeNotifier } from "../../../src/store/changes/site-change-notifier.ts";
 import { openEngine } from "../../../src/store/open.ts";
-import { engineKinds } from "../../support/engines.ts";
-import { createIntent } from "../../support/intents.ts";
+import { engineKinds } from "../../support/engine/engines.ts";
+import { createIntent } from "../../support/engine/intents.ts";
 import { waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);

@@ -9,8 +9,8 @@ import type { SiteRows } from "../../../src/store/database/read-all-rows.ts";
 import type { Snapshot } from "../../../src/store/memory/snapshot.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../../src/store/reads/uncached-site.ts";
-import { createManualEngine, type ManualEngine, type PendingCall } from "../../support/manual-engine.ts";
-import { loadUpToDate } from "../../support/snapshots.ts";
+import { createManualEngine, type ManualEngine, type PendingCall } from "../../support/engine/manual-engine.ts";
+import { loadUpToDate } from "../../support/engine/snapshots.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });

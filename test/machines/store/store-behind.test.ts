@@ -9,8 +9,8 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { brand } from "../../../src/resources/brand.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { createIntent } from "../../support/intents.ts";
-import { loadUpToDate } from "../../support/snapshots.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { loadUpToDate } from "../../support/engine/snapshots.ts";
 
 let folder: string;
 let old: Engine;

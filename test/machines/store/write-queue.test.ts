@@ -7,8 +7,8 @@ import { ProblemError } from "../../../src/model/errors.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
-import { createIntent } from "../../support/intents.ts";
-import { createManualEngine, waitUntilSettled } from "../../support/manual-engine.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { createManualEngine, waitUntilSettled } from "../../support/engine/manual-engine.ts";
 
 /** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];

@@ -10,9 +10,9 @@ import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import { systemClock } from "../../../src/webhooks/lease.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
-import { waitFor } from "../../support/command.ts";
-import { engines, useEngine } from "../../support/engines.ts";
-import { putTestWebhook } from "../../support/test-webhook.ts";
+import { engines, useEngine } from "../../support/engine/engines.ts";
+import { waitFor } from "../../support/programs/command.ts";
+import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const webhooks = 20;
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { changesAfterSuccess, decideAfterFailure, isBackingOff } from "../../../src/webhooks/retry-policy.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
-import { webhookState } from "../../support/webhooks.ts";
+import { webhookState } from "../../support/webhooks/states.ts";
 
 const now = Date.UTC(2030, 0, 1);
 const minute = 60_000;

@@ -18,9 +18,9 @@ import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import { acquireLease, type Clock, type WebhookLease } from "../../../src/webhooks/lease.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
-import { waitFor } from "../../support/command.ts";
-import { putTestWebhook } from "../../support/test-webhook.ts";
+import { waitFor } from "../../support/programs/command.ts";
 import { ticks } from "../../support/time.ts";
+import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 /** The clock of the database and of the process, and the timers that wait for it. */
 class TestClock implements Clock {

@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { AddressPolicy } from "../../../src/webhooks/address-policy.ts";
 import { type DeliveryResponse, send } from "../../../src/webhooks/send.ts";
-import { makeAuthority } from "../../support/certificate.ts";
+import { makeAuthority } from "../../support/http/certificate.ts";
 import { waitUntil } from "../../support/time.ts";
 
 const open: Server[] = [];

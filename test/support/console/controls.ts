@@ -1,0 +1,92 @@
+// Helpers for the tests that use every button and every choice of the console (controls-of-*.test.ts).
+
+import { afterAll, beforeAll } from "bun:test";
+import type { Page } from "playwright-core";
+import { openBrowser } from "./browser.ts";
+import { type ConsolePage, openConsole } from "./page.ts";
+import { type Pressed, trackPressed } from "./pressed.ts";
+import type { ConsoleClient } from "./server.ts";
+import { startShop } from "./shop.ts";
+
+/** The names of records, shops and people in the names of controls. */
+const names = [
+  /sfk_\w+/,
+  /anna|ben|carla|outlet|garden|toys/,
+  /Zeta \d+|New name|Alder & Co|Barn Owl Books|Copperfield|Dunmore Pottery|Elm Street Linens|Fernhill|Greywether/,
+  /Harbour Lane|Ivy House|Juniper Row/,
+  /http\S+/,
+  /(?<=New )(brand|location|order status)/,
+  /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
+  /(?<=^(Change|Open|Suspend|Remove) )shop$|^shop$/,
+  /Leeds \w+/,
+];
+
+/** The pages whose controls controls-of-settings.test.ts uses. */
+const settingsPages = /^(?:Keys|Webhooks|Shops|Operators): /;
+/** Controls of menus and messages, which are not on a page. */
+const menus = /^Menu: /;
+
+export interface ControlsPage {
+  readonly server: Awaited<ReturnType<typeof startShop>>;
+  readonly view: ConsolePage;
+  readonly page: Page;
+  readonly ben: ConsoleClient;
+  readonly pressed: Pressed;
+}
+
+/** Opens the console of a shop with 70 brands for the tests of a file, passes it to `set`, and tracks the controls. */
+export function useControls(set: (opened: ControlsPage) => void): void {
+  let end: () => Promise<void>;
+  beforeAll(async () => {
+    const settings = { WEBHOOK_ALLOW: "203.0.113.0/24" };
+    const [server, browser] = await Promise.all([startShop({ settings }), openBrowser()]);
+    const ben = await server.signIn("ben");
+    for (let i = 0; i < 60; i++) await ben.call("POST", "/sites/shop/records/brands", { Name: `Zeta ${i}` });
+    const view = await openConsole(browser, server);
+    const { page } = view;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    set({ server, view, page, ben, pressed: await trackPressed(page, names) });
+    end = async () => {
+      await view.finish(/401|40\d/);
+      await browser.close();
+      await server.stop();
+    };
+  });
+  afterAll(() => end());
+}
+
+/** Returns the controls of the settings pages, and of menus, that were shown and not used. */
+export async function listUnusedInSettings(pressed: Pressed): Promise<string[]> {
+  return (await pressed.unused()).filter((name) => settingsPages.test(name) || menus.test(name));
+}
+
+/** Returns the controls that were shown and not used, except the controls of settings pages. */
+export async function listUnusedOutsideSettings(pressed: Pressed): Promise<string[]> {
+  return (await pressed.unused()).filter((name) => !settingsPages.test(name));
+}
+
+/** Functions that use the controls of `view`. */
+export function controlsOf({ view, page }: Pick<ControlsPage, "view" | "page">) {
+  const dialog = () => page.getByRole("dialog").last();
+  /** Chooses each option of a list once, the first option last. @returns their names */
+  async function chooseEach(label: string): Promise<string[]> {
+    const list = page.getByRole("combobox", { name: label, exact: true }).last();
+    const open = () => list.click();
+    await open();
+    const options = await page.getByRole("option").allTextContents();
+    for (const [index, name] of [...options.slice(1), options[0] as string].entries()) {
+      if (index > 0) await open();
+      await page.getByRole("option", { name, exact: true }).click();
+      await page.getByRole("listbox").waitFor({ state: "hidden" });
+    }
+    return options;
+  }
+  return {
+    dialog,
+    chooseEach,
+    click: (name: string | RegExp) => view.button(name).first().click(),
+    choose: (name: string | RegExp) => dialog().getByRole("button", { name, exact: true }).click(),
+    closed: () => page.getByRole("dialog").waitFor({ state: "hidden" }),
+    said: (text: string | RegExp) => page.getByRole("alert").getByText(text).last().waitFor(),
+  };
+}

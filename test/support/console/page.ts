@@ -1,0 +1,69 @@
+// The console in a real browser, with a signed-in operator.
+
+import { expect } from "bun:test";
+import type { Browser, Locator } from "playwright-core";
+import { openPage, type Watched } from "./browser.ts";
+import type { TestConsole } from "./server.ts";
+
+export interface View {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: "light" | "dark";
+  readonly operator?: string;
+  /** Of the browser. */
+  readonly locale?: string;
+  /** The sites that the operator may manage; all by default. */
+  readonly sites?: readonly string[];
+}
+
+export interface ConsolePage extends Watched {
+  /** Shows another page of the console, such as `shop/keys`. */
+  show(path: string): Promise<void>;
+  /** Opens the menu, which is hidden on a phone, and follows this item. */
+  follow(item: string): Promise<void>;
+  button(name: string | RegExp): Locator;
+  field(name: string | RegExp): Locator;
+  /**
+   * Closes the page, and checks that it sent nothing to other hosts, reported no error, kept the content security policy, and is not wider than the
+   * window. @param expected errors that the test has provoked, such as responses with status 412
+   */
+  finish(expected?: RegExp): Promise<void>;
+}
+
+export const desktop = { width: 1280, height: 800 };
+export const phone = { width: 375, height: 740 };
+
+/** Signs an operator in, and waits for the first page. Adds the operator if the name does not exist. */
+export async function openConsole(browser: Browser, server: TestConsole, view: View = {}): Promise<ConsolePage> {
+  const { width = 1280, height = 800, locale, operator = "anna", sites = [] } = view;
+  await server.addOperator(operator, sites).catch(() => {});
+  const watched = await openPage(browser, server.adminUrl, width, height, locale);
+  const { page, settled } = watched;
+  // Enough for a busy machine, and less than the time limit of a test, so that the error names the missing element.
+  page.setDefaultTimeout(20_000);
+  await page.emulateMedia({ colorScheme: view.colorScheme ?? "light", reducedMotion: "reduce" });
+  await page.goto(await server.link(operator));
+  await page.locator("#main-content").waitFor();
+  return {
+    ...watched,
+    async show(path) {
+      await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
+      await settled();
+    },
+    async follow(item) {
+      const isPhone = width < 600;
+      if (isPhone) await page.getByRole("button", { name: "Open menu" }).click();
+      await page.getByRole("menuitem", { name: item, exact: true }).click();
+      await settled();
+    },
+    button: (name) => page.getByRole("button", { name }),
+    field: (name) => page.getByRole("textbox", { name }),
+    async finish(expected) {
+      const pageWidth = await page.evaluate("document.documentElement.scrollWidth");
+      const errors = watched.errors.filter((error) => !expected?.test(error));
+      await page.context().close();
+      expect({ errors, strangers: watched.strangers }).toEqual({ errors: [], strangers: [] });
+      expect(pageWidth).toBeLessThanOrEqual(width);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+// The page of the console and its script, as a browser loads them.
+
+import { buildConsole } from "../../../src/admin/console-build.ts";
+
+export interface LoadedScript {
+  readonly url: string;
+  readonly headers: Headers;
+  /** As sent. */
+  readonly bytes: Buffer<ArrayBuffer>;
+}
+
+export async function documentOf(adminUrl: string): Promise<string> {
+  const response = await fetch(adminUrl);
+  if (response.status !== 200) throw new Error(`the console has status ${response.status}`);
+  return response.text();
+}
+
+/** The script that the page names, in this encoding. */
+export async function scriptOf(adminUrl: string, encoding: string): Promise<LoadedScript> {
+  // Until it is made, the page names it without its digest.
+  await fetch(new URL("/console.js", adminUrl)).then((made) => made.arrayBuffer());
+  const [, path = ""] = /<script type="module" src="([^"]+)"/.exec(await documentOf(adminUrl)) ?? [];
+  const url = new URL(path, adminUrl).href;
+  const response = await fetch(url, { headers: { "Accept-Encoding": encoding }, decompress: false });
+  if (response.status !== 200) throw new Error(`the script of the console has status ${response.status}`);
+  return { url, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** The licences of the packages in the script, at the path that its first line names. */
+export async function noticesOf(adminUrl: string): Promise<string> {
+  const { bytes } = await scriptOf(adminUrl, "identity");
+  const [, path = ""] = /^\/\*! For license information please see (\S+) \*\//.exec(bytes.toString()) ?? [];
+  const response = await fetch(new URL(path, adminUrl));
+  if (path === "" || response.status !== 200)
+    throw new Error(`the licences at \`${path}\` have status ${response.status}`);
+  return response.text();
+}
+
+/** Whether the server sends another script, or other licences, than this source makes. */
+export async function differsFromSource(adminUrl = ""): Promise<boolean> {
+  const { script, notices } = await buildConsole();
+  const { bytes } = await scriptOf(adminUrl, "identity");
+  return Buffer.compare(bytes, Buffer.from(script)) !== 0 || (await noticesOf(adminUrl)) !== notices;
+}

@@ -1,0 +1,115 @@
+// A server with its admin listener, and operators who are signed in.
+
+import { readConfig } from "../../../src/config.ts";
+import { createOperator } from "../../../src/operator/operators.ts";
+import { createSignInLink } from "../../../src/operator/sessions.ts";
+import { startAdmin } from "../../../src/start.ts";
+import { startTestServer, type TestServer, type TestServerOptions } from "../http/server.ts";
+import { sharedScript } from "./shared-script.ts";
+
+export interface ConsoleResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined if the response has no body, or a file. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member
+  readonly json: any;
+}
+
+/** A browser of an operator, without a page. */
+export interface ConsoleClient {
+  readonly cookie: string;
+  /** ID of the operator. */
+  readonly id: number;
+  /** Sends a request to the API under `/operator`, as a page of the console does. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse>;
+}
+
+export interface TestConsole extends TestServer {
+  readonly adminUrl: string;
+  /** Adds an operator. @param sites names of the sites that it may manage; none for all */
+  addOperator(name: string, sites?: readonly string[]): Promise<void>;
+  /** Stops the admin listener alone. The function that is returned starts it again on the same address. */
+  stopAdmin(): Promise<() => Promise<void>>;
+  /** A link to sign in with. */
+  link(name: string): Promise<string>;
+  /** Signs an operator in. Adds the operator if the name does not exist. */
+  signIn(name?: string, sites?: readonly string[]): Promise<ConsoleClient>;
+}
+
+interface TestConsoleOptions extends TestServerOptions {
+  /** Whether the server makes the script of the console itself, and not once for all files of the run. */
+  readonly makesScript?: boolean;
+}
+
+export async function startTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
+  const server = await startTestServer(options);
+  const { engine, siteViews } = server;
+  const config = readConfig({ LOG: "silent", ...options.settings, ADMIN: "127.0.0.1:0", DATABASE: server.database });
+  const now = options.now ?? Date.now;
+  const address = { host: "127.0.0.1", port: 0, isDefault: false };
+  const open = (port: number) =>
+    startAdmin(config, { ...address, port }, undefined, {
+      engine,
+      siteViews,
+      samples: async () => [],
+      now,
+      publicUrl: server.url,
+      loadScript: options.makesScript ? undefined : sharedScript,
+    });
+  let admin = await open(0);
+  const secretOf = async (name: string) => createSignInLink(engine, name, now());
+  const add = async (name: string, sites: readonly string[] = []) =>
+    void (await createOperator(engine, name, sites, now()));
+  return {
+    ...server,
+    adminUrl: admin.url,
+    addOperator: add,
+    async stopAdmin() {
+      await admin.stop(0);
+      return async () => {
+        admin = await open(Number(new URL(admin.url).port));
+      };
+    },
+    link: async (name) => `${admin.url}/#sign-in=${await secretOf(name)}`,
+    async signIn(name = "anna", sites = []) {
+      await add(name, sites).catch(() => {});
+      const response = await send(admin.url, "POST", "/session", { link: await secretOf(name) });
+      const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+      const own = { Cookie: cookie, "X-Operator": String(response.json.id) };
+      return {
+        cookie,
+        id: response.json.id,
+        call: (method, path, body, headers) => send(admin.url, method, path, body, { ...own, ...headers }),
+      };
+    },
+    async stop() {
+      await admin.stop(0);
+      await server.stop();
+    },
+  };
+}
+
+async function send(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<ConsoleResponse> {
+  const response = await fetch(`${url}/operator${path}`, {
+    method,
+    headers: {
+      Origin: url,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson =
+    /json/.test(response.headers.get("Content-Type") ?? "") && !response.headers.has("Content-Disposition");
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+}

@@ -1,0 +1,67 @@
+// The set-up that many files of test/console begin with.
+
+import { afterAll, beforeAll, beforeEach } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import type { EngineKind } from "../engine/engines.ts";
+import { openBrowser } from "./browser.ts";
+import { type ConsolePage, openConsole } from "./page.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "./server.ts";
+import { startShop } from "./shop.ts";
+
+/** Receives the server, and a signed-in operator of all sites. */
+type SetConsole = (server: TestConsole, anna: ConsoleClient) => void;
+
+/** Starts a console for all tests of the file or `describe` block that calls this, and passes it to `set`. */
+export function useConsole(set: SetConsole): void {
+  let server: TestConsole;
+  beforeAll(async () => {
+    server = await startTestConsole();
+    set(server, await server.signIn("anna"));
+  });
+  afterAll(() => server.stop());
+}
+
+/** Starts a console on an empty database for each test of the `describe` block that calls this, and passes it to `set`. */
+export function useConsoleOn(kind: EngineKind, set: SetConsole): void {
+  let server: TestConsole;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await server?.stop();
+    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
+    set(server, await server.signIn("anna"));
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+}
+
+export interface ShopPage {
+  readonly server: Awaited<ReturnType<typeof startShop>>;
+  readonly browser: Browser;
+  /** The console of anna, an operator of all sites. */
+  readonly view: ConsolePage;
+  readonly page: Page;
+  /** Another operator of all sites, without a page. */
+  readonly ben: ConsoleClient;
+}
+
+/**
+ * Opens a page of a shop for all tests of the file that calls this, since that takes a second, and passes it to `set`.
+ * @param expected errors of the browser that the tests provoke
+ */
+export function useShopPage(set: (opened: ShopPage) => void, expected?: RegExp): void {
+  let opened: ShopPage;
+  beforeAll(async () => {
+    const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+    const ben = await server.signIn("ben");
+    const view = await openConsole(browser, server);
+    opened = { server, browser, view, page: view.page, ben };
+    set(opened);
+  });
+  afterAll(async () => {
+    await opened.view.finish(expected);
+    await opened.browser.close();
+    await opened.server.stop();
+  });
+}

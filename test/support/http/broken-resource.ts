@@ -1,0 +1,32 @@
+// Brands whose XML fails on demand, like a fault of the program. Nothing of the program is replaced.
+
+import type { Resource } from "../../../src/model/resource.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { brand } from "../../../src/resources/brand.ts";
+
+/** The message of the fault, which no client may see. */
+export const secret = "the secret of /srv/private";
+
+export interface BrokenResource {
+  readonly resources: readonly Resource[];
+  /** Called when a brand is written or read as XML; may throw. */
+  whenUsed: () => void;
+}
+
+export function createBrokenResource(): BrokenResource {
+  const broken: { resources: Resource[]; whenUsed: () => void } = { resources: [], whenUsed: () => {} };
+  const { element } = brand;
+  const brokenBrand = Object.defineProperty({ ...brand }, "element", {
+    enumerable: true,
+    get() {
+      broken.whenUsed();
+      return element;
+    },
+  });
+  broken.resources = allResources.map((resource) => (resource === brand ? brokenBrand : resource));
+  return broken;
+}
+
+export function fail(): never {
+  throw new Error(secret);
+}

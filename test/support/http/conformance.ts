@@ -1,0 +1,210 @@
+// Holds every response in the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
+
+import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import { once } from "../../../src/lib/concurrency.ts";
+import { publicResources, type Resource } from "../../../src/model/resource.ts";
+import type { Schema } from "../../../src/reference/json-schema.ts";
+import { toOpenapi } from "../../../src/reference/openapi/document.ts";
+import { resultOf } from "../steps.ts";
+
+export interface SentRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+export interface ReceivedResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface Conformance {
+  /** Rejects when the document does not allow this response to that request. */
+  check(sent: SentRequest, received: ReceivedResponse): Promise<void>;
+}
+
+type Header = { readonly required?: boolean; readonly schema: Schema };
+type Response = { readonly headers?: Record<string, Header>; readonly content?: Record<string, { schema: Schema }> };
+type Operation = { readonly responses: Record<string, Response> };
+
+/** Statuses of responses that no operation needs to have. */
+const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
+
+/** Of the connection, and none of the response's own. */
+const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
+
+/** The promises that the document of `resources` makes. */
+export function createConformance(resources: readonly Resource[]): Conformance {
+  const document = closed(resultOf(toOpenapi(publicResources(resources)))) as Schema;
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    // Spectral and Redocly validate the schemas, in generated/linters.test.ts. Here it would take as long as all else.
+    meta: false,
+    validateSchema: false,
+    formats: { "uri-reference": isReference, "date-time": isTime },
+  });
+  ajv.addSchema(document, "openapi");
+  const validators = new Map<string, ValidateFunction>();
+  // libxml2 takes a tenth of a second to load, and most test files see no XML.
+  const xmlReader = once(async () => (await import("./xml-reader.ts")).createXmlReader(resources));
+  const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>).map(
+    ([path, operations]) => ({
+      pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace("{id}", "[^/]+")}$`),
+      pointer: `/paths/${path.replaceAll("/", "~1")}`,
+      operations,
+    }),
+  );
+
+  async function check(sent: SentRequest, received: ReceivedResponse): Promise<void> {
+    const path = sent.path.split("?")[0] as string;
+    if (!path.startsWith("/restapi/") || received.status === 431) return;
+    const place = paths.find(({ pattern }) => pattern.test(path));
+    const operation = place?.operations[sent.method.toLowerCase()];
+    if (!place || !operation) {
+      await checkRefused(sent.method, path, received);
+      return;
+    }
+    const response = operation.responses[received.status];
+    if (!response) throw new Error(`${received.status} is not among the responses`);
+    const pointer = `${place.pointer}/${sent.method.toLowerCase()}/responses/${received.status}`;
+    checkHeaders(resolve(response), received);
+    if (sent.method !== "HEAD") await checkBody(pointer, resolve(response), received, fieldsOf(sent));
+  }
+
+  /** No such path or method: what comes back must still be a problem. */
+  async function checkRefused(method: string, path: string, received: ReceivedResponse): Promise<void> {
+    const { status } = received;
+    const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
+    if (!isSuspended && !withoutOperation.includes(status))
+      throw new Error(`${status} at a path or method that is not in the document`);
+    const name = path.endsWith(".xml") ? "NotFoundXml" : "NotFound";
+    const notFound = (document.components as { responses: Record<string, Response> }).responses[name] as Response;
+    if (status === 405 && !received.headers.has("Allow")) throw new Error("405 without Allow");
+    checkHeaders(notFound, received, ["Allow", "Retry-After"]);
+    // Bun's fetch gives no body of a response to TRACE.
+    if (method !== "TRACE") await checkBody(`/components/responses/${name}`, notFound, received);
+  }
+
+  function checkHeaders({ headers = {} }: Response, received: ReceivedResponse, also: readonly string[] = []): void {
+    const known = new Set(["content-type", ...[...Object.keys(headers), ...also].map((name) => name.toLowerCase())]);
+    for (const name of received.headers.keys()) {
+      if (!known.has(name) && !ofTheConnection.includes(name))
+        throw new Error(`the header ${name} is not in the document`);
+    }
+    for (const [name, reference] of Object.entries(headers)) {
+      const header = resolve(reference);
+      const value = received.headers.get(name);
+      if (value === null) {
+        if (header.required) throw new Error(`the header ${name} is missing`);
+        continue;
+      }
+      const validate = validator(name, header.schema);
+      if (!validate(header.schema.type === "integer" ? Number(value) : value)) {
+        throw new Error(`the header ${name}: ${value}: ${ajv.errorsText(validate.errors)}`);
+      }
+    }
+  }
+
+  /** @param fields the value of `fields` in the request for a list */
+  async function checkBody(
+    pointer: string,
+    { content }: Response,
+    received: ReceivedResponse,
+    fields?: readonly string[],
+  ): Promise<void> {
+    const type = received.headers.get("Content-Type");
+    if (!content) {
+      if (received.text !== "" || type !== null) throw new Error("a body where the document has none");
+      return;
+    }
+    const [documented] = Object.keys(content) as [string];
+    if (type?.split(";")[0] !== documented) throw new Error(`the content type is ${type}, not ${documented}`);
+    const schema = content[documented]?.schema as Schema;
+    const body = documented.endsWith("xml") ? (await xmlReader())(received.text) : JSON.parse(received.text);
+    const isPart = fields !== undefined && schema.type === "array";
+    const validate = isPart
+      ? validator(`${pointer} ${documented} ${fields}`, {
+          ...schema,
+          items: pick(schema.items as Schema, ["ID", ...fields]),
+        })
+      : validator(`${pointer} ${documented}`, schema);
+    if (!validate(body))
+      throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${received.text.slice(0, 500)}`);
+  }
+
+  /** The schema of a record that has the members at `paths` and no others. */
+  function pick(reference: Schema, paths: readonly string[]): Schema {
+    const schema = resolve(reference);
+    const members = Object.entries(schema.properties as Record<string, Schema>).flatMap(([name, member]) => {
+      const inner = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+      if (paths.includes(name)) return [[name, member] as const];
+      return inner.length > 0 ? [[name, pick(member, inner)] as const] : [];
+    });
+    return { ...schema, properties: Object.fromEntries(members), required: members.map(([name]) => name) };
+  }
+
+  function validator(key: string, schema: Schema): ValidateFunction {
+    let validate = validators.get(key);
+    if (!validate) {
+      validate = ajv.compile(absolute(schema) as Schema);
+      validators.set(key, validate);
+    }
+    return validate;
+  }
+
+  function resolve<T extends object>(value: T): T {
+    const pointer = (value as { $ref?: string }).$ref;
+    if (!pointer) return value;
+    return pointer
+      .slice(2)
+      .split("/")
+      .reduce((at: unknown, name) => (at as Record<string, unknown>)[name], document) as T;
+  }
+
+  return {
+    async check(sent, received) {
+      try {
+        await check(sent, received);
+      } catch (error) {
+        const what = `${sent.method} ${sent.path} -> ${received.status}`;
+        throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+/** The names that the query asks for by `fields`, by comma or by repetition; undefined without it. */
+function fieldsOf({ path }: SentRequest): string[] | undefined {
+  const all = new URLSearchParams(path.split("?")[1]).getAll("fields");
+  return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;
+}
+
+/** Replies may only grow with the document: here an unknown member is a fault, though clients must pass it over. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, closed(inner)]));
+  return copy.type === "object" && "properties" in copy ? { additionalProperties: false, ...copy } : copy;
+}
+
+/** References within the document, as seen from outside it. */
+function absolute(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(absolute);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      name === "$ref" && typeof inner === "string" && inner.startsWith("#") ? `openapi${inner}` : absolute(inner),
+    ]),
+  );
+}
+
+function isReference(text: string): boolean {
+  return URL.canParse(text, "http://shop.example/");
+}
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
+}

@@ -1,0 +1,90 @@
+// Validates XML responses against the XSD, and converts them to the form that the OpenAPI document describes. It uses
+// libxml2, so that the reader of the server does not check the writer of the server.
+
+import {
+  ParseOption,
+  XmlBufferInputProvider,
+  XmlDocument,
+  XmlElement,
+  XsdValidator,
+  xmlRegisterInputProvider,
+} from "libxml2-wasm";
+import type { Field, Fields } from "../../../src/model/field.ts";
+import { publicResources, type Resource } from "../../../src/model/resource.ts";
+import { toProblemXsd, toXsd } from "../../../src/reference/xsd.ts";
+
+const problemXsd = new TextEncoder().encode(toProblemXsd());
+xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.xsd": problemXsd }));
+
+/** A function that reads a response in XML, and throws when the XSD does not allow it. */
+export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
+  const served = publicResources(resources);
+  const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });
+  const validator = XsdValidator.fromDoc(xsd);
+  return (text) => {
+    if (!text.startsWith('<?xml version="1.0" encoding="utf-8"?>\n')) throw new Error("the XML declaration is missing");
+    const document = XmlDocument.fromString(text, { option: ParseOption.XML_PARSE_NONET });
+    try {
+      validator.validate(document);
+      return toValue(document.root, served);
+    } finally {
+      document.dispose();
+    }
+  };
+}
+
+function toValue(root: XmlElement, resources: readonly Resource[]): unknown {
+  if (root.name === "problem") return toProblem(root);
+  if (root.name === "Results") return childrenOf(root).map((child) => toValue(child, resources));
+  if (root.name === "Changes") return toChanges(root, resources);
+  const resource = resources.find(({ element }) => element === root.name) as Resource;
+  return { ID: Number(root.attr("ID")?.value), ...toFields(root, resource.fields) };
+}
+
+function toChanges(root: XmlElement, resources: readonly Resource[]): unknown {
+  const attributesOf = (element: XmlElement) =>
+    Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]));
+  const { Next, More, ...others } = attributesOf(root);
+  const changes = childrenOf(root).map((change) => {
+    const { ID, ...attributes } = attributesOf(change);
+    const [record] = childrenOf(change);
+    return { ...attributes, ID: Number(ID), Record: record ? toValue(record, resources) : null };
+  });
+  return { Changes: changes, Next, More: More === "true", ...others };
+}
+
+function toFields(element: XmlElement, fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(
+    childrenOf(element).map((child) => {
+      const field = fields[child.name] as Field;
+      return [child.name, field.kind === "group" ? toFields(child, field.fields) : child.content];
+    }),
+  );
+}
+
+function toProblem(root: XmlElement): unknown {
+  return Object.fromEntries(
+    childrenOf(root).map((child) => {
+      if (child.name === "status") return ["status", Number(child.content)];
+      if (child.name !== "errors") return [child.name, child.content];
+      return [
+        "errors",
+        childrenOf(child).map((fault) =>
+          Object.fromEntries(
+            childrenOf(fault).map((part) => [part.name, isCount(part) ? Number(part.content) : part.content]),
+          ),
+        ),
+      ];
+    }),
+  );
+}
+
+function isCount({ name }: XmlElement): boolean {
+  return name === "line" || name === "column";
+}
+
+function childrenOf(element: XmlElement): XmlElement[] {
+  const children: XmlElement[] = [];
+  for (let child = element.firstChild; child; child = child.next) if (child instanceof XmlElement) children.push(child);
+  return children;
+}

@@ -1,0 +1,109 @@
+// Databases on a PostgreSQL server: on that of the whole run if there is one (scripts/run-tests.ts), since a server of its own takes a second per file.
+
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+import { once } from "../../../src/lib/concurrency.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { password, user } from "./data.ts";
+import { startPostgres } from "./server.ts";
+
+export interface PostgresDatabases {
+  /** The address of a database on this server, or on `hosts`. */
+  url(database: string, hosts?: string): string;
+  /** Creates an empty database and returns its address. */
+  createDatabase(): Promise<string>;
+  /** Runs statements as the superuser. */
+  run(text: string, database?: string): Promise<Record<string, unknown>[]>;
+}
+
+export interface OpenedDatabases extends PostgresDatabases {
+  /** Creates a database with the tables of this program, and returns its address. This takes half as long as to migrate an empty one. */
+  createMigratedDatabase(): Promise<string>;
+  /** Removes the created databases, and the server if no other file uses it. */
+  remove(): Promise<void>;
+}
+
+/** The variable with the port of the server of the whole run. Its beginning is not that of the program's settings. */
+export const sharedPort = "TEST_POSTGRES_PORT";
+
+/** For tests that do nothing to the server itself: nobody else uses the databases, but others use the server. */
+export async function openDatabases(): Promise<OpenedDatabases> {
+  const port = process.env[sharedPort];
+  if (port === undefined) {
+    const server = await startPostgres();
+    return { ...server, createMigratedDatabase: server.createDatabase };
+  }
+  const created: string[] = [];
+  const databases = databasesAt(Number(port));
+  // A connection takes as long as what it is for.
+  const admin = connectTo(databases.url("postgres"));
+  const run = (text: string) => admin.unsafe(text);
+  const makeTemplateOnce = once(() => makeTemplate(run, databases));
+  return {
+    ...databases,
+    createDatabase: () => createDatabase(run, databases.url, created),
+    async createMigratedDatabase() {
+      await makeTemplateOnce();
+      return createDatabase(run, databases.url, created, template);
+    },
+    async remove() {
+      for (const name of created.splice(0)) await admin.unsafe(`drop database ${name} with (force)`);
+      await admin.end();
+    },
+  };
+}
+
+export function databasesAt(port: number): PostgresDatabases {
+  const url = (database: string, hosts = `127.0.0.1:${port}`) =>
+    `postgres://${user}:${encodeURIComponent(password)}@${hosts}/${database}`;
+  async function run(text: string, database = "postgres") {
+    const sql = connectTo(url(database));
+    try {
+      return [...(await sql.unsafe(text))];
+    } finally {
+      await sql.end();
+    }
+  }
+  return { url, run, createDatabase: () => createDatabase(run, url) };
+}
+
+/** The database of the whole run that has the tables of this program. */
+const template = "test_template";
+
+/** Makes the template unless it exists. Another process may make it at once: the database that is renamed first is the template. */
+async function makeTemplate(run: (text: string) => Promise<unknown[]>, databases: PostgresDatabases): Promise<void> {
+  if ((await run(`select 1 from pg_database where datname = '${template}'`)).length > 0) return;
+  const created: string[] = [];
+  const engine = await openEngine(await createDatabase(run, databases.url, created), allResources);
+  await engine.close();
+  const [name] = created;
+  // Copies are different databases, so each has another name.
+  const nameOfCopy =
+    "drop table this_database; create view this_database as select 1 as id, md5(current_database()) as name";
+  await databases.run(nameOfCopy, name);
+  try {
+    await run(`alter database ${name} rename to ${template}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "42P04") throw error;
+    await run(`drop database ${name}`);
+  }
+}
+
+/** @param created gets the name of the database */
+async function createDatabase(
+  run: (text: string) => Promise<unknown>,
+  url: (database: string) => string,
+  created: string[] = [],
+  from = "template1",
+): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  // Where nothing waits for the disk, to copy files takes less than to log their pages.
+  await run(`create database ${name} template ${from} strategy file_copy`);
+  created.push(name);
+  return url(name);
+}
+
+function connectTo(url: string): postgres.Sql {
+  return postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+}

@@ -1,0 +1,80 @@
+// Data that tests of commands create and read beside the command that they are about. A process for each would take most of their time.
+
+import type { Engine } from "../../../src/model/engine.ts";
+import { publicResources, type Resource } from "../../../src/model/resource.ts";
+import { exportRecords } from "../../../src/operator/import/export-records.ts";
+import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../../src/operator/import/file-rows.ts";
+import type { ImportOptions } from "../../../src/operator/import/import-context.ts";
+import { importRecords } from "../../../src/operator/import/import-records.ts";
+import type { ImportSummary } from "../../../src/operator/import/import-summary.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+
+interface LoadOptions extends Partial<ImportOptions>, CsvOptions {
+  readonly format?: FileFormat;
+}
+
+export interface TestRecord {
+  readonly ID: number;
+  readonly Name: string;
+}
+
+export interface Data {
+  addSite(name: string, settings?: Parameters<typeof createSite>[2]): Promise<void>;
+  /** A new key that may write. */
+  addKey(site: string): Promise<string>;
+  /** Imports a file. @param resource its path */
+  load(site: string, resource: string, content: string | Uint8Array, options?: LoadOptions): Promise<ImportSummary>;
+  /** Creates brands with these names. */
+  addBrands(site: string, ...names: readonly string[]): Promise<void>;
+  /** The file that `export` writes. */
+  file(site: string, resource: string, format: FileFormat): Promise<string>;
+  brands(site: string): Promise<TestRecord[]>;
+  check(): Promise<readonly string[]>;
+  /** Does anything else. The engine is closed afterwards, so that the test's own processes are alone with the database. */
+  use<T>(work: (engine: Engine) => Promise<T>): Promise<T>;
+}
+
+/** The data in the database at `url`. */
+export function dataOf(url: string): Data {
+  async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    const engine = await openEngine(url, allResources);
+    try {
+      return await work(engine);
+    } finally {
+      await engine.close();
+    }
+  }
+  const load: Data["load"] = (site, path, content, { format = "csv", ...options } = {}) =>
+    use(async (engine) => {
+      const resource = getResource(path);
+      const rows = readRowsOfCompleteFile(resource, bytesOf(content), format, options);
+      return importRecords(engine, (await getSite(engine, site)).ID, resource, rows, { now: Date.now, ...options });
+    });
+  const file: Data["file"] = (site, path, format) =>
+    use(async (engine) => {
+      const chunks = exportRecords(engine, (await getSite(engine, site)).ID, getResource(path), format);
+      return (await Array.fromAsync(chunks)).join("");
+    });
+  return {
+    use,
+    load,
+    file,
+    addSite: async (name, settings = {}) =>
+      void (await use((engine) => createSite(engine, name, settings, Date.now()))),
+    addKey: (site) => use(async (engine) => (await createKey(engine, await getSite(engine, site), {}, Date.now())).key),
+    addBrands: async (site, ...names) => void (await load(site, "brands", ["Name", ...names, ""].join("\n"))),
+    brands: async (site) => JSON.parse(await file(site, "brands", "json")),
+    check: () => use(async (engine) => engine.findInconsistencies()),
+  };
+}
+
+function getResource(path: string): Resource {
+  return publicResources(allResources).find((resource) => resource.path === path) as Resource;
+}
+
+async function* bytesOf(content: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content as string);
+}

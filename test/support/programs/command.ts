@@ -1,0 +1,232 @@
+// Runs the program as an operator does, in a new folder with a database file: commands in this process, servers and commands to signal as children.
+
+import { afterAll, afterEach, beforeAll, beforeEach } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { EngineKind } from "../engine/engines.ts";
+import { type Data, dataOf } from "./command-data.ts";
+import { canRunHere, runHere } from "./own-process.ts";
+
+const ownMain = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+/** Runs the source of this checkout, or another file of the program. */
+const ownProgram = (main = ownMain) => [process.execPath, main];
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string | Uint8Array;
+  readonly env?: Record<string, string>;
+  /** The file of the program, by default that of this checkout. */
+  readonly main?: string;
+  /** Whether to run a process, for a test that depends on its start or end, or on several at once. By default only `serve` is a process. */
+  readonly asProcess?: boolean;
+  /** The file or device to which standard output or standard error is appended. */
+  readonly to?: { readonly stdout?: string; readonly stderr?: string };
+  /** Runs this instead of the program, as `sh -c` does. */
+  readonly wrap?: (command: string) => string;
+}
+
+/** A server that was started as `serve`. */
+export interface Served {
+  readonly url: string;
+  /** Undefined without `--admin`. */
+  readonly adminUrl: string | undefined;
+  readonly pid: number;
+  /** Its output on stdout so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves with the exit status, or 128 and the signal's number. */
+  readonly exited: Promise<number>;
+  kill(signal?: NodeJS.Signals): void;
+}
+
+export interface Workshop {
+  readonly folder: string;
+  readonly database: string;
+  /** The contents of the database, read without a process. */
+  readonly data: Data;
+  file(name: string): string;
+  /** Runs a command to its end. */
+  run(args: readonly string[], options?: RunOptions): Promise<Ended>;
+  /** Runs a command that must succeed, and returns its stdout. */
+  must(args: readonly string[], options?: RunOptions): Promise<string>;
+  /** Runs a command on a terminal, where both outputs are shown. */
+  runOnTerminal(args: readonly string[]): Promise<{ code: number; shown: string }>;
+  start(args: readonly string[], options?: RunOptions): Started;
+  /** Starts `serve` on a free port and waits until it listens. */
+  serve(args?: readonly string[], options?: RunOptions): Promise<Served>;
+  /** Ends all processes and removes the folder. */
+  close(): Promise<void>;
+}
+
+export interface Started extends Omit<Served, "url" | "adminUrl"> {
+  /** Waits until its output on stdout matches. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  write(text: string): void;
+  end(): void;
+}
+
+/**
+ * @param url the database of the commands; by default an SQLite file in the folder
+ * @param program what to run instead of the source: a file and its first arguments
+ */
+export function openWorkshop(url?: string, program?: readonly string[]): Workshop {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
+  const database = url ?? `sqlite:${join(folder, "test.db")}`;
+  const running = new Set<Started>();
+  const settings = { ...inherited(), STOREFRONT_DATABASE: database, STOREFRONT_ADMIN: "none" };
+
+  function start(args: readonly string[], { stdin, env, main, wrap }: RunOptions = {}): Started {
+    const cmd = [...(program ?? ownProgram(main)), ...args];
+    const child = Bun.spawn({
+      cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quote).join(" ")}`)] : cmd,
+      cwd: folder,
+      env: { ...settings, ...env },
+      stdin: stdin === undefined ? "pipe" : new Blob([stdin as Uint8Array<ArrayBuffer>]),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const out = collect(child.stdout);
+    const err = collect(child.stderr);
+    const exited = Promise.all([child.exited, out.ended, err.ended]).then(([code]) => code);
+    const started: Started = {
+      pid: child.pid,
+      stdout: out.text,
+      stderr: err.text,
+      exited,
+      kill: (signal = "SIGTERM") => child.kill(signal),
+      until: (pattern) =>
+        waitFor(
+          () => pattern.exec(out.text()),
+          `${pattern} on stdout`,
+          () => out.text() + err.text(),
+        ),
+      write: (text) => void (child.stdin as Bun.FileSink).write(text),
+      end: () => void (child.stdin as Bun.FileSink).end(),
+    };
+    running.add(started);
+    void exited.then(() => running.delete(started));
+    return started;
+  }
+
+  async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    const { asProcess = args[0] === "serve", main, wrap, to, env, stdin = "" } = options;
+    const canBeHere = !program && !main && !wrap && canRunHere(stdin);
+    if (canBeHere && !asProcess) return runHere(args, { folder, env: { ...settings, ...env }, stdin, to });
+    const started = start(args, { stdin: "", ...(to && { wrap: (command) => redirected(command, to) }), ...options });
+    const code = await started.exited;
+    return { code, stdout: started.stdout(), stderr: started.stderr() };
+  }
+
+  return {
+    folder,
+    database,
+    data: dataOf(database),
+    file: (name) => join(folder, name),
+    start,
+    run,
+    async must(args, options) {
+      const { code, stdout, stderr } = await run(args, options);
+      if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${stderr}`);
+      return stdout;
+    },
+    async runOnTerminal(args) {
+      let shown = "";
+      const decoder = new TextDecoder();
+      const show = (bytes: Uint8Array) => {
+        shown += decoder.decode(bytes, { stream: true });
+      };
+      const child = Bun.spawn([...(program ?? ownProgram()), ...args], {
+        cwd: folder,
+        env: { ...inherited(), STOREFRONT_DATABASE: database, TERM: "xterm-256color" },
+        terminal: { cols: 120, rows: 40, data: (_, bytes) => show(bytes) },
+      });
+      const code = await child.exited;
+      child.terminal?.close();
+      return { code, shown };
+    },
+    async serve(args = [], options = {}) {
+      const started = start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "", ...options });
+      const [, url = ""] = await started.until(/listens on (\S+)/);
+      const [, adminUrl] = args.includes("--admin") ? await started.until(/admin listener is at (\S+)/) : [];
+      return { ...started, url, adminUrl };
+    },
+    async close() {
+      for (const started of running) started.kill("SIGKILL");
+      await Promise.all([...running].map(({ exited }) => exited));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Opens a workshop on a new database for each test of the `describe` block that calls this, and passes it to `set`. */
+export function useWorkshop(kind: EngineKind, set: (workshop: Workshop) => void): void {
+  let workshop: Workshop;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    workshop = openWorkshop(await kind.newDatabase());
+    set(workshop);
+  });
+  afterEach(() => workshop.close());
+  afterAll(() => kind.close());
+}
+
+/** Waits until `find` returns a value, for at most forty seconds: less than the time limit of a test, so that the error has a reason. */
+export async function waitFor<T>(
+  find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  what: string,
+  seen: () => string = () => "",
+): Promise<T> {
+  const deadline = performance.now() + 40_000;
+  while (performance.now() < deadline) {
+    const found = await find();
+    if (found) return found;
+    await Bun.sleep(10);
+  }
+  throw new Error(`timed out waiting for ${what}; output: ${seen()}`);
+}
+
+/** A request with `key` to any address. */
+export async function fetchWithKey(
+  url: string,
+  key: string,
+  init: RequestInit & { tls?: object } = {},
+): Promise<Response> {
+  return fetch(url, { ...init, headers: { "X-API-AUTH": key, ...init.headers } });
+}
+
+/** The environment without settings of this program that happen to be there. */
+function inherited(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_")));
+}
+
+function collect(stream: ReadableStream<Uint8Array>) {
+  let text = "";
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  };
+  return { ended: read(), text: () => text };
+}
+
+/** A `wrap` for `RunOptions` that drops the capability of root to use files without permission. */
+export function withoutPower(command: string): string {
+  const isRoot = process.getuid?.() === 0;
+  return isRoot ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
+}
+
+/** The command of a shell that appends standard output and standard error to files. */
+function redirected(command: string, { stdout, stderr }: NonNullable<RunOptions["to"]>): string {
+  return [command, stdout && `>> ${quote(stdout)}`, stderr && `2>> ${quote(stderr)}`].filter(Boolean).join(" ");
+}
+
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,62 @@
+// `storefront serve --demo` in its own process, as a new user starts it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "../../../src/config.ts";
+import { makeDemo } from "../../../src/operator/demo.ts";
+import { start } from "../../../src/start.ts";
+
+export interface DemoServer {
+  readonly url: string;
+  /** The key that it printed. */
+  readonly key: string;
+  stop(): Promise<void>;
+}
+
+/** Starts it on a free port and an empty database. */
+export async function startDemoServer(): Promise<DemoServer> {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
+  const program = join(import.meta.dir, "../../../bin/storefront.js");
+  const command = ["node", program, "serve", "--demo", "--port", "0", "--log", "silent", "--admin", "none"];
+  const env = { ...process.env, STOREFRONT_DATABASE: `sqlite:${join(folder, "demo.db")}` };
+  const running = Bun.spawn(command, { env, stdout: "pipe", stderr: "ignore" });
+  const [, url = "", key = ""] = await find(running.stdout, /listens on (\S+)[\s\S]*?(sfk_\w{42})/);
+  return {
+    url,
+    key,
+    async stop() {
+      running.kill();
+      await running.exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The match of `pattern` in the output on `stream`. */
+async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const found = pattern.exec(text);
+    if (found) return found;
+  }
+  throw new Error(`the program ended: ${text}`);
+}
+
+/** The same within this process, for tests that need many servers. */
+export async function startDemo(): Promise<DemoServer> {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
+  const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });
+  const running = await start(config);
+  const key = (await makeDemo(running.engine, Date.now())) as string;
+  return {
+    url: running.url,
+    key,
+    async stop() {
+      await running.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

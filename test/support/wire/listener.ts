@@ -1,0 +1,48 @@
+// A listener without the rest of the program. Its response to a request describes the request.
+
+import { toHeaderLines } from "../../../src/wire/header-parts.ts";
+import { type Listener, type ListenOptions, listen } from "../../../src/wire/listen.ts";
+import type { Handler, WireRequest } from "../../../src/wire/request.ts";
+import { RequestError } from "../../../src/wire/request-header.ts";
+import type { WireResponse } from "../../../src/wire/response.ts";
+
+const defaults: ListenOptions = {
+  host: "127.0.0.1",
+  port: 0,
+  reusePort: false,
+  idleTimeoutSeconds: 60,
+  maxBodyBytes: 1024 * 1024,
+  connections: 10_000,
+  memory: 256 * 1024 * 1024,
+};
+
+/** Listens on a free port. The body of an error is its reason, or `fault`. */
+export function startListener(
+  respond: Handler["respond"],
+  options: Partial<ListenOptions> = {},
+  others: Partial<Handler> = {},
+): Listener {
+  const respondToUnreadable = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
+  const handler = { respond, respondToUnreadable, logIncident: () => {}, ...others };
+  return listen({ ...defaults, ...options }, handler);
+}
+
+export function text(body: string, status = 200, headers: Record<string, string> = {}): WireResponse {
+  return { status, headers: toHeaderLines(headers), body };
+}
+
+/** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. */
+export async function echo(request: WireRequest): Promise<WireResponse> {
+  try {
+    const body = await request.body();
+    const read = `${request.method} ${request.target} ${Buffer.from(body.view).toString("latin1")}`;
+    return { status: 200, headers: [], body: Buffer.from(read, "latin1") };
+  } catch (error) {
+    return text((error as RequestError).reason, 400);
+  }
+}
+
+/** The same without waiting, for requests without a body. */
+export function echoNow({ method, target }: WireRequest): WireResponse {
+  return text(`${method} ${target}`);
+}
