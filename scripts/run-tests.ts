@@ -51,5 +51,5 @@ function needsPostgres(files: readonly string[]): boolean {
       const imported = join(dirname(file), path);
       if (imported.includes("/test/") && existsSync(imported)) found.add(imported);
     }
-  return [...found].some((file) => file.endsWith("/postgres-databases.ts"));
+  return [...found].some((file) => file.endsWith("/test/support/postgres/databases.ts"));
 }

@@ -22,7 +22,7 @@ async function run(code: string): Promise<string> {
 
 test("several processes that open the browser at once share one copy of it", async () => {
   const code = `
-    import { openBrowser } from "./browser.ts";
+    import { openBrowser } from "./console/browser.ts";
     const browser = await openBrowser();
     console.log((await browser.newPage()).url());
     await browser.close();`;
@@ -33,7 +33,7 @@ test("several processes that open the browser at once share one copy of it", asy
 
 test("PostgreSQL starts although only its owner may enter the temporary folder", async () => {
   const code = `
-    import { startPostgres } from "./postgres.ts";
+    import { startPostgres } from "./postgres/server.ts";
     const server = await startPostgres({ isDurable: true });
     console.log((await server.run("select 1 as one"))[0].one);
     await server.remove();`;

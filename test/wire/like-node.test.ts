@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 async function startNode() {
-  const script = join(import.meta.dir, "..", "support", "node-echo.mjs");
+  const script = join(import.meta.dir, "..", "support", "wire", "node-echo.mjs");
   const child = Bun.spawn(["node", script, ...names], { stdin: "pipe", stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
   const stop = () => {
