@@ -1,6 +1,5 @@
 // The outcomes of writes, on each engine (`commit` of src/model/engine.ts).
 
-import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { headVersion, type Outcome } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
@@ -9,6 +8,7 @@ import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engineKinds, useEngines } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand, idOf, updateBrand, versionAfter } from "../support/engine/intents.ts";
+import { retainedBytesOutsideCells } from "../support/memory.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
@@ -180,7 +180,7 @@ describe.each(engineKinds)("on $name", (kind) => {
       const [number, batchSize, batches] = [newSite(), 64, 60];
       await engine.commit(Array.from({ length: batchSize }, () => createBrand(number, "a")));
       const kept: string[] = [];
-      const before = memoryOfTexts();
+      const before = await retainedBytesOutsideCells();
       for (let i = 0; i < batches; i++) {
         const batch = Array.from({ length: batchSize }, (_, at) =>
           updateBrand(number, at + 1, { Name: `${i}`.padEnd(1000) }),
@@ -190,13 +190,7 @@ describe.each(engineKinds)("on $name", (kind) => {
         expect(first.body).toContain(`"Name":"${i} `);
         kept.push(first.body);
       }
-      expect(memoryOfTexts() - before).toBeLessThan((batches * batchSize * 1000) / 4);
+      expect((await retainedBytesOutsideCells()) - before).toBeLessThan((batches * batchSize * 1000) / 4);
       expect(new Set(kept).size).toBe(batches);
     });
 });
-
-/** Returns the bytes outside the heap of objects. */
-function memoryOfTexts(): number {
-  Bun.gc(true);
-  return heapStats().extraMemorySize;
-}

@@ -12,16 +12,11 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
+import { retainedBufferBytes } from "../support/memory.ts";
 import { pass, ticks, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 setDefaultTimeout(60_000);
-
-/** Returns the bytes of all buffers. */
-function usedBytes(): number {
-  Bun.gc(true);
-  return process.memoryUsage().arrayBuffers;
-}
 
 describe.each(engines)("a poll on $name", (kind) => {
   let server: TestServer;
@@ -188,7 +183,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const lines = [`X-API-AUTH: ${server.key}`];
       const head = `GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`;
       const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(server.port)));
-      const before = usedBytes();
+      const before = await retainedBufferBytes();
       for (const client of clients) {
         client.send(toRequest(head, [...lines, `Content-Length: ${body.length}`]));
         await client.sendPieces([body]);
@@ -196,7 +191,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       await waiting(clients.length);
       // The server reads the bodies.
       await ticks(50);
-      expect(usedBytes() - before).toBeLessThan(clients.length * 2 ** 18);
+      expect((await retainedBufferBytes()) - before).toBeLessThan(clients.length * 2 ** 18);
       await write(other, "a");
       for (const client of clients) {
         client.send(toRequest("GET /restapi/changes.json?since=now HTTP/1.1", lines));

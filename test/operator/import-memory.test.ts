@@ -7,7 +7,7 @@ import type { ImportOptions } from "../../src/operator/import/import-context.ts"
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
-import { bytesOutsideCells } from "../support/memory.ts";
+import { retainedBytesOutsideCells } from "../support/memory.ts";
 
 const [kind] = engines;
 let engine: Engine;
@@ -50,11 +50,11 @@ test.each(cases)("%s do not keep the texts of their rows in memory", async (_, f
     }
     yield Buffer.from(ends[format]);
   };
-  const before = await bytesOutsideCells();
+  const before = await retainedBytesOutsideCells();
   let after = 0;
   const source = async function* () {
     yield* readRows(brand, bytes(), format);
-    after = await bytesOutsideCells();
+    after = await retainedBytesOutsideCells();
   };
   const summary = await importRecords(engine, ++sites, brand, source(), { now: () => 1, ...options });
   expect(summary.created + summary.rejected).toBeGreaterThanOrEqual(rows);

@@ -11,7 +11,7 @@ import { findRowInconsistencies } from "../../src/store/database/consistency-che
 import { FoundRecords } from "../../src/store/writes/found-records.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { bytesInUse, usedBytes } from "../support/memory.ts";
+import { heapBytes, retainedBytes } from "../support/memory.ts";
 
 const site = 1;
 /** Records of the site, each of about 0.9 kB. */
@@ -40,25 +40,25 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
-    const before = await bytesInUse();
+    const before = await retainedBytes();
     let most = 0;
     let length = 0;
     let chunks = 0;
     for await (const text of exportRecords(engine, site, brand, format)) {
       length += text.length;
-      if (++chunks % 15 === 2) most = Math.max(most, await bytesInUse());
+      if (++chunks % 15 === 2) most = Math.max(most, await retainedBytes());
     }
     expect(length).toBeGreaterThan(count * 700);
     expect(most - before).toBeLessThan(maxGrowthBytes);
   });
 
   test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
-    const before = await bytesInUse();
+    const before = await retainedBytes();
     let after = 0;
     const rows = async function* () {
       const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
       yield* readRows(brand, new Blob([text]).stream(), "csv");
-      after = await bytesInUse();
+      after = await retainedBytes();
     };
     const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
     expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
@@ -66,13 +66,13 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
-    const before = await bytesInUse();
+    const before = await retainedBytes();
     let after = 0;
     const text = async function* () {
       yield Buffer.from("Name,Address.AddressLine1\n");
       for (let n = 0; n < 18_000; n += 500)
         yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
-      after = await bytesInUse();
+      after = await retainedBytes();
     };
     const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
     const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
@@ -81,12 +81,12 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 
   test("takes little memory for the dry run of an undo", async () => {
-    const before = await bytesInUse();
+    const before = await retainedBytes();
     let most = 0;
     const watched: Engine = {
       ...engine,
       readJournalPage: async (...args) => {
-        if (args[1] % 5000 === 0) most = Math.max(most, await bytesInUse());
+        if (args[1] % 5000 === 0) most = Math.max(most, await retainedBytes());
         return engine.readJournalPage(...args);
       },
     };
@@ -98,7 +98,7 @@ describe.each(engines)("a large site on $name", (kind) => {
 });
 
 test("a transaction does not keep the values by which records are found, whatever its number of changes", async () => {
-  const before = await bytesInUse();
+  const before = await retainedBytes();
   using found = new FoundRecords(true);
   const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
   const intent = createIntent({ site, ifFound });
@@ -107,13 +107,13 @@ test("a transaction does not keep the values by which records are found, whateve
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
     found.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
-  expect((await bytesInUse()) - before).toBeLessThan(maxGrowthBytes);
+  expect((await retainedBytes()) - before).toBeLessThan(maxGrowthBytes);
   expect(found.isConditionMet(intent, ifFound, undefined)).toBe(true);
   expect(found.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
 });
 
 test("a check of stored rows, also of a file of `export-site`, does not keep the rows in memory", async () => {
-  const before = await bytesInUse();
+  const before = await retainedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {
     yield { table: "sites", row: { id: 1, epoch: "e", revision: 36_000, counters: '{"brand":60000}', floor: 0 } };
@@ -126,7 +126,7 @@ test("a check of stored rows, also of a file of `export-site`, does not keep the
       yield { table: "journal", row: { ...common, id, ...change, run: null, before: null } };
     }
     Bun.gc(true);
-    after = usedBytes();
+    after = heapBytes();
   };
   expect(findRowInconsistencies(rows())).toEqual([]);
   expect(after - before).toBeLessThan(maxGrowthBytes);

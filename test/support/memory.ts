@@ -23,14 +23,17 @@ async function collect(read: () => number): Promise<number> {
   return bytes;
 }
 
-/** Returns the bytes of the heap after garbage collections: its cells, and all that the cells own. */
-export const bytesInUse = (): Promise<number> => collect(usedBytes);
-
-/** Returns the bytes of the heap outside its cells, such as texts, after garbage collections. */
-export const bytesOutsideCells = (): Promise<number> => collect(() => heapStats().extraMemorySize);
-
-/** Returns the bytes of the heap: its cells, and all that the cells own. */
-export function usedBytes(): number {
+/** Returns the bytes of the heap: its cells, and all that the cells own. Garbage that is not collected counts too. */
+export function heapBytes(): number {
   const { heapSize, extraMemorySize } = heapStats();
   return heapSize + extraMemorySize;
 }
+
+/** Returns the bytes of the heap that are not garbage. */
+export const retainedBytes = (): Promise<number> => collect(heapBytes);
+
+/** Returns the bytes outside the cells of the heap, such as texts, that are not garbage. */
+export const retainedBytesOutsideCells = (): Promise<number> => collect(() => heapStats().extraMemorySize);
+
+/** Returns the bytes of all buffers that are not garbage. */
+export const retainedBufferBytes = (): Promise<number> => collect(() => process.memoryUsage().arrayBuffers);
