@@ -8,15 +8,14 @@ import type { Engine } from "../../src/model/engine.ts";
 import type { Head } from "../../src/model/head.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
 import { start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { type CallOptions, call } from "../support/http/server.ts";
 import { type LossyPostgres, startLossyPostgres } from "../support/postgres/lossy.ts";
 import { waitFor } from "../support/programs/command.ts";
+import { type Data, dataOf } from "../support/programs/command-data.ts";
 
 setDefaultTimeout(120_000);
 
@@ -194,14 +193,7 @@ async function heads(engine: Engine): Promise<Map<Shop, Head>> {
 }
 
 /** Uses a new engine, which has seen no head before. */
-async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-  const engine = await openEngine(url, allResources);
-  try {
-    return await work(engine);
-  } finally {
-    await engine.close();
-  }
-}
+const use: Data["use"] = (work) => dataOf(url).use(work);
 
 /** Returns the number of long polls that wait. */
 async function waiting(): Promise<number> {
