@@ -13,7 +13,7 @@ import { startPostgres } from "../test/support/postgres/server.ts";
 
 const timings = fileURLToPath(new URL("../test/timings.json", import.meta.url));
 const preload = fileURLToPath(new URL("../test/support/property-seed.ts", import.meta.url));
-/** Tests of packages, of the executable and of generated code. They build what they test, so they need much CPU time, and few changes concern them. */
+/** Tests of packages, of the executable and of generated code. Their builds need much CPU time, and few changes concern them. */
 const packaging = ["test/packaging", "test/generated"];
 const args = process.argv.slice(2);
 const omitted = packaging.some((each) => args.some((arg) => arg.includes(each))) ? [] : packaging;

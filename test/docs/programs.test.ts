@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The file, the command that runs it, and a command that succeeds if the interpreter can do what the program needs. */
+/** The file, the command that runs it, and a command that succeeds if the interpreter has all that the program needs. */
 const programs: [string, string[], string[]][] = [
   ["curl.sh", ["sh"], ["curl", "--version"]],
   ["python.py", ["python3"], ["python3", "-c", "import urllib.request, xml.etree.ElementTree"]],

@@ -1,4 +1,4 @@
-// The OpenAPI document: what it has, and that responses which it does not allow fail their test.
+// The contents of the OpenAPI document. A response that the document does not allow fails its test.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

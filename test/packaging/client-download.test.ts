@@ -25,7 +25,7 @@ function run(command: string[], cwd: string, env: Record<string, string> = {}) {
 
 describe("/docs/client.tgz", () => {
   test("is installed by npm in an empty folder, runs, and has types", async () => {
-    // In processes of their own, so that this one can respond.
+    // In other processes, so that this process can respond.
     const install = Bun.spawn(["npm", "install", "--no-audit", "--no-fund", `${server.url}/docs/client.tgz`], {
       cwd: folder,
       stdout: "ignore",

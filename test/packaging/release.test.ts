@@ -1,4 +1,4 @@
-// `npm run release`: what it refuses, and what it leaves behind when a step fails. docs/releasing.md has the steps of a whole release.
+// `npm run release`: its refusals, and the files that are left when a step fails. docs/releasing.md has the steps of a whole release.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

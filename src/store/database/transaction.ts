@@ -18,7 +18,7 @@ export type Row = DumpedRow["row"];
 /** The values of a statement by name. */
 export type StatementValues = Readonly<Record<string, string | number>>;
 
-/** The statements that a transaction asks the engine to execute. */
+/** A statement that a transaction asks the engine to execute. */
 export type Statement =
   | { readonly kind: "query"; readonly sql: string; readonly values: StatementValues }
   | { readonly kind: "change"; readonly sql: string; readonly values: StatementValues }

@@ -151,13 +151,13 @@ describe("a database that cannot be used is named in one clear line", () => {
 
 describe("TLS to the database", () => {
   const hosts = () => `localhost:${server.port}`;
-  /** The name of a database. */
+  /** The name of the database that `open` has opened last. */
   let opened = "";
   const open = async (query: string, at = hosts()) => {
     opened = /[^/]+$/.exec(await server.createDatabase())?.[0] as string;
     return openEngine(`${server.url(opened, at)}?${query}`, allResources);
   };
-  /** Whether the connections to the database that was opened last are encrypted. An engine has one or more of them. */
+  /** Whether the connections to that database are encrypted. An engine has one or more of them. */
   const isEncrypted = async () => {
     const rows = await server.run(
       `select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid)

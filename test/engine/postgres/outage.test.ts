@@ -70,7 +70,7 @@ test("while another transaction locks a site, only its writes get 503, and nothi
   finish();
   await transaction;
   await sql.end();
-  // A write that the database still had would come before this one, and would have its ID.
+  // An earlier write that the database still had would come first, and would have the ID of this write.
   const create = () => shop.call("POST", "/restapi/brands.json", { body: { Name: "next" } });
   const { json: next } = await waitUntil(async () => {
     const response = await create();
