@@ -11,8 +11,8 @@ export interface Marker {
   readonly end?: number;
 }
 
-/** The name of the module with the function that a marker calls, at the root of a marked copy. */
-export const reachedModule = "reached.ts";
+/** The module with the function that a marker calls. It is in `src`, because some tests copy that folder alone. */
+export const reachedModule = "src/reached.ts";
 
 /** The environment variable with the folder for reports. A marker creates a file there for each reached mutant. */
 export const reachedFolder = "MUTANTS_REACHED";
