@@ -93,3 +93,16 @@ test("the time of a long poll is counted, because a request is slow only if it t
   expect(context.longPollMs).toBeGreaterThan(1000);
   expect(context.longPollMs).toBeLessThanOrEqual(1000 + elapsedMs);
 });
+
+test("after a stop, a long poll returns what it has read, without a wait", async () => {
+  const polls = new LongPolls(2, {
+    changeNotifier: { subscribe: () => () => {} },
+    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
+  });
+  polls.stop();
+  const context = { request: { onClientEnd: () => {}, discardBody: () => {} }, longPollMs: 0 };
+  const first = { siteId: 1, head, system: head, hasContent: false };
+  const read = () => Promise.reject(new Error("nothing has changed"));
+  const ended = polls.waitForContent(context as unknown as RequestContext, { key, wait: 60_000, first, read });
+  expect([polls.size, await ended]).toEqual([0, first]);
+});
