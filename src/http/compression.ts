@@ -4,7 +4,7 @@
 import { constants, deflateRawSync } from "node:zlib";
 import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { EncodedList } from "../store/memory/collection-version.ts";
+import type { EncodedList } from "../store/memory/encoded-list.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
 import { gzipWhole } from "./common/static-file.ts";
 

@@ -14,8 +14,7 @@ import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FeedPage, readFeedPage } from "../../store/changes/feed.ts";
-import { ListPart } from "../../store/memory/block.ts";
-import { EncodedList } from "../../store/memory/collection-version.ts";
+import { EncodedList, ListPart } from "../../store/memory/encoded-list.ts";
 import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */

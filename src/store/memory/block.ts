@@ -3,7 +3,6 @@
 //
 // - `Block`: the records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
 // - `EncodedItems`: the items of a block in one encoding, as one buffer with the end of each item.
-// - `ListPart`: a part of a list, with its compressed forms. A slow client may still read the bytes of an earlier version.
 //
 // Invariant: the records of a block never change. A change makes a new block, which copies the bytes of the unchanged records.
 
@@ -11,6 +10,7 @@ import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
+import { ListPart } from "./encoded-list.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 
 /** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
@@ -173,33 +173,6 @@ export class Block {
 /** Estimates the memory of a column, in bytes. */
 function bytesOf(texts: readonly string[]): number {
   return texts.reduce((use, text) => use + 48 + text.length, 100);
-}
-
-/** A part of a list. Its bytes never change, because they may still be on their way to a slow client. */
-export class ListPart {
-  readonly bytes: Buffer;
-  readonly #compressed = new Map<string, Uint8Array>();
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  /** Returns the bytes in a content coding. They are compressed on the first call. */
-  compressed(coding: string, compress: (bytes: Uint8Array) => Uint8Array): Uint8Array {
-    let made = this.#compressed.get(coding);
-    if (!made) {
-      made = compress(this.bytes);
-      this.#compressed.set(coding, made);
-    }
-    return made;
-  }
-
-  /** Estimates the memory of the compressed bytes, in bytes. */
-  compressedUse(): number {
-    let use = 0;
-    for (const bytes of this.#compressed.values()) use += 100 + bytes.length;
-    return use;
-  }
 }
 
 // One builder for all `EncodedItems`: each constructor collects its items in the builder, and takes them out before it ends.

@@ -6,15 +6,16 @@
 //
 // Invariant: the records never change. Only the caches grow. They are discarded together with the version.
 
-import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
+import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
 import { type Steps, slices } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type Block, BlockRecord, ListPart } from "./block.ts";
+import { type Block, BlockRecord } from "./block.ts";
 import { findRecord } from "./block-list.ts";
+import { EncodedList, ListPart } from "./encoded-list.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 
 /** A page of a list. */
@@ -125,44 +126,6 @@ export class CollectionVersion {
     this.#pages.set(name, page);
     this.#pageBytes += bytes;
     return page;
-  }
-}
-
-/** Maximum size of a list to join, in bytes. The kernel accepts only a part of a longer list at a time. */
-const maxJoinedBytes = 16 * 1024 * 1024;
-
-/** The whole list in one encoding, for one version of its records. It shares parts with the lists of earlier and later versions. */
-export class EncodedList {
-  readonly parts: readonly ListPart[];
-  /** Bytes of all parts together. */
-  readonly length: number;
-  readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
-  #requests = 0;
-  #joined: BufferWithHeadroom | undefined;
-
-  constructor(parts: readonly ListPart[]) {
-    this.parts = parts;
-    this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
-  }
-
-  /** Counts a request. Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
-  bytesForNextRequest(): readonly Uint8Array[] | BufferWithHeadroom {
-    const parts = this.parts.map(({ bytes }) => bytes);
-    if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
-    this.#joined ??= joinWithHeadroom(parts);
-    return this.#joined;
-  }
-
-  /** Returns the whole list in a content coding. `make` makes it on the first call; concurrent calls share the work. */
-  compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
-    return getOrCreate(this.#compressed, coding, make);
-  }
-
-  /** Estimates its memory without its parts, in bytes. */
-  memoryUse(): number {
-    let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
-    for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
-    return use;
   }
 }
 

@@ -10,9 +10,8 @@ import type { BufferWithHeadroom } from "../../../src/lib/bytes.ts";
 import { nextImmediate, slices, tickBudgetMs } from "../../../src/lib/event-loop.ts";
 import type { Encoding } from "../../../src/model/encoding.ts";
 import { orderStatus } from "../../../src/resources/order-status.ts";
-import { ListPart } from "../../../src/store/memory/block.ts";
 import { Collection } from "../../../src/store/memory/collection.ts";
-import { EncodedList } from "../../../src/store/memory/collection-version.ts";
+import { EncodedList, ListPart } from "../../../src/store/memory/encoded-list.ts";
 import { ticks } from "../../support/time.ts";
 
 /** IDs close together, or far apart. */

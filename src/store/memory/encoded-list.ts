@@ -1,0 +1,70 @@
+// A text to send, in parts that several texts can share: a list of records, a page of the feed, a documentation page. Its compressed forms are cached.
+
+import { type BufferWithHeadroom, joinWithHeadroom } from "../../lib/bytes.ts";
+import { getOrCreate } from "../../lib/concurrency.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+
+/** A part of a list, with its compressed forms. Its bytes never change, because they may still be on their way to a slow client. */
+export class ListPart {
+  readonly bytes: Buffer;
+  readonly #compressed = new Map<string, Uint8Array>();
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Returns the bytes in a content coding. They are compressed on the first call. */
+  compressed(coding: string, compress: (bytes: Uint8Array) => Uint8Array): Uint8Array {
+    let made = this.#compressed.get(coding);
+    if (!made) {
+      made = compress(this.bytes);
+      this.#compressed.set(coding, made);
+    }
+    return made;
+  }
+
+  /** Estimates the memory of the compressed bytes, in bytes. */
+  compressedUse(): number {
+    let use = 0;
+    for (const bytes of this.#compressed.values()) use += 100 + bytes.length;
+    return use;
+  }
+}
+
+/** Maximum size of a list to join, in bytes. The kernel accepts only a part of a longer list at a time. */
+const maxJoinedBytes = 16 * 1024 * 1024;
+
+/** A whole list in one encoding. The lists of two versions of a collection share the parts that did not change. */
+export class EncodedList {
+  readonly parts: readonly ListPart[];
+  /** Bytes of all parts together. */
+  readonly length: number;
+  readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
+  #requests = 0;
+  #joined: BufferWithHeadroom | undefined;
+
+  constructor(parts: readonly ListPart[]) {
+    this.parts = parts;
+    this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
+  }
+
+  /** Counts a request. Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
+  bytesForNextRequest(): readonly Uint8Array[] | BufferWithHeadroom {
+    const parts = this.parts.map(({ bytes }) => bytes);
+    if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
+    this.#joined ??= joinWithHeadroom(parts);
+    return this.#joined;
+  }
+
+  /** Returns the whole list in a content coding. `make` makes it on the first call; concurrent calls share the work. */
+  compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
+    return getOrCreate(this.#compressed, coding, make);
+  }
+
+  /** Estimates its memory without its parts, in bytes. */
+  memoryUse(): number {
+    let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
+    for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
+    return use;
+  }
+}
