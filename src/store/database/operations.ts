@@ -4,6 +4,7 @@
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import { readLastKeyUses, saveKeyUses } from "./key-uses.ts";
+import { toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
   deleteSiteChunk,
   importSiteChunk,
@@ -13,7 +14,6 @@ import {
   startSiteImport,
 } from "./site-operations.ts";
 import { invalidRowError, newImportingEpoch, siteTables } from "./site-state.ts";
-import { toChunksWithNewEpochs } from "./table-swap.ts";
 import { readDatabaseId, readLastBackupTime, saveBackupTime } from "./this-database.ts";
 import type { Transaction } from "./transaction.ts";
 import {

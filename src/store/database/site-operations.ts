@@ -7,6 +7,7 @@ import { randomText } from "../../lib/text.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
+import type { RowChunk } from "./row-chunks.ts";
 import {
   canImportSite,
   isLiveEpoch,
@@ -18,7 +19,6 @@ import {
   siteNotImportingError,
   toSiteRow,
 } from "./site-state.ts";
-import type { RowChunk } from "./table-swap.ts";
 import { columnsOf, primaryKeyOf, type TableName, type TableRow } from "./tables.ts";
 import { change, completeSite, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 

@@ -7,16 +7,11 @@
 // - After the rename, the new data is in use. The replaced set is `replaced`: the next restore saves its rows in a file, and then drops it.
 
 import { randomBytes } from "node:crypto";
-import { randomText } from "../../lib/text.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import { isLiveEpoch } from "./site-state.ts";
+import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import { type TableName, tableNames } from "./tables.ts";
-
-/** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
-const maxRows = 1000;
-const maxTextLength = 1024 * 1024;
 
 /** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved in a file before they are dropped. */
 type TableSetKind = "unused" | "replaced";
@@ -59,36 +54,6 @@ export function describeLeftoverTables(names: readonly string[]): string[] {
       ? [`${cause} what it replaced is still in the database; the next \`restore\` keeps it in a file`]
       : []),
   ];
-}
-
-/** Rows of one table, few enough for one short transaction. */
-export interface RowChunk {
-  readonly table: TableName;
-  readonly rows: readonly DumpedRow["row"][];
-}
-
-/** Splits `rows` into chunks, and gives every site a new epoch, so that versions and cursors from before the restore are not accepted. */
-export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): AsyncGenerator<RowChunk> {
-  let table: string | undefined;
-  let chunk: DumpedRow["row"][] = [];
-  let text = 0;
-  for await (const next of rows) {
-    if (next.table !== table || chunk.length === maxRows || text > maxTextLength) {
-      if (table !== undefined) yield { table: table as TableName, rows: chunk };
-      [table, chunk, text] = [next.table, [], 0];
-    }
-    chunk.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
-    for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
-  }
-  if (table !== undefined) yield { table: table as TableName, rows: chunk };
-}
-
-/**
- * Whether a row gets a new epoch: a live site, and a webhook without an epoch, as older program versions stored it for a site that had none. Without
- * a new epoch, such a webhook would accept every epoch of its site.
- */
-function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
-  return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
 /** The steps of an engine in a restore. Each call is a step of its own, and others can read and write between two steps. */

@@ -5,8 +5,8 @@ import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
+import type { RowChunk } from "../database/row-chunks.ts";
 import {
-  type RowChunk,
   replaceAllData,
   type TableSet,
   type TableSets,

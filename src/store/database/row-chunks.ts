@@ -1,0 +1,40 @@
+// The chunks in which a restore, a copy and the import of a site store their rows.
+
+import { randomText } from "../../lib/text.ts";
+import type { DumpedRow } from "../../model/engine.ts";
+import { isLiveEpoch } from "./site-state.ts";
+import type { TableName } from "./tables.ts";
+
+/** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
+const maxRows = 1000;
+const maxTextLength = 1024 * 1024;
+
+/** Rows of one table, few enough for one short transaction. */
+export interface RowChunk {
+  readonly table: TableName;
+  readonly rows: readonly DumpedRow["row"][];
+}
+
+/** Splits `rows` into chunks, and gives every site a new epoch, so that versions and cursors from before are not accepted. */
+export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): AsyncGenerator<RowChunk> {
+  let table: string | undefined;
+  let chunk: DumpedRow["row"][] = [];
+  let text = 0;
+  for await (const next of rows) {
+    if (next.table !== table || chunk.length === maxRows || text > maxTextLength) {
+      if (table !== undefined) yield { table: table as TableName, rows: chunk };
+      [table, chunk, text] = [next.table, [], 0];
+    }
+    chunk.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
+    for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
+  }
+  if (table !== undefined) yield { table: table as TableName, rows: chunk };
+}
+
+/**
+ * Whether a row gets a new epoch: a live site, and a webhook without an epoch, as older program versions stored it for a site that had none. Without
+ * a new epoch, such a webhook would accept every epoch of its site.
+ */
+function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
+  return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
+}
