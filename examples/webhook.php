@@ -1,9 +1,9 @@
 <?php
 // Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, and no library.
 
-const ENOUGH = 5_000_000;
+const MAX_BODY_BYTES = 5_000_000;
 /** A file with the Next of the last event. A program that stores the records keeps it with them. */
-const LAST = __DIR__ . '/webhook.last';
+const LAST_FILE = __DIR__ . '/webhook.last';
 
 /** Whether the request was sent by the server, in the last five minutes. $body must be the bytes as they arrived. */
 function isGenuine(string $body): bool
@@ -30,10 +30,10 @@ function handle(array $event): void
 {
     $output = fopen('php://stdout', 'w');
     $data = $event['data'];
-    $last = is_file(LAST) ? file_get_contents(LAST) : null;
+    $last = is_file(LAST_FILE) ? file_get_contents(LAST_FILE) : null;
     $isNext = $last === null || !isset($data['Since']) || in_array($last, [$data['Since'], $data['Next']], true);
     if (isset($data['Since'])) {
-        file_put_contents(LAST, $data['Next']);
+        file_put_contents(LAST_FILE, $data['Next']);
     }
     if ($event['type'] === 'storefront.gone' || !$isNext) {
         fwrite($output, "some changes are missing: read the lists again\n");
@@ -50,8 +50,8 @@ function receive(): int
     if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
         return 405;
     }
-    $body = file_get_contents('php://input', length: ENOUGH + 1);
-    if (strlen($body) > ENOUGH) {
+    $body = file_get_contents('php://input', length: MAX_BODY_BYTES + 1);
+    if (strlen($body) > MAX_BODY_BYTES) {
         return 413;
     }
     if (!isGenuine($body)) {
