@@ -13,7 +13,7 @@ import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "./request-metrics.ts";
 import { type RequestTarget, toTarget } from "./request-target.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { basePath, idIn, type Route } from "./route.ts";

@@ -10,9 +10,9 @@ import { createDocumentation } from "./documentation.ts";
 import { LongPolls } from "./feed/long-poll.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
-import { createMetrics } from "./metrics.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
+import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
 /** The public listener. */
