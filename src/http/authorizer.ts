@@ -26,10 +26,12 @@ import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { authenticate, clientNetwork, requestedHost, toHostname, unknownHostError } from "./authenticate.ts";
+import { authenticate } from "./authenticate.ts";
+import { clientNetwork } from "./client-network.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import type { AuthorizedView, RequestContext } from "./request-context.ts";
+import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 
 export interface AuthorizerOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { networkOf } from "../../../src/http/authenticate.ts";
 import { rateLimitHeaders, tooManyRequestsError } from "../../../src/http/authorizer.ts";
+import { networkOf } from "../../../src/http/client-network.ts";
 import { maxBuckets, TokenBuckets } from "../../../src/lib/token-buckets.ts";
 
 const limit = { tokensPerSecond: 2, maxTokens: 4 };
