@@ -1,4 +1,4 @@
-import { slices } from "../src/lib/event-loop.ts";
+import { slices } from "../src/lib/slices.ts";
 import { publicResources } from "../src/model/resource.ts";
 import { servedFiles } from "../src/reference/documents.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";

@@ -2,8 +2,8 @@
 // write, only the changed part is compressed again.
 
 import { constants, deflateRawSync } from "node:zlib";
-import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type Steps, slices } from "../lib/slices.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
 import { gzipWhole } from "./common/static-file.ts";

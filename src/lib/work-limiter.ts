@@ -1,8 +1,8 @@
 // Limits long computations that clients wait for, such as sorts of large lists. At most four run at once. Clients that need the same result share one
 // computation. A computation that waits to start is dropped when all its clients have left.
 
-import { type Steps, slices } from "./event-loop.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
+import { type Steps, slices } from "./slices.ts";
 
 /** Maximum computations that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;

@@ -24,8 +24,8 @@ import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" }
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
 import { formats } from "../formats/format.ts";
-import { type Steps, slices } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type Steps, slices } from "../lib/slices.ts";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";

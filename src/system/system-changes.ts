@@ -5,7 +5,7 @@
 //
 // Commands and the console's API read the records here. Requests of clients and the delivery of webhooks use the index (system-site-index.ts).
 
-import { yieldBetween } from "../lib/event-loop.ts";
+import { yieldBetween } from "../lib/yielding.ts";
 import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";

@@ -1,6 +1,6 @@
 // Delivers the next event of a webhook: at most one attempt per call.
 
-import { yieldToEventLoop } from "../lib/event-loop.ts";
+import { yieldToEventLoop } from "../lib/yielding.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";

@@ -1,6 +1,6 @@
 // Makes one attempt to deliver an event, and saves its result.
 
-import { yieldToEventLoop } from "../lib/event-loop.ts";
+import { yieldToEventLoop } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";

@@ -11,8 +11,8 @@
 
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
-import { yieldToEventLoop } from "../lib/event-loop.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
+import { yieldToEventLoop } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";

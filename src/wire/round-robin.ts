@@ -6,8 +6,8 @@
 // First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
 // so `takeWriteAllowance` limits the bytes of these writes.
 
-import { tickBudgetMs } from "../lib/event-loop.ts";
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
+import { tickBudgetMs } from "../lib/tick-budgets.ts";
 
 /** A task that runs in steps. */
 export interface StepTask {

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Marked } from "marked";
-import type { Steps } from "../../src/lib/event-loop.ts";
+import type { Steps } from "../../src/lib/slices.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { type OpenapiDocument, operationPairs } from "../../src/reference/openapi/document-reader.ts";

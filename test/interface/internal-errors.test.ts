@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
-import { tickBudgetMs } from "../../src/lib/event-loop.ts";
+import { tickBudgetMs } from "../../src/lib/tick-budgets.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { createBrokenResource, fail, secret } from "../support/http/broken-resource.ts";
 import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";

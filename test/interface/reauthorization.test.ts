@@ -1,7 +1,7 @@
 // A request that has waited is checked again before it has an effect (contract section 1).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { tickBudgetMs } from "../../src/lib/event-loop.ts";
+import { tickBudgetMs } from "../../src/lib/tick-budgets.ts";
 import { revokeKey, rotateKey } from "../../src/operator/sites/keys.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
-import { nextImmediate } from "../../src/lib/event-loop.ts";
+import { nextImmediate } from "../../src/lib/yielding.ts";
 import { revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";

@@ -1,6 +1,6 @@
 // The result of work that runs in slices.
 
-import type { Steps } from "../../src/lib/event-loop.ts";
+import type { Steps } from "../../src/lib/slices.ts";
 
 /** Does `steps` without a pause. */
 export function resultOf<T>(steps: Steps<T>): T {

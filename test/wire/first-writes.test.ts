@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
-import { nextImmediate } from "../../src/lib/event-loop.ts";
+import { nextImmediate } from "../../src/lib/yielding.ts";
 import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
 import { encodeResponse } from "../../src/wire/encode-response.ts";
 import type { ResponseBody } from "../../src/wire/response-body.ts";

@@ -8,7 +8,7 @@
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
-import { type Steps, slices } from "../../lib/event-loop.ts";
+import { type Steps, slices } from "../../lib/slices.ts";
 import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";

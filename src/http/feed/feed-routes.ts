@@ -2,7 +2,7 @@
 // `wait`, holds the request as a long poll until there is a change.
 
 import { type Format, formats } from "../../formats/format.ts";
-import { FairQueue } from "../../lib/event-loop.ts";
+import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Head } from "../../model/head.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";

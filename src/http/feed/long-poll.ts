@@ -9,7 +9,7 @@
 // - A poll is settled once, by the first of these events, and responds only after its key was checked again.
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
-import { FairQueue, type FairTask } from "../../lib/event-loop.ts";
+import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
 import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";

@@ -1,7 +1,7 @@
 // The engine of a dry run: it decides intents on a copy of the site, as the database would.
 
-import { createYielder } from "../../lib/event-loop.ts";
 import { openScratch } from "../../lib/scratch-database.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine, RecordRow } from "../../model/engine.ts";
 import { withFileErrors } from "../../model/errors.ts";

@@ -3,7 +3,7 @@
 import { csvHeader, csvLines } from "../../formats/csv.ts";
 import { json } from "../../formats/json.ts";
 import { xml } from "../../formats/xml.ts";
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";

@@ -7,7 +7,7 @@ import { readJsonItems } from "../../formats/json-items.ts";
 import { decodeUtf8, toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { readXmlRecords } from "../../formats/xml-records.ts";
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 

@@ -12,7 +12,7 @@
 // - The memory does not grow with the size of the rows: spooled rows and match values are in temporary files. An import by ID has only the
 //   IDs in memory.
 
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import { operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";

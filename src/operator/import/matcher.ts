@@ -1,7 +1,7 @@
 // Matches the rows of an import with records: by ID, or by the value of a field.
 
-import { createYielder } from "../../lib/event-loop.ts";
 import { findNearestPath } from "../../lib/text.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { FoundBy, JournalEntry } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";

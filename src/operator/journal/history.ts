@@ -1,6 +1,6 @@
 // The history of a site as operators read it: the latest change first. The changes of one run can be grouped as one entry.
 
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 

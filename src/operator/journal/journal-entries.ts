@@ -1,6 +1,6 @@
 // Reads the entries of a site's journal in order, and names the entries that a run wrote.
 
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";

@@ -1,6 +1,6 @@
 // Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
 
-import { yieldBetween } from "../../lib/event-loop.ts";
+import { yieldBetween } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";

@@ -1,6 +1,6 @@
 // Finds records in many sites by reading the database, so that no site is loaded into memory for it.
 
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { Engine, RecordRow } from "../../model/engine.ts";
 import { publicResources } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";

@@ -2,7 +2,7 @@
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
 import { problemResponses, problemSchemas } from "./bodies.ts";

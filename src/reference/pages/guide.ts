@@ -47,7 +47,7 @@ import scaling from "../../../docs/scaling.md" with { type: "text" };
 import upgrading from "../../../docs/upgrading.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import examples from "../../../examples/README.md" with { type: "text" };
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { type Link, type LinkGroup, toPage } from "./layout.ts";

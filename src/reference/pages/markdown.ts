@@ -3,7 +3,7 @@
 
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import { toAnchor } from "./layout.ts";
 

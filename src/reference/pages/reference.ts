@@ -1,6 +1,6 @@
 // Makes the reference at /docs from the OpenAPI document.
 
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { Schema } from "../json-schema.ts";
 import {

@@ -3,7 +3,7 @@
 // A cursor has a revision and the digest of the entry with that revision (store/database/cursor.ts). The entry is read in the same query as the
 // entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
 
-import { yieldToEventLoop } from "../../lib/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Change, JournalPage } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";

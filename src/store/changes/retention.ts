@@ -6,8 +6,8 @@
 import type { Logger } from "pino";
 import { type Background, startBackground, withJitter } from "../../lib/background.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { yieldToEventLoop } from "../../lib/event-loop.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";

@@ -10,8 +10,9 @@
 // - Without subscribers, nothing runs.
 
 import { sleep } from "../../lib/background.ts";
-import { FairQueue, type FairTask, yieldToEventLoop } from "../../lib/event-loop.ts";
+import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { CommitSubscription, Engine } from "../../model/engine.ts";
 import { type Head, isSameHead } from "../../model/head.ts";
 

@@ -1,4 +1,4 @@
-import { createYielder } from "../../lib/event-loop.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { Engine, RecordRow, SiteContents } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 

@@ -1,6 +1,6 @@
 // The records of a collection in ID order, in blocks. Small neighbouring blocks are joined, so that there are never many small blocks.
 
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./memory-record.ts";

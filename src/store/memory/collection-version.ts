@@ -8,8 +8,8 @@
 
 import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
-import { type Steps, slices } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
+import { type Steps, slices } from "../../lib/slices.ts";
 import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";

@@ -9,8 +9,8 @@
 // - If a version cannot be made, for example because memory is exhausted, its changes are pending again. The current version stays.
 // - A version never changes. So a long computation can read a version while further changes arrive.
 
-import { type Steps, slices } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { type Steps, slices } from "../../lib/slices.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { RecordRow } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";

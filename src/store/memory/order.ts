@@ -1,6 +1,6 @@
 // The filters and orders of a list, and the texts of records that they compare.
 
-import type { Steps } from "../../lib/event-loop.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { foldCase } from "../../lib/text.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { TextFieldPath } from "../../model/resource.ts";

@@ -1,8 +1,8 @@
 // A selection has the IDs of the records of a list with `filter` or `sort`, in the order of the list. Selections are cached. After a few
 // changes, a selection is patched: only the changed records are moved.
 
-import type { Steps } from "../../lib/event-loop.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
+import type { Steps } from "../../lib/slices.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import type { CollectionVersion } from "./collection-version.ts";

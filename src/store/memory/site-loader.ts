@@ -1,4 +1,4 @@
-import { type Steps, slices } from "../../lib/event-loop.ts";
+import { type Steps, slices } from "../../lib/slices.ts";
 import type { RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";

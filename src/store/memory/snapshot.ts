@@ -8,7 +8,7 @@
 // blocks with changed records. The result is a new `CollectionVersion`: the blocks of one moment, with the lists and pages that were made from
 // them. A list consists of the bytes of its blocks. So after a write, the new list shares all parts but one with the list before.
 //
-// Work that grows with the number of records runs in slices (`lib/event-loop.ts`). It reads one version, which stays unchanged while the
+// Work that grows with the number of records runs in slices (`lib/slices.ts`). It reads one version, which stays unchanged while the
 // collection receives further changes.
 
 import type { RecordChange } from "../../model/change.ts";

@@ -6,7 +6,7 @@
 // Invariant: a request gets only results of queries that were sent after it arrived. If a query fails, the requests that wait for the next
 // one fail too, because they have already waited as long as a query may take.
 
-import { nextImmediate } from "../../lib/event-loop.ts";
+import { nextImmediate } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 

@@ -10,7 +10,7 @@
 // - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
 // - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
 
-import { yieldToEventLoop } from "../../lib/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";

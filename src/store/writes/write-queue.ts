@@ -7,8 +7,8 @@
 // a read; and outcomes are sent to clients 8 per tick. Without reads, writes do not wait for them. The measurements behind these numbers are in
 // bench/measured/storage.md ("Reads beside writes", "Responses in parts").
 
-import { nextImmediate } from "../../lib/event-loop.ts";
 import { Histogram } from "../../lib/metrics.ts";
+import { nextImmediate } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { LongPolls } from "../../../src/http/feed/long-poll.ts";
 import type { RequestContext } from "../../../src/http/request-context.ts";
-import { nextImmediate } from "../../../src/lib/event-loop.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
 import type { Head } from "../../../src/model/head.ts";
 import { systemSite } from "../../../src/model/system-site.ts";
 

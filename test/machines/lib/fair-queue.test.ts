@@ -1,7 +1,9 @@
 // Many short tasks, of which a few start in each tick of the event loop.
 
 import { expect, test } from "bun:test";
-import { FairQueue, type FairTask, nextImmediate, tickBudgetMs } from "../../../src/lib/event-loop.ts";
+import { FairQueue, type FairTask } from "../../../src/lib/fair-queue.ts";
+import { tickBudgetMs } from "../../../src/lib/tick-budgets.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
 
 test("tasks start in the order of their group, and the groups in rotation", async () => {
   const queue = new FairQueue<string>();

@@ -2,7 +2,9 @@
 // number of steps in a tick does not depend on the machine.
 
 import { beforeEach, expect, test } from "bun:test";
-import { nextImmediate, SliceScheduler, type Steps, tickBudgetMs } from "../../../src/lib/event-loop.ts";
+import { SliceScheduler, type Steps } from "../../../src/lib/slices.ts";
+import { tickBudgetMs } from "../../../src/lib/tick-budgets.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
 
 /** Milliseconds of a step. */
 const stepMs = 0.25;

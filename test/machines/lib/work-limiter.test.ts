@@ -1,8 +1,9 @@
 // Long computations on the records of a site: a limited number runs at a time, in order, shared, and only while a client waits.
 
 import { beforeEach, expect, test } from "bun:test";
-import { nextImmediate, type Steps } from "../../../src/lib/event-loop.ts";
+import type { Steps } from "../../../src/lib/slices.ts";
 import { AbandonedWorkError, WorkLimiter } from "../../../src/lib/work-limiter.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
 
 const wanted = () => true;
 const most = 4;

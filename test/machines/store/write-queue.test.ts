@@ -1,7 +1,7 @@
 // The write queue, on an engine that commits when the test decides.
 
 import { describe, expect, test } from "bun:test";
-import { nextImmediate } from "../../../src/lib/event-loop.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
 import type { Intent, Outcome } from "../../../src/model/change.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
 import { allResources } from "../../../src/resources/all.ts";

@@ -1,0 +1,46 @@
+// Lets long tasks yield to the event loop between steps. Only one task resumes per tick, so that many tasks block no longer than one.
+
+import { tickBudgetMs } from "./tick-budgets.ts";
+
+const waiting: (() => void)[] = [];
+
+/** Resolves in a later tick. No other caller of this function resumes in the same tick. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(resumeNext);
+  });
+}
+
+function resumeNext(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(resumeNext);
+}
+
+/**
+ * Returns a function to call between two steps of a long task. When the task has run for 2 ms, the function returns a promise that resolves in a
+ * later tick; otherwise it returns undefined, and the task continues at once.
+ */
+export function createYielder(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < tickBudgetMs.yielding) return undefined;
+    return yieldToEventLoop().then(() => {
+      since = performance.now();
+    });
+  };
+}
+
+/** Yields `items` in order. Yields to the event loop between two items when their consumer has run for 2 ms. */
+export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
+  const yieldIfDue = createYielder();
+  for (const item of items) {
+    await yieldIfDue();
+    yield item;
+  }
+}
+
+/** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */
+export function nextImmediate(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
