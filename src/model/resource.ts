@@ -2,9 +2,9 @@ import { type CanonicalPatterns, createCanonicalPatterns } from "./canonical-jso
 import type { Field, Fields, TextField } from "./field.ts";
 
 export interface Declaration {
-  /** The name in the database, the journal and the documentation: `order-status`. */
+  /** The name in the database, the journal and the documentation: `order-status`. With underscores, it is the name of a view. */
   readonly name: string;
-  /** The path below `/restapi/`, and the name on the command line: `orderstatuses`. */
+  /** The path below `/restapi/`, and the name on the command line: `orderstatuses`. Letters only, because a webhook lists paths separated by spaces. */
   readonly path: string;
   /** The name of a record's XML element: `OrderStatus`. */
   readonly element: string;
@@ -36,12 +36,12 @@ export interface Resource extends Declaration {
 /** A resource with endpoints has a `Name`: the console shows and sorts its records by it. */
 type NamedIfPublic = { readonly access: "system" } | { readonly fields: { readonly Name: TextField } };
 
-/** Derives a resource from its declaration. @throws Error if the declaration has a field `ID` */
+/** Derives a resource from its declaration. @throws Error if the declaration has an unsuitable name or path, or a field `ID` */
 export function defineResource(declaration: Declaration & NamedIfPublic): Resource {
-  for (const name of Object.keys(declaration.fields)) {
-    if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
-  }
-  const { element, fields } = declaration;
+  const { name, path, element, fields } = declaration;
+  if (!/^[a-z]+(?:-[a-z]+)*$/.test(name)) throw new Error(`${name}: a name has lower-case letters and single hyphens`);
+  if (!/^[a-z]+$/.test(path)) throw new Error(`${name}: the path ${path} must have lower-case letters only`);
+  if ("ID" in fields) throw new Error(`${name}: ID is part of every record and cannot be declared`);
   const textFields = listTextFields(fields, []);
   const canonicalPatterns = createCanonicalPatterns(
     fields,
