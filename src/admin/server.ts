@@ -13,7 +13,7 @@ import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
 import { type ConsoleScript, consoleRoutes } from "./console.ts";
 import { AdminHandler, type AdminRoute, type AdminRoutes } from "./handler.ts";
-import { Imports } from "./imports.ts";
+import { Imports } from "./open-imports.ts";
 import { sessionRoutes } from "./session.ts";
 import { TrafficHistory } from "./traffic.ts";
 

@@ -1,7 +1,7 @@
 // The files of imports that the server removes by itself, so that no response can report a failure.
 
 import { expect, test } from "bun:test";
-import { Imports } from "../../src/admin/imports.ts";
+import { Imports } from "../../src/admin/open-imports.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { ticks } from "../support/time.ts";
 

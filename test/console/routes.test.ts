@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../src/admin/api/all.ts";
-import { Imports } from "../../src/admin/imports.ts";
+import { Imports } from "../../src/admin/open-imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import { createSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";

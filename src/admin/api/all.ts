@@ -1,7 +1,7 @@
 // Lists every action of the console's API.
 
 import type { Action } from "../action-routes.ts";
-import type { Imports } from "../imports.ts";
+import type { Imports } from "../open-imports.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import { exportActions } from "./exports.ts";
 import { findActions } from "./find.ts";

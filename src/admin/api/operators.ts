@@ -10,8 +10,8 @@ import {
 } from "../../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import type { Imports } from "../imports.ts";
 import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
+import type { Imports } from "../open-imports.ts";
 import type {
   LinkResponse,
   NewOperatorBody,
