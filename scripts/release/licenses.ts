@@ -7,7 +7,7 @@ import {
   readLicensedPackage,
   requireAcceptedLicenses,
   toLicenseSection,
-} from "../../src/admin/console-build.ts";
+} from "../../src/admin/licences.ts";
 
 /**
  * Returns the licences of all packages in `modules` except the program itself, of Bun, and of the packages in the console, as one text.

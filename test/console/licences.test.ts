@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { buildConsole, bundledPackages, consoleEntry } from "../../src/admin/console-build.ts";
+import { buildConsole, consoleEntry } from "../../src/admin/console-build.ts";
+import { bundledPackages } from "../../src/admin/licences.ts";
 import { noticesOf } from "../support/console/script.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
