@@ -9,7 +9,7 @@ import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
 import { AddressBlock, ContactLinks } from "./known-fields.tsx";
-import { RecordFields } from "./record-form.tsx";
+import { RecordFields } from "./record-fields.tsx";
 
 /** The dialog that is open over the form. */
 type Open = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };

@@ -36,7 +36,7 @@ import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
 import { columnLabel, summaryOf } from "./known-fields.tsx";
 import { RecordEdit } from "./record-edit.tsx";
-import { RecordFields } from "./record-form.tsx";
+import { RecordFields } from "./record-fields.tsx";
 import { TableActions } from "./table-actions.tsx";
 
 /**
