@@ -1,16 +1,14 @@
 // The page of a resource: the list of its records as a table, or on a phone as a simple list, and the form at its side.
 
 import DeleteIcon from "@mui/icons-material/Delete";
-import { Box, Button, Drawer, Link } from "@mui/material";
+import { Button, Drawer, Link } from "@mui/material";
 import { useState } from "react";
 import {
-  Create,
   DataTable,
   FilterForm,
   List,
   Pagination,
   SearchInput,
-  SimpleForm,
   SimpleList,
   useCreatePath,
   useListContext,
@@ -33,10 +31,9 @@ import { capitalized } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
 import { columnLabel, summaryOf } from "./known-fields.tsx";
+import { RecordCreate } from "./record-create.tsx";
 import { RecordEdit } from "./record-edit.tsx";
-import { RecordFields } from "./record-fields.tsx";
 import { TableActions } from "./table-actions.tsx";
 
 /**
@@ -198,20 +195,6 @@ function FormBeside({ resource }: RecordTableProps) {
       {id === "create" && <RecordCreate {...form} />}
       {id !== undefined && id !== "create" && <RecordEdit {...form} id={id} />}
     </Drawer>
-  );
-}
-
-/** A form for a new record. */
-function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
-  const translate = useTranslate();
-  return (
-    <Create title=" " resource={resource.path} mutationOptions={{ onSuccess: onClose }} component={Box}>
-      <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
-      <SimpleForm toolbar={<FormToolbar />}>
-        <RecordFields resource={resource} />
-        <UnsavedReporter />
-      </SimpleForm>
-    </Create>
   );
 }
 
