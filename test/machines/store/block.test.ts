@@ -1,6 +1,7 @@
-// How a block of records counts the memory of the field texts that it caches.
+// How a block of records counts the memory of what it caches: texts of fields, and compressed parts of lists.
 
 import { expect, test } from "bun:test";
+import { storedEncoding } from "../../../src/model/encoding.ts";
 import { brand } from "../../../src/resources/brand.ts";
 import { Block, type TextSource } from "../../../src/store/memory/block.ts";
 
@@ -22,4 +23,16 @@ test("a block weighs as much as the texts that it keeps, and no text that it has
   // The cache has space for four texts. A fifth replaces the text that was used least recently, which is the long one.
   block.columns([textSource("fifth", "")]);
   expect(block.memoryUse()).toBe(plain + 4 * short);
+});
+
+test("a block counts the compressed forms of its part of a list, both of the first part and of a later one", () => {
+  const block = new Block(brand, records);
+  const items = block.encoded({ ...storedEncoding, name: "test" });
+  const plain = block.memoryUse();
+  const compress = (bytes: Uint8Array) => bytes.subarray(0, 10);
+  items.part(false).compressed("gzip", compress);
+  const one = block.memoryUse() - plain;
+  expect(one).toBeGreaterThanOrEqual(10);
+  items.part(true).compressed("gzip", compress);
+  expect(block.memoryUse()).toBe(plain + 2 * one);
 });

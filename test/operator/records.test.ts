@@ -1,0 +1,53 @@
+// Records that an operator deletes (operator/records.ts).
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { createRecord, deleteRecords } from "../../src/operator/records.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engine/engines.ts";
+import { failureOf } from "../support/failure.ts";
+
+describe.each(engines)("records that an operator deletes on $name", (kind) => {
+  let engine: Engine;
+  let site: number;
+  let ids: readonly number[];
+  beforeAll(() => kind.open());
+  afterAll(() => kind.close());
+  beforeEach(async () => {
+    engine = await openEngine(await kind.newDatabase(), allResources);
+    site = (await createSite(engine, "garden", {}, 1)).ID;
+    const created = [];
+    for (const Name of ["Acme", "Zenith"]) created.push(await createRecord(engine, site, brand, { Name }, 1));
+    ids = created.map(({ record }) => record.ID as number);
+    return () => engine.close();
+  });
+
+  const head = async () => (await engine.readHeads([site]))[0];
+
+  test("are deleted together", async () => {
+    const { records } = await deleteRecords(engine, site, brand, ids, 1);
+    expect(records.map((json) => JSON.parse(json).Name)).toEqual(["Acme", "Zenith"]);
+    expect(await head()).toMatchObject({ revision: 4 });
+  });
+
+  test("are all kept if one of them does not exist", async () => {
+    const error = await failureOf(deleteRecords(engine, site, brand, [...ids, 77], 1));
+    expect(error).toMatchObject({ code: "not-found", message: "there is no brand 77; nothing was deleted" });
+    expect(await head()).toMatchObject({ revision: 2 });
+  });
+
+  test("are all kept if the site is restored before the deletion is stored", async () => {
+    const restored: Engine = {
+      ...engine,
+      commit: async (intents, isAtomic) => {
+        await engine.renewEpochs();
+        return engine.commit(intents, isAtomic);
+      },
+    };
+    expect(await failureOf(deleteRecords(restored, site, brand, ids, 1))).toMatchObject({ code: "conflict" });
+    expect(await head()).toMatchObject({ revision: 2 });
+  });
+});
