@@ -1,19 +1,19 @@
 // The list of the database operations: rare work on a database, written once for both engines. Each is one transaction (transaction.ts). An engine
 // executes them by name, because SQLite does so in another thread: their arguments and results are plain data.
 
-import type { DumpedRow, Engine } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import { readLastKeyUses, saveKeyUses } from "./key-uses.ts";
-import { toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
   deleteSiteChunk,
+  deleteSiteInChunks,
   importSiteChunk,
+  importSiteInChunks,
   pruneJournal,
   readSitesToDrop,
   renewEpochs,
   startSiteImport,
 } from "./site-operations.ts";
-import { invalidRowError, newImportingEpoch, siteTables } from "./site-state.ts";
 import { readDatabaseId, readLastBackupTime, saveBackupTime } from "./this-database.ts";
 import type { Transaction } from "./transaction.ts";
 import {
@@ -97,32 +97,7 @@ export function createOperationCalls(execute: ExecuteOperation, pause: () => Pro
   const { deleteSiteChunk, startSiteImport, importSiteChunk, ...methods } = calls;
   return {
     ...methods,
-    async dropSite(site) {
-      for (const table of siteTables) while (await deleteSiteChunk(site, table)) await pause();
-    },
-    importSiteRows: (site, rows) => importSiteRows({ startSiteImport, importSiteChunk }, pause, site, rows),
+    dropSite: (site) => deleteSiteInChunks(site, deleteSiteChunk, pause),
+    importSiteRows: (site, rows) => importSiteInChunks(site, rows, { startSiteImport, importSiteChunk }, pause),
   };
-}
-
-async function importSiteRows(
-  { startSiteImport, importSiteChunk }: Pick<Calls, "startSiteImport" | "importSiteChunk">,
-  pause: () => Promise<void>,
-  site: number,
-  rows: AsyncIterable<DumpedRow>,
-) {
-  const epoch = newImportingEpoch();
-  try {
-    await startSiteImport(site, epoch);
-    for await (const chunk of toChunksWithNewEpochs(rows)) {
-      await importSiteChunk(site, epoch, chunk);
-      await pause();
-    }
-  } catch (error) {
-    throw isRejectedRow(error) ? invalidRowError(error) : error;
-  }
-}
-
-/** Whether a database has rejected a row. The codes are those of SQLite, and SQLSTATEs of the classes 22 and 23. */
-function isRejectedRow(error: unknown): boolean {
-  return /^(SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)|2[23])/.test(String((error as { code?: unknown }).code));
 }

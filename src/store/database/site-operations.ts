@@ -4,19 +4,23 @@
 // An operation that writes locks the rows of its sites first. So commits to these sites, and a restore, wait until its end.
 
 import { randomText } from "../../lib/text.ts";
+import type { DumpedRow } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
-import type { RowChunk } from "./row-chunks.ts";
+import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
   canImportSite,
   isLiveEpoch,
+  newImportingEpoch,
   newSiteState,
   removedEpoch,
   type StoredSite,
   selectDeleted,
   selectSitesToDrop,
   siteNotImportingError,
+  siteTables,
   toSiteRow,
 } from "./site-state.ts";
 import { columnsOf, primaryKeyOf, type TableName, type TableRow } from "./tables.ts";
@@ -74,6 +78,15 @@ export function* deleteSiteChunk(site: number, table: TableName): Transaction<bo
   return (yield* change(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
 }
 
+/** Implements `Engine.dropSite`. @param pause lets others write, between two chunks */
+export async function deleteSiteInChunks(
+  site: number,
+  deleteChunk: (site: number, table: TableName) => Promise<boolean>,
+  pause: () => Promise<void>,
+): Promise<void> {
+  for (const table of siteTables) while (await deleteChunk(site, table)) await pause();
+}
+
 /**
  * Returns a statement that deletes the rows of a site that `which` selects, and returns a row for each. The rows are compared by their whole key,
  * without a separate condition for the site. With such a condition, PostgreSQL would compare all rows of the site with each row to delete, if the
@@ -96,6 +109,40 @@ export function* importSiteChunk(site: number, epoch: string, chunk: RowChunk): 
   if (chunk.table !== "sites") return void (yield* storeDumped("insert", chunk));
   yield* storeDumped("upsert", chunk);
   yield* completeSite(site);
+}
+
+interface ImportCalls {
+  startSiteImport(site: number, epoch: string): Promise<void>;
+  importSiteChunk(site: number, epoch: string, chunk: RowChunk): Promise<void>;
+}
+
+/** Implements `Engine.importSiteRows`. @param pause lets others write, between two chunks */
+export async function importSiteInChunks(
+  site: number,
+  rows: AsyncIterable<DumpedRow>,
+  calls: ImportCalls,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const epoch = newImportingEpoch();
+  try {
+    await calls.startSiteImport(site, epoch);
+    for await (const chunk of toChunksWithNewEpochs(rows)) {
+      await calls.importSiteChunk(site, epoch, chunk);
+      await pause();
+    }
+  } catch (error) {
+    throw isRejectedRow(error) ? invalidRowError(error) : error;
+  }
+}
+
+/** Whether a database has rejected a row. The codes are those of SQLite, and SQLSTATEs of the classes 22 and 23. */
+function isRejectedRow(error: unknown): boolean {
+  return /^(SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)|2[23])/.test(String((error as { code?: unknown }).code));
+}
+
+/** Returns the error for a row that its table does not accept. */
+function invalidRowError(cause: unknown): ProblemError {
+  return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
 }
 
 type LockedSite = Pick<StoredSite, "revision" | "epoch" | "floor">;

@@ -140,11 +140,6 @@ export function siteNotImportingError(): ProblemError {
   );
 }
 
-/** Returns the error for a row that its table does not accept. */
-export function invalidRowError(cause: unknown): ProblemError {
-  return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
-}
-
 /** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records. */
 export interface SiteState {
   epoch: string;
