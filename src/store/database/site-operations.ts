@@ -7,7 +7,7 @@ import { randomText } from "../../lib/text.ts";
 import type { DumpedRow } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import { systemSite } from "../../model/system-site.ts";
+import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
@@ -17,13 +17,9 @@ import {
   newSiteState,
   removedEpoch,
   type StoredSite,
-  selectDeleted,
-  selectSitesToDrop,
-  siteNotImportingError,
-  siteTables,
   toSiteRow,
 } from "./site-state.ts";
-import { columnsOf, primaryKeyOf, type TableName, type TableRow } from "./tables.ts";
+import { columnsOf, primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
 import { change, completeSite, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
@@ -61,6 +57,18 @@ export function* renewSite(site: number, epoch: string): Transaction<Pick<Head, 
   return { revision, epoch: renewed };
 }
 
+/** The tables with the rows of a site, without `sites`. */
+const siteTables = tableNames.filter((table) => primaryKeyOf(table)[0] === "site_id");
+
+const leftovers = siteTables.map((table) => `exists (select 1 from ${table} as l where l.site_id = gone.id)`);
+
+/** A statement for every engine that reads the IDs of sites with a deleted record that still have rows. */
+export const selectSitesToDrop = `select gone.id from records as gone
+where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and gone.body is null and (
+  exists (select 1 from sites where sites.id = gone.id and sites.epoch <> '${removedEpoch}')
+  or ${leftovers.join("\n  or ")}
+) order by gone.id`;
+
 export function* readSitesToDrop(): Transaction<readonly number[]> {
   return (yield* query(selectSitesToDrop)).map(({ id }) => Number(id));
 }
@@ -68,11 +76,14 @@ export function* readSitesToDrop(): Transaction<readonly number[]> {
 /** Maximum rows that one transaction of a long deletion deletes. On SQLite, this takes 10 to 25 ms, during which other writers wait. */
 export const maxDeletedRows = 2000;
 
+/** Its result has a row only if the record of the site is deleted. After a restore, the record may exist again, or may never have existed. */
+const selectDeleted = `select 1 from records where site_id = ${systemSite} and resource = '${siteResourceName}' and id = :site and body is null`;
+
 /** If the record of a site is deleted: makes the site reject writes, and deletes some of its rows in `table`. Returns whether it has deleted rows. */
 export function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
   // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
   yield* lockSite(site);
-  const deleted = yield* query(selectDeleted(":site"), { site });
+  const deleted = yield* query(selectDeleted, { site });
   if (deleted.length === 0) return false;
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch: removedEpoch })]);
   return (yield* change(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
@@ -143,6 +154,14 @@ function isRejectedRow(error: unknown): boolean {
 /** Returns the error for a row that its table does not accept. */
 function invalidRowError(cause: unknown): ProblemError {
   return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
+}
+
+/** Returns the error for an import into a site that was written to before, or that no longer has the importing epoch of this process. */
+function siteNotImportingError(): ProblemError {
+  return new ProblemError(
+    "conflict",
+    "the site was written to or removed while it was imported, or the database was restored",
+  );
 }
 
 type LockedSite = Pick<StoredSite, "revision" | "epoch" | "floor">;

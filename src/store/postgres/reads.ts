@@ -6,8 +6,8 @@ import type { Engine, RecordRow, SinceOptions, SiteContents, SiteReadResult } fr
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { contiguousChanges } from "../database/journal.ts";
+import { parseCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
-import { parseCounts } from "../database/site-state.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";

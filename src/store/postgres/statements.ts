@@ -16,9 +16,9 @@
 //   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
 
 import { systemSite } from "../../model/system-site.ts";
+import { type CompletedSites, completeSites, incompleteSites } from "../database/incomplete-sites.ts";
 import { changeColumns, entryColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
-import { type CompletedSites, completeSites, incompleteSites } from "../database/site-state.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRow } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";

@@ -3,7 +3,7 @@
 import type { Database } from "bun:sqlite";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { incompleteSites } from "../database/site-state.ts";
+import { incompleteSites } from "../database/incomplete-sites.ts";
 import {
   type Addition,
   additionsOf,

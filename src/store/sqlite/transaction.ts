@@ -2,7 +2,7 @@
 // the tables. Each parameter has the name of its column, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";
-import { type CompletedSites, completeSites } from "../database/site-state.ts";
+import { type CompletedSites, completeSites } from "../database/incomplete-sites.ts";
 import { columnsOf, primaryKeyOf, type TableName } from "../database/tables.ts";
 import type { Row, Statement, Transaction } from "../database/transaction.ts";
 

@@ -22,7 +22,8 @@ import {
 } from "../../model/change.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
-import { countsAfterChange, isLiveEpoch, type SiteState } from "../database/site-state.ts";
+import { countsAfterChange } from "../database/record-counts.ts";
+import { isLiveEpoch, type SiteState } from "../database/site-state.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
 import { FoundRecords } from "./found-records.ts";
 

@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import { allResources } from "../../../src/resources/all.ts";
-import { deleteSome } from "../../../src/store/database/site-operations.ts";
-import { selectSitesToDrop } from "../../../src/store/database/site-state.ts";
+import { deleteSome, selectSitesToDrop } from "../../../src/store/database/site-operations.ts";
 import type { TableName } from "../../../src/store/database/tables.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
