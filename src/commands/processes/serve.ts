@@ -7,16 +7,10 @@ import type { Certificate } from "../../wire/listen.ts";
 import type { CommonOptions } from "../shared/options.ts";
 import { formatCount, printMessage, printResult } from "../shared/output.ts";
 import { commandLine } from "../shared/shell-words.ts";
-import {
-  findFreeAdminAddress,
-  listenOnPort,
-  readCertificate,
-  reloadCertificate,
-  requireFreePort,
-  withListenErrors,
-} from "./certificate.ts";
+import { readCertificate, reloadCertificate } from "./certificate.ts";
 import type { Listening } from "./child.ts";
 import type { DemoSite } from "./demo.ts";
+import { findFreeAdminAddress, listenOnPort, requireFreePort, withListenErrors } from "./ports.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { processFamilies, runWorkers } from "./workers.ts";
 

@@ -7,8 +7,9 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../shared/output.ts";
-import { reloadCertificate, requireFreePort } from "./certificate.ts";
+import { reloadCertificate } from "./certificate.ts";
 import { type Child, type Listening, startChild } from "./child.ts";
+import { requireFreePort } from "./ports.ts";
 import type { Server } from "./serve.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 
