@@ -1,11 +1,7 @@
-// A file that is uploaded in parts and read when it is complete, and the preview of it.
+// A file that is uploaded in parts, and read when it is complete.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { fieldNames, readCsvRows } from "../../formats/csv.ts";
-import { decodeText } from "../../formats/text-encoding.ts";
 import { ProblemError, withFileErrors } from "../../model/errors.ts";
-import type { Resource } from "../../model/resource.ts";
-import type { FileFormat } from "./file-rows.ts";
 
 /** The file of an upload, on disk. */
 export class Upload {
@@ -84,115 +80,4 @@ export class Upload {
 
 function withUploadErrors(write: () => void): void {
   withFileErrors("the file cannot be kept", write);
-}
-
-// The preview of a file before it is imported: its format, encoding, columns and first rows.
-
-interface UploadPreview {
-  readonly format: FileFormat;
-  /** The encoding. This and the following members are undefined unless the format is CSV. */
-  readonly encoding?: string;
-  readonly delimiter?: string;
-  readonly columns?: readonly FileColumn[];
-}
-
-interface FileColumn {
-  readonly name: string;
-  /** The field with the same name, ignoring case and punctuation; undefined if no field has it. */
-  readonly field: string | undefined;
-  /** The cells of the column in the first rows. */
-  readonly samples: readonly string[];
-}
-
-/** Rows from which samples are taken. */
-const sampledRows = 5;
-/** Maximum characters of a sample. */
-const maxSample = 200;
-/** Maximum columns of a file. */
-const maxColumns = 1000;
-
-/**
- * Returns the preview of a file.
- * @param dialect the encoding and the delimiter, if they are known
- * @throws ProblemError `bad-request` if the file cannot be read with this encoding and delimiter
- */
-export async function previewUpload(
-  upload: Upload,
-  resource: Resource,
-  dialect: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
-): Promise<UploadPreview> {
-  const start = await firstBytes(upload);
-  const format = detectFormat(start);
-  if (format !== "csv") return { format };
-  const encoding = dialect.encoding ?? detectEncoding(start, upload.isUtf8);
-  const { rows, delimiter } = await firstRows(upload, encoding, dialect.delimiter);
-  const [header, ...others] = rows;
-  if (!header) throw new ProblemError("bad-request", "the file is empty");
-  if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns`);
-  const columns = header.map((name, index) => ({
-    name,
-    field: fieldNamed(resource, name),
-    samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSample)),
-  }));
-  return { format, encoding, delimiter, columns: clearDuplicateFields(columns) };
-}
-
-async function firstBytes(upload: Upload): Promise<Buffer> {
-  for await (const chunk of upload.read()) return Buffer.from(chunk);
-  return Buffer.alloc(0);
-}
-
-function detectFormat(start: Buffer): FileFormat {
-  const first = /^[\ufeff\s]*([[{<])/.exec(start.toString("utf8", 0, 1000))?.[1];
-  if (first === "<") return "xml";
-  return first ? "json" : "csv";
-}
-
-/**
- * Detects the encoding of a file by its byte order mark. Without a byte order mark, it is UTF-16 if the first or second byte is zero, otherwise UTF-8
- * if the file is valid UTF-8, otherwise windows-1252, as Windows programs in western Europe write it.
- */
-function detectEncoding(start: Buffer, isUtf8: boolean): string {
-  if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
-  if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
-  if (start[1] === 0) return "utf-16le";
-  if (start[0] === 0 && start.length > 1) return "utf-16be";
-  return isUtf8 ? "utf-8" : "windows-1252";
-}
-
-async function firstRows(upload: Upload, encoding: string, dialect: string | undefined) {
-  const rows: (readonly string[])[] = [];
-  let delimiter = "";
-  for await (const read of readCsvRows(decodeText(upload.read(), encoding), dialect)) {
-    if (!read) throw new ProblemError("bad-request", "the first row is too long; is this a table?");
-    delimiter = read.delimiter;
-    rows.push(...read.rows.map(({ cells }) => cells).slice(0, sampledRows + 1 - rows.length));
-    if (rows.length > sampledRows) break;
-  }
-  return { rows, delimiter };
-}
-
-/** Finds the field that a column names: by its path, or by the last part of the path if only one field has it. Ignores case and punctuation. */
-function fieldNamed(resource: Resource, column: string): string | undefined {
-  const name = normal(column);
-  if (name === "" || column.startsWith("#")) return undefined;
-  const paths = fieldNames(resource);
-  const exact = paths.find((path) => path === column) ?? paths.find((path) => normal(path) === name);
-  if (exact) return exact;
-  const ends = paths.filter((path) => normal(path.slice(path.lastIndexOf(".") + 1)) === name);
-  return ends.length === 1 ? ends[0] : undefined;
-}
-
-function normal(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-}
-
-/** Clears the field of a column whose name is not unique, and of all columns for the same field but the first. */
-function clearDuplicateFields(columns: readonly FileColumn[]): FileColumn[] {
-  const names = columns.map(({ name }) => name);
-  const fields = columns.map(({ field }) => field);
-  return columns.map((column, index) => {
-    const isRepeated = names.indexOf(column.name) !== names.lastIndexOf(column.name);
-    return isRepeated || fields.indexOf(column.field) < index ? { ...column, field: undefined } : column;
-  });
 }
