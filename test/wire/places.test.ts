@@ -215,6 +215,19 @@ describe("at the limit of connections", () => {
     expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-later body");
   });
 
+  test("a connection without a request stays open for its first two seconds", async () => {
+    await openAll(limit - 2, toRequest("GET /later HTTP/1.1"));
+    const [newborn] = (await openAll(1)) as [WireClient];
+    await openAll(1, toRequest("GET /later HTTP/1.1"));
+    await pass(2);
+    expect(await isServed()).toBe(false);
+    expect(await areOpen([newborn])).toEqual([true]);
+    await pass(1);
+    expect(await isServed()).toBe(true);
+    expect(await areOpen([newborn])).toEqual([false]);
+    for (const release of releases) release();
+  });
+
   test("a client that opens many connections does not end the responses of other clients", async () => {
     const slow = await openAll(limit / 2, get("/large"));
     await pass(4);
