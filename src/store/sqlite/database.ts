@@ -26,7 +26,7 @@ export function openDatabase(path: string, busyTimeout = serverBusyTimeoutMs): D
 function open(path: string, busyTimeout: number): Database {
   mkdirSync(dirname(path), { recursive: true });
   createPrivateFile(path);
-  const database = new Database(path, { create: true, strict: true });
+  const database = new Database(path, { readwrite: true, strict: true });
   try {
     database.run(`pragma busy_timeout = ${busyTimeout}`);
     // Check the version before anything is written: WAL mode is stored in the file, and a file of another program must not be changed.
