@@ -8,9 +8,9 @@ import { problemHeaders, toProblemError } from "../http/common/error-response.ts
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { RequestHeaders } from "../wire/header-fields.ts";
 import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { ResponseBody } from "../wire/response-body.ts";
 import { isPageWanted, problemAsPage } from "./problem-page.ts";

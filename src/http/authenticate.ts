@@ -4,7 +4,7 @@ import { hashApiKey, isKey } from "../model/api-key.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
+import type { RequestHeaders } from "../wire/header-fields.ts";
 import type { KeyRejection, RequestContext } from "./request-context.ts";
 
 /**

@@ -8,8 +8,8 @@
 
 import { ProblemError } from "../model/errors.ts";
 import type { Resource, Shape } from "../model/resource.ts";
+import type { RequestHeaders } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
 
 /** An entity tag, in parts, which need not be joined to be sent. */
 type Etag = HeaderParts;

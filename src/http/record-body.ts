@@ -5,8 +5,8 @@ import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "..
 import { storedEncoding } from "../model/encoding.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
+import type { RequestHeaders } from "../wire/header-fields.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { ResourceRoute } from "./route.ts";
 

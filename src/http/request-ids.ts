@@ -1,8 +1,8 @@
 // The IDs that a client sends with a request, so that the log lines of several programs about it can be found together.
 
 import { redactKeys } from "../model/api-key.ts";
+import type { RequestHeaders } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
-import type { RequestHeaders } from "../wire/request-header.ts";
 
 /** A request ID, from the client or from this server. Its parts are joined to a text only to log it, because most IDs are only sent. */
 export class RequestId {

@@ -1,6 +1,7 @@
 // Chunked transfer coding (RFC 9112 section 7.1). Chunk extensions and trailer fields are checked and ignored.
 
-import { parseHeaders, RequestError } from "./request-header.ts";
+import { parseHeaders } from "./header-fields.ts";
+import { RequestError } from "./request-error.ts";
 
 /** Maximum bytes of a line between chunks, and of the trailer section. */
 const maxLine = 1024;

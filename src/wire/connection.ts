@@ -17,7 +17,7 @@ import type { ConnectionContext } from "./connection-context.ts";
 import { MemoryShare } from "./connection-memory.ts";
 import { bodyOf, clientDeadlineSeconds, isEnding, isHandlerRunning } from "./connection-state.ts";
 import type { PlacedConnection } from "./places.ts";
-import { RequestError } from "./request-header.ts";
+import { RequestError } from "./request-error.ts";
 import { RequestLoop } from "./request-loop.ts";
 import type { StepTask } from "./round-robin.ts";
 

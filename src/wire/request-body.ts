@@ -5,7 +5,8 @@
 
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./connection-memory.ts";
-import { RequestError, type RequestFraming, type RequestHeader } from "./request-header.ts";
+import { RequestError } from "./request-error.ts";
+import type { RequestFraming, RequestHeader } from "./request-header.ts";
 
 /** Maximum bytes of a body that are read in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
 const maxStepBytes = 16 * 1024;

@@ -16,9 +16,10 @@ import {
   sendingLast,
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
+import { HeaderReader } from "./header-reader.ts";
 import { IncomingRequest, PeerState } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
-import { HeaderReader, hasBegun, type RequestHeader } from "./request-header.ts";
+import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 

@@ -1,8 +1,9 @@
 // The interface between the listener and its handler: a request after its header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { RequestHeaders } from "./header-fields.ts";
 import { type BodyBytes, emptyBody, type RequestBody } from "./request-body.ts";
-import type { RequestHeader, RequestHeaders } from "./request-header.ts";
+import type { RequestHeader } from "./request-header.ts";
 import type { WireResponse } from "./response.ts";
 
 /** A request as the handler sees it. Its body may still be arriving. */

@@ -15,7 +15,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { OutdatedError, ProblemError } from "../../src/model/errors.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
-import { RequestHeaders } from "../../src/wire/request-header.ts";
+import { RequestHeaders } from "../../src/wire/header-fields.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 describe("once()", () => {

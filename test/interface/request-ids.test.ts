@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { traceIn } from "../../src/http/request-ids.ts";
-import { RequestHeaders } from "../../src/wire/request-header.ts";
+import { RequestHeaders } from "../../src/wire/header-fields.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;

@@ -1,7 +1,8 @@
 // A header reader caches parts of the last header of its connection. It reads each header like a new reader, whatever it has read before.
 
 import { describe, expect, test } from "bun:test";
-import { HeaderReader, RequestError } from "../../src/wire/request-header.ts";
+import { HeaderReader } from "../../src/wire/header-reader.ts";
+import { RequestError } from "../../src/wire/request-error.ts";
 
 const section = "Host: shop.example\r\nX-API-AUTH: sfk_1\r\nAccept: */*\r\n\r\n";
 const request = `GET /restapi/brands/1.json HTTP/1.1\r\n${section}`;

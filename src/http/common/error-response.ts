@@ -3,7 +3,7 @@
 import { unreadableCodes } from "../../formats/format.ts";
 import { AbandonedWorkError } from "../../lib/work-limiter.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { RequestError } from "../../wire/request-header.ts";
+import { RequestError } from "../../wire/request-error.ts";
 
 /** The response to a client that has disconnected. It is only counted in the metrics. */
 const abandoned = new ProblemError("bad-request", "the client went away before its turn");

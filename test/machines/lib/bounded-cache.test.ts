@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { BoundedCache } from "../../../src/lib/bounded-cache.ts";
-import { HeaderReader, type RequestHeader } from "../../../src/wire/request-header.ts";
+import { HeaderReader } from "../../../src/wire/header-reader.ts";
+import type { RequestHeader } from "../../../src/wire/request-header.ts";
 import { retainedBytesOutsideCells } from "../../support/memory.ts";
 
 const filler = `X-Filler: ${"x".repeat(15_000)}`;

@@ -3,7 +3,7 @@
 import { toHeaderLines } from "../../../src/wire/header-parts.ts";
 import { type Listener, type ListenOptions, listen } from "../../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../../src/wire/request.ts";
-import { RequestError } from "../../../src/wire/request-header.ts";
+import { RequestError } from "../../../src/wire/request-error.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
 
 const defaults: ListenOptions = {

@@ -1,0 +1,63 @@
+// The fields of a header section (RFC 9112 section 5).
+
+import { RequestError } from "./request-error.ts";
+
+/** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
+export class RequestHeaders {
+  readonly #values: ReadonlyMap<string, string>;
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values;
+  }
+
+  /** Returns the value of a field; null if the field is absent. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
+  get(name: string): string | null {
+    return this.#values.get(name) ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  /** Returns all fields except one. */
+  without(name: string): RequestHeaders {
+    if (!this.has(name)) return this;
+    return new RequestHeaders(new Map([...this.#values].filter(([other]) => other !== name)));
+  }
+}
+
+const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+
+/**
+ * Parses the lines of a header section, each with its CRLF (RFC 9112 section 5).
+ * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
+ */
+export function parseHeaders(section: string): RequestHeaders {
+  const values = new Map<string, string>();
+  for (const text of section.split("\r\n").slice(0, -1)) {
+    const [, name, raw] = line.exec(text) ?? [];
+    if (name === undefined || raw === undefined) throw malformedError(text);
+    const key = name.toLowerCase();
+    const value = withoutOuterWhitespace(raw);
+    const before = values.get(key);
+    values.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return new RequestHeaders(values);
+}
+
+function malformedError(text: string): RequestError {
+  const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
+  return new RequestError("malformed", `a line of the header section is not a header field: \`${shown}\``);
+}
+
+/** Removes the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
+function withoutOuterWhitespace(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isWhitespace(text.charCodeAt(start))) start++;
+  while (end > start && isWhitespace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isWhitespace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
