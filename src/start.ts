@@ -29,7 +29,8 @@ import { WriteQueue } from "./store/writes/write-queue.ts";
 import { SystemSiteIndex } from "./system/system-site-index.ts";
 import type { Clock } from "./webhooks/lease.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
-import { type Certificate, connectionsWithin, descriptorLimit, type Listener } from "./wire/listen.ts";
+import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
+import type { Certificate, Listener } from "./wire/listen.ts";
 
 export interface Running {
   readonly url: string;

@@ -6,16 +6,15 @@
 //
 // On Linux, socket options limit the buffers of the kernel too, because no budget of this process counts them.
 
-import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
 import { toUrlHost } from "../lib/networks.ts";
-import { loadCFunctions } from "../lib/operating-system.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionMemoryBudget } from "./connection-memory.ts";
 import { type PlacedConnection, Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RoundRobin } from "./round-robin.ts";
+import { limitReceiveBuffer, limitUnsentBytes, rejectConnections } from "./socket-options.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
 export interface Certificate {
@@ -217,92 +216,4 @@ async function pollUntil(isDone: () => boolean, milliseconds: number): Promise<v
 function every(connections: Iterable<PlacedConnection>, isTrue: (connection: PlacedConnection) => boolean): boolean {
   for (const connection of connections) if (!isTrue(connection)) return false;
   return true;
-}
-
-// Limits of the kernel's buffers for each connection, on Linux. Connections inherit the options of their listening socket.
-
-/** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
-const [socketLevel, receiveBufferSize] = [1, 8];
-const [tcpLevel, notSentLowWater] = [6, 25];
-
-/**
- * Limits the bytes of each connection that the kernel receives before this process reads them. Otherwise Linux lets a client send up to 32 MiB ahead
- * of its responses, and the event loop reads or discards all of that at once when the client disconnects.
- * @param listening the file descriptor of the listening socket
- * @param bytes the limit; Linux doubles it, for its own records
- */
-function limitReceiveBuffer(listening: number, bytes: number): void {
-  setOption(listening, socketLevel, receiveBufferSize, bytes);
-}
-
-/**
- * Limits the bytes of each connection that the kernel accepts from this process but has not sent, for example because the client does not read. Bytes
- * in transit do not count, so distant clients are not slower. Otherwise Linux buffers up to 4 MiB for each client that does not read. No budget of
- * this process counts these bytes, and the event loop frees all of them when the connection ends.
- * @param listening the file descriptor of the listening socket
- */
-function limitUnsentBytes(listening: number, bytes: number): void {
-  setOption(listening, tcpLevel, notSentLowWater, bytes);
-}
-
-function setOption(socket: number, level: number, option: number, value: number): void {
-  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
-  const data = new Int32Array([value]);
-  loadCFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
-}
-
-/** File descriptors reserved for other purposes than client connections: the runtime, the database, and connections that are being closed. */
-const reserved = 64;
-
-/** Returns the maximum number of open file descriptors (POSIX `RLIMIT_NOFILE`). The runtime has already raised it to the hard limit. */
-export function descriptorLimit(): number {
-  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } };
-  const limit = userLimits?.open_files?.soft;
-  if (limit === "unlimited") return Number.MAX_SAFE_INTEGER;
-  return typeof limit === "number" ? limit : 1024;
-}
-
-/** Returns the maximum of `--connections` for a limit of file descriptors (64 less), and its default (nine tenths, at most the maximum). */
-export function connectionsWithin(descriptors: number): { readonly max: number; readonly byDefault: number } {
-  const max = Math.max(1, descriptors - reserved);
-  return { max, byDefault: Math.min(max, Math.max(1, Math.floor(descriptors * 0.9))) };
-}
-
-// The end of a listening socket that another one on the same port replaces. When a listening socket is closed, the kernel resets the connections
-// in its accept queue and the handshakes in progress. So a filter first keeps new handshakes away from it.
-
-/** SO_ATTACH_FILTER of setsockopt(2) on Linux. */
-const attachFilter = 26;
-
-/**
- * A socket filter, as instructions of classic BPF (linux/filter.h: code, jump if true, jump if false, constant). It drops the first packet of a
- * connection, which has the flag SYN without ACK in byte 13 of the TCP header (RFC 9293 section 3.1), and lets the rest of a handshake through.
- */
-const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFalse: number, constant: number])[] = [
-  [0x30, 0, 0, 13], // load the flags
-  [0x54, 0, 0, 0x12], // of these, SYN and ACK
-  [0x15, 0, 1, 0x02], // SYN alone?
-  [0x06, 0, 0, 0], // drop
-  [0x06, 0, 0, 0xffffffff], // take
-];
-
-/**
- * Lets a listening socket ignore the first packets of new clients, on Linux. The kernel of a client repeats the packet after a second (RFC 6298
- * section 2). If this socket is closed by then, the packet reaches another socket on the port.
- * @param listening the file descriptor of the listening socket
- * @returns whether the kernel has accepted the filter; always false on other systems
- */
-function rejectConnections(listening: number): boolean {
-  const instructions = Buffer.alloc(8 * dropFirstPackets.length);
-  for (const [index, [code, ifTrue, ifFalse, constant]] of dropFirstPackets.entries()) {
-    instructions.writeUInt16LE(code, 8 * index);
-    instructions.writeUInt8(ifTrue, 8 * index + 2);
-    instructions.writeUInt8(ifFalse, 8 * index + 3);
-    instructions.writeUInt32LE(constant, 8 * index + 4);
-  }
-  // struct sock_fprog: the number of instructions, and their address.
-  const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
-  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
-  const { setsockopt } = loadCFunctions({ setsockopt: types }) ?? {};
-  return setsockopt?.(listening, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
 }

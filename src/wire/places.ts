@@ -13,7 +13,7 @@ import type { Handler, Incident } from "./request.ts";
 
 /**
  * Maximum connections above the limit, while the requests that rule 3 has ended get their responses. The file descriptors that are reserved for
- * other purposes (listen.ts) are enough for them.
+ * other purposes (descriptors.ts) are enough for them.
  */
 const maxAbove = 16;
 

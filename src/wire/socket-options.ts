@@ -1,0 +1,74 @@
+// Options of listening sockets, on Linux: limits of the kernel's buffers for each connection, which inherits these options, and a filter that
+// ignores new clients.
+
+import { ptr } from "bun:ffi";
+import { loadCFunctions } from "../lib/operating-system.ts";
+
+/** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
+const [socketLevel, receiveBufferSize] = [1, 8];
+const [tcpLevel, notSentLowWater] = [6, 25];
+
+/**
+ * Limits the bytes of each connection that the kernel receives before this process reads them. Otherwise Linux lets a client send up to 32 MiB ahead
+ * of its responses, and the event loop reads or discards all of that at once when the client disconnects.
+ * @param listening the file descriptor of the listening socket
+ * @param bytes the limit; Linux doubles it, for its own records
+ */
+export function limitReceiveBuffer(listening: number, bytes: number): void {
+  setOption(listening, socketLevel, receiveBufferSize, bytes);
+}
+
+/**
+ * Limits the bytes of each connection that the kernel accepts from this process but has not sent, for example because the client does not read. Bytes
+ * in transit do not count, so distant clients are not slower. Otherwise Linux buffers up to 4 MiB for each client that does not read. No budget of
+ * this process counts these bytes, and the event loop frees all of them when the connection ends.
+ * @param listening the file descriptor of the listening socket
+ */
+export function limitUnsentBytes(listening: number, bytes: number): void {
+  setOption(listening, tcpLevel, notSentLowWater, bytes);
+}
+
+function setOption(socket: number, level: number, option: number, value: number): void {
+  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
+  const data = new Int32Array([value]);
+  loadCFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
+}
+
+// The end of a listening socket that another one on the same port replaces. When a listening socket is closed, the kernel resets the connections
+// in its accept queue and the handshakes in progress. So a filter first keeps new handshakes away from it.
+
+/** SO_ATTACH_FILTER of setsockopt(2) on Linux. */
+const attachFilter = 26;
+
+/**
+ * A socket filter, as instructions of classic BPF (linux/filter.h: code, jump if true, jump if false, constant). It drops the first packet of a
+ * connection, which has the flag SYN without ACK in byte 13 of the TCP header (RFC 9293 section 3.1), and lets the rest of a handshake through.
+ */
+const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFalse: number, constant: number])[] = [
+  [0x30, 0, 0, 13], // load the flags
+  [0x54, 0, 0, 0x12], // of these, SYN and ACK
+  [0x15, 0, 1, 0x02], // SYN alone?
+  [0x06, 0, 0, 0], // drop
+  [0x06, 0, 0, 0xffffffff], // take
+];
+
+/**
+ * Lets a listening socket ignore the first packets of new clients, on Linux. The kernel of a client repeats the packet after a second (RFC 6298
+ * section 2). If this socket is closed by then, the packet reaches another socket on the port.
+ * @param listening the file descriptor of the listening socket
+ * @returns whether the kernel has accepted the filter; always false on other systems
+ */
+export function rejectConnections(listening: number): boolean {
+  const instructions = Buffer.alloc(8 * dropFirstPackets.length);
+  for (const [index, [code, ifTrue, ifFalse, constant]] of dropFirstPackets.entries()) {
+    instructions.writeUInt16LE(code, 8 * index);
+    instructions.writeUInt8(ifTrue, 8 * index + 2);
+    instructions.writeUInt8(ifFalse, 8 * index + 3);
+    instructions.writeUInt32LE(constant, 8 * index + 4);
+  }
+  // struct sock_fprog: the number of instructions, and their address.
+  const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
+  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
+  const { setsockopt } = loadCFunctions({ setsockopt: types }) ?? {};
+  return setsockopt?.(listening, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
+}
