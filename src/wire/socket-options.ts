@@ -4,8 +4,8 @@
 import { ptr } from "bun:ffi";
 import { loadCFunctions } from "../lib/operating-system.ts";
 
-/** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
-const [socketLevel, receiveBufferSize] = [1, 8];
+/** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, SO_ATTACH_FILTER, and IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
+const [socketLevel, receiveBufferSize, attachFilter] = [1, 8, 26];
 const [tcpLevel, notSentLowWater] = [6, 25];
 
 /**
@@ -15,7 +15,7 @@ const [tcpLevel, notSentLowWater] = [6, 25];
  * @param bytes the limit; Linux doubles it, for its own records
  */
 export function limitReceiveBuffer(listening: number, bytes: number): void {
-  setOption(listening, socketLevel, receiveBufferSize, bytes);
+  setOption(listening, socketLevel, receiveBufferSize, new Int32Array([bytes]));
 }
 
 /**
@@ -25,20 +25,11 @@ export function limitReceiveBuffer(listening: number, bytes: number): void {
  * @param listening the file descriptor of the listening socket
  */
 export function limitUnsentBytes(listening: number, bytes: number): void {
-  setOption(listening, tcpLevel, notSentLowWater, bytes);
-}
-
-function setOption(socket: number, level: number, option: number, value: number): void {
-  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
-  const data = new Int32Array([value]);
-  loadCFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
+  setOption(listening, tcpLevel, notSentLowWater, new Int32Array([bytes]));
 }
 
 // The end of a listening socket that another one on the same port replaces. When a listening socket is closed, the kernel resets the connections
 // in its accept queue and the handshakes in progress. So a filter first keeps new handshakes away from it.
-
-/** SO_ATTACH_FILTER of setsockopt(2) on Linux. */
-const attachFilter = 26;
 
 /**
  * A socket filter, as instructions of classic BPF (linux/filter.h: code, jump if true, jump if false, constant). It drops the first packet of a
@@ -68,7 +59,12 @@ export function rejectConnections(listening: number): boolean {
   }
   // struct sock_fprog: the number of instructions, and their address.
   const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
+  return setOption(listening, socketLevel, attachFilter, program);
+}
+
+/** Returns whether the kernel has accepted the option; always false on other systems than Linux. */
+function setOption(socket: number, level: number, option: number, value: Int32Array | BigUint64Array): boolean {
   const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
   const { setsockopt } = loadCFunctions({ setsockopt: types }) ?? {};
-  return setsockopt?.(listening, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
+  return setsockopt?.(socket, level, option, ptr(value), value.byteLength) === 0;
 }
