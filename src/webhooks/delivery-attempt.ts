@@ -7,15 +7,9 @@ import { systemSite } from "../model/system-site.ts";
 import type { DeliveryAttempt, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
+import type { Clock } from "./clock.ts";
 import type { LastSent } from "./last-sent.ts";
-import {
-  abandonLease,
-  type Clock,
-  type LeaseRef,
-  type NextDelivery,
-  releaseLease,
-  type WebhookLease,
-} from "./lease.ts";
+import { abandonLease, type LeaseRef, type NextDelivery, releaseLease, type WebhookLease } from "./lease.ts";
 import { changesAfterSuccess, decideAfterFailure } from "./retry-policy.ts";
 import type { Delivery, DeliveryResponse } from "./send.ts";
 import { signatureHeaders, type WebhookEvent } from "./webhook-event.ts";

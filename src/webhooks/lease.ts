@@ -11,6 +11,7 @@
 // the same both times.
 
 import type { WebhookRef, WebhookState, WebhookStateUpdate, WebhookStore } from "../model/webhooks.ts";
+import type { Clock } from "./clock.ts";
 
 /** Milliseconds that a lease lasts (contract section 12). */
 const leaseMs = 25_000;
@@ -138,23 +139,3 @@ export async function abandonLease(leaseRef: LeaseRef): Promise<NextDelivery> {
   await lease?.handOver();
   return "more";
 }
-
-/** The clocks and the timer of the runner. The simulation in the tests has its own. */
-export interface Clock {
-  /** The wall clock, in milliseconds since 1970. It can be set back or forward. */
-  now(): number;
-  /** A monotonic clock, in milliseconds since some moment. It never goes back. */
-  monotonicMs(): number;
-  /** Calls `callback` after this time. Returns a function that cancels the call. The timer does not keep the process alive. */
-  callAfter(milliseconds: number, callback: () => void): () => void;
-}
-
-export const systemClock: Clock = {
-  now: Date.now,
-  monotonicMs: () => performance.now(),
-  callAfter(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};

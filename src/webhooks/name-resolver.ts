@@ -2,7 +2,7 @@
 // that also reads files.
 
 import { lookup as lookupName } from "node:dns/promises";
-import { type Clock, systemClock } from "./lease.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
 /** A lookup that waits or runs, for all callers that want this name. */
 interface Lookup {

@@ -10,8 +10,8 @@ import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.t
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
-import { type Clock, systemClock } from "./lease.ts";
 import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { cursorRevision } from "./webhook-event.ts";

@@ -16,7 +16,7 @@ import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { start } from "../../src/start.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
-import { type Clock, systemClock } from "../../src/webhooks/lease.ts";
+import { type Clock, systemClock } from "../../src/webhooks/clock.ts";
 import { maxScanPauseMs } from "../../src/webhooks/runner.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";

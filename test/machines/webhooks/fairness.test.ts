@@ -7,7 +7,7 @@ import { createSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
-import { systemClock } from "../../../src/webhooks/lease.ts";
+import { systemClock } from "../../../src/webhooks/clock.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { engines, useEngine } from "../../support/engine/engines.ts";
