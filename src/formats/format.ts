@@ -85,14 +85,6 @@ const statuses: Record<ErrorCode, number> = {
   unavailable: 503,
 };
 
-/** The error codes of requests that cannot be read, by the reason that `wire` reports. */
-export const unreadableCodes = {
-  malformed: "bad-request",
-  timeout: "request-timeout",
-  "header-too-large": "head-too-large",
-  "body-too-large": "too-large",
-} as const satisfies Record<string, ErrorCode>;
-
 /** Returns the status code of an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
 export function statusOf(code: ErrorCode): number {
   return statuses[code];

@@ -4,7 +4,7 @@
  * Why a request could not be read. `malformed`: it breaks a rule of HTTP/1.1, or the client disconnected in the middle of it. `timeout`: it did not
  * arrive in time. The others: its header section or its body is larger than the limit.
  */
-type RequestErrorReason = "malformed" | "timeout" | "header-too-large" | "body-too-large";
+export type RequestErrorReason = "malformed" | "timeout" | "header-too-large" | "body-too-large";
 
 /** A request that could not be read. The message is for its client. */
 export class RequestError extends Error {

@@ -1,9 +1,16 @@
 // The problem that a client gets for an error, on both listeners.
 
-import { unreadableCodes } from "../../formats/format.ts";
 import { AbandonedWorkError } from "../../lib/work-limiter.ts";
-import { ProblemError } from "../../model/errors.ts";
-import { RequestError } from "../../wire/request-error.ts";
+import { type ErrorCode, ProblemError } from "../../model/errors.ts";
+import { RequestError, type RequestErrorReason } from "../../wire/request-error.ts";
+
+/** The error codes of requests that cannot be read. */
+const unreadableCodes: Record<RequestErrorReason, ErrorCode> = {
+  malformed: "bad-request",
+  timeout: "request-timeout",
+  "header-too-large": "head-too-large",
+  "body-too-large": "too-large",
+};
 
 /** The response to a client that has disconnected. It is only counted in the metrics. */
 const abandoned = new ProblemError("bad-request", "the client went away before its turn");
