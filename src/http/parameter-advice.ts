@@ -3,7 +3,7 @@
 
 import { normalizeName } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
-import { fieldPaths, findTextField, type Resource } from "../model/resource.ts";
+import { basePath, fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 
 // Parameters that look like a mistake (contract section 6). If the server ignored them, a client that asks for some records would get all of them.
 // Only letters and digits of names are compared, so that case, brackets and dots do not matter.
@@ -11,7 +11,7 @@ import { fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
 
 /** The suggestion for parameters that ask for changes since a time: only the feed has these. */
-const feed = "`/restapi/changes.json?since=now`, the feed, for what has changed";
+const feed = `\`${basePath}changes.json?since=now\`, the feed, for what has changed`;
 
 /** Names that clients may write because other interfaces or the feed have them, normalized; and the text that says what to write instead. */
 const synonyms: readonly (readonly [names: string, instead: string])[] = [
@@ -53,7 +53,9 @@ export function rejectMistakenParameters(
     const meant = suggestParameter(resource, name.slice(0, 200), value.slice(0, 40));
     if (!meant) continue;
     const where =
-      isList || meant === feed ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
+      isList || meant === feed
+        ? "write"
+        : `a look-up has none; in a list (\`${basePath}${resource.path}.json\`), write`;
     throw new ProblemError("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
   }
 }
@@ -95,7 +97,7 @@ function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
 
 function toFilter(resource: Resource, path: string, value: string): string {
   if (path === "ID")
-    return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`/restapi/${resource.path}/3.json\``;
+    return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`${basePath}${resource.path}/3.json\``;
   const textField =
     findTextField(resource, path) ?? resource.textFields.find((inside) => inside.path.startsWith(`${path}.`));
   return `\`filter[${textField?.path}]=${value}\``;

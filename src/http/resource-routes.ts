@@ -5,7 +5,7 @@
 
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { publicResources, type Resource } from "../model/resource.ts";
+import { basePath, publicResources, type Resource } from "../model/resource.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { BodyBytes } from "../wire/request-body.ts";
@@ -17,7 +17,7 @@ import { RunningIdempotencyKeys } from "./idempotency.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
 import type { AuthorizedView, RequestContext } from "./request-context.ts";
-import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
+import { type ResourceRoute, siteRoute } from "./route.ts";
 import { respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {

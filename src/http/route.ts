@@ -36,9 +36,6 @@ export interface ResourceRoute extends SiteRoute {
 /** An endpoint of any kind. */
 export type Route = PublicRoute | SiteRoute;
 
-/** The path before the name of a resource. */
-export const basePath = "/restapi/";
-
 /** Returns an entry of the route table: a public endpoint at `path`, for GET and HEAD. */
 export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {
   return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];

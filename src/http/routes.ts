@@ -6,7 +6,7 @@ import { json } from "../formats/json.ts";
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
-import { publicResources, type Resource } from "../model/resource.ts";
+import { basePath, publicResources, type Resource } from "../model/resource.ts";
 import type { RequestAuthorizer } from "./authorizer.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
@@ -16,7 +16,7 @@ import { healthRoutes, type Readiness } from "./health.ts";
 import type { Metrics } from "./request-metrics.ts";
 import { type RequestTarget, toTarget } from "./request-target.ts";
 import { resourceRoutes } from "./resource-routes.ts";
-import { basePath, idIn, type Route } from "./route.ts";
+import { idIn, type Route } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;

@@ -6,6 +6,7 @@ import { documentOf } from "../model/encoding.ts";
 import { OutdatedError, ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import { requireOneId, toDeclaredJson, toId } from "../model/record.ts";
+import { basePath } from "../model/resource.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ApiKey } from "../system/system-records.ts";
 import type { HeaderParts } from "../wire/header-parts.ts";
@@ -17,7 +18,7 @@ import { recordNotFoundError } from "./read.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
 import type { RequestContext } from "./request-context.ts";
 import { toResponse } from "./responses.ts";
-import { basePath, idIn, type ResourceRoute } from "./route.ts";
+import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 

@@ -1,6 +1,9 @@
 import { type CanonicalPatterns, createCanonicalPatterns } from "./canonical-json.ts";
 import type { Field, Fields, TextField } from "./field.ts";
 
+/** The path before the name of a resource, and of the feed. */
+export const basePath = "/restapi/";
+
 export interface Declaration {
   /** The name in the database, the journal and the documentation: `order-status`. With underscores, it is the name of a view. */
   readonly name: string;

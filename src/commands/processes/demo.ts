@@ -2,6 +2,7 @@
 
 import type { Config } from "../../config.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
+import { basePath } from "../../model/resource.ts";
 import { makeDemo, makeDemoLink } from "../../operator/demo.ts";
 import { listSites } from "../../operator/sites/sites.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
@@ -44,7 +45,7 @@ export function printDemo(
   const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
   const options = [config.tls ? "-k " : "", host ? `-H ${quoteWord(`Host: ${host}`)} ` : ""].join("");
   const curl = (sent: string) =>
-    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoteWord(`${reachable}/restapi/brands.json`)}`;
+    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoteWord(`${reachable}${basePath}brands.json`)}`;
   if (key) {
     printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
     printText(`\n  ${curl(key)}\n\n`);

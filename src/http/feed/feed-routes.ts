@@ -4,7 +4,7 @@
 import { type Format, formats } from "../../formats/format.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Head } from "../../model/head.ts";
-import { publicResources, type Resource } from "../../model/resource.ts";
+import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { ApiKey } from "../../system/system-records.ts";
@@ -14,7 +14,7 @@ import { chooseCoding } from "../compression.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { respondEncoded } from "../responses.ts";
-import { basePath, type SiteRoute, siteRoute } from "../route.ts";
+import { type SiteRoute, siteRoute } from "../route.ts";
 import { type EncodedPage, encodeEmptyPage, FeedPageCache } from "./feed-page-cache.ts";
 import { type FeedParameters, parseFeedParameters } from "./feed-parameters.ts";
 import type { LongPolls, PollRead } from "./long-poll.ts";

@@ -5,6 +5,7 @@ import type { Change } from "../../model/change.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
+import { basePath } from "../../model/resource.ts";
 import { pageSchemaName, type Schema } from "../json-schema.ts";
 import {
   commonProblems,
@@ -40,7 +41,7 @@ export function pathsOf(resource: Resource, format: Format): Record<string, Sche
   const list = listOperation(resource, format);
   const get = getOperation(resource, format);
   return {
-    [`/restapi/${resource.path}.${format.name}`]: {
+    [`${basePath}${resource.path}.${format.name}`]: {
       get: list,
       head: headOperation(list),
       ...(isWritten
@@ -48,7 +49,7 @@ export function pathsOf(resource: Resource, format: Format): Record<string, Sche
         : {}),
       options: optionsOperation(resource, format, identifierOf(resource.plural)),
     },
-    [`/restapi/${resource.path}/{id}.${format.name}`]: {
+    [`${basePath}${resource.path}/{id}.${format.name}`]: {
       get,
       head: headOperation(get),
       ...(isWritten ? { post: overrideOperation(resource, format), ...changeOperations(resource, format, "") } : {}),
@@ -135,7 +136,7 @@ export const feedTag = {
 export function feedPathOf(resources: readonly Resource[], format: Format): Record<string, Schema> {
   const get = feedOperation(resources, format);
   const options = optionsOperation(feedTag, format, "Changes");
-  return { [`/restapi/changes.${format.name}`]: { get, head: headOperation(get), options } };
+  return { [`${basePath}changes.${format.name}`]: { get, head: headOperation(get), options } };
 }
 
 /** Returns the parameters of the feed, for `components.parameters`. */

@@ -1,5 +1,5 @@
 import { escapeHtml } from "../../lib/text.ts";
-import { formatResourceList, publicResources, type Resource } from "../../model/resource.ts";
+import { basePath, formatResourceList, publicResources, type Resource } from "../../model/resource.ts";
 import { toPage } from "./layout.ts";
 import { codeBlock } from "./markdown.ts";
 
@@ -16,15 +16,15 @@ export function homePage(resources: readonly Resource[], address: string): strin
   const first = served[0]?.path;
   const items = served.map(
     ({ path, description }) =>
-      `<li><b>/restapi/${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
+      `<li><b>${basePath}${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
   );
   const content = `<h1>Storefront</h1>
 <p class="lead">This is a Storefront server: ${formatResourceList(served)} of online shops, in JSON and XML, with an API key per site.</p>
 <ul class="cards">${cards.map(([path, title, text]) => `<li><a href="${path}"><strong>${title}</strong>${text}</a></li>`).join("")}</ul>
 <h2>Make a call</h2>
 <p>Send your API key with every request:</p>
-${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}/restapi/${first}.json`, language: "sh", address })}
-<ul class="fields">${items.join("")}<li><b>/restapi/changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li></ul>
+${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.json`, language: "sh", address })}
+<ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li></ul>
 <h2>For programs</h2>
 <ul>
 <li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a></li>
