@@ -1,24 +1,16 @@
-// The page of operators: their list, the dialog that is open over it, and its requests.
+// The page of operators: their list, and the dialog that is open over it.
 
 import { Button, Typography } from "@mui/material";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import type {
-  LinkResponse,
-  NewOperatorBody,
-  OperatorInfo,
-  OperatorRemovalBody,
-  OperatorSitesBody,
-  OperatorsResponse,
-} from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
+import type { OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { OperatorList } from "./operator-list.tsx";
+import { useOperatorActions, useOperators } from "./operators.ts";
 
 /** The dialog that is open over the list. */
 export type OpenOperator =
@@ -93,37 +85,4 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
       <Typography>{translate("operators.sign_out_explain")}</Typography>
     </Confirm>
   );
-}
-
-// Reads and changes operators.
-
-function useOperators() {
-  return useQuery({
-    queryKey: ["operators"],
-    queryFn: async () => (await callApi<OperatorsResponse>("GET", "/operators")).operators,
-  });
-}
-
-/** Returns the functions that change operators. After each, except `link`, the list is read again. */
-function useOperatorActions() {
-  const queries = useQueryClient();
-  async function done<T>(request: Promise<T>): Promise<T> {
-    const result = await request;
-    await queries.invalidateQueries({ queryKey: ["operators"] });
-    return result;
-  }
-  return {
-    add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
-    /** Changes the sites of an operator. */
-    change: (id: number, change: OperatorSitesBody) => done(callApi("PATCH", `/operators/${id}`, change)),
-    /** Removes an operator. */
-    remove: (id: number, confirmation: OperatorRemovalBody) =>
-      done(callApi("DELETE", `/operators/${id}`, confirmation)),
-    /** Creates a sign-in link to this page for the operator. */
-    async link(id: number) {
-      const { secret } = await callApi<LinkResponse>("POST", `/operators/${id}/link`, {});
-      return `${location.origin}/#sign-in=${secret}`;
-    },
-    signOut: (id: number) => done(callApi("POST", `/operators/${id}/sign-out`, {})),
-  };
 }

@@ -1,0 +1,42 @@
+// Reads and changes operators.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type {
+  LinkResponse,
+  NewOperatorBody,
+  OperatorRemovalBody,
+  OperatorSitesBody,
+  OperatorsResponse,
+} from "../../admin/api/types.ts";
+import { callApi } from "../api/call-api.ts";
+
+export function useOperators() {
+  return useQuery({
+    queryKey: ["operators"],
+    queryFn: async () => (await callApi<OperatorsResponse>("GET", "/operators")).operators,
+  });
+}
+
+/** Returns the functions that change operators. After each, except `link`, the list is read again. */
+export function useOperatorActions() {
+  const queries = useQueryClient();
+  async function done<T>(request: Promise<T>): Promise<T> {
+    const result = await request;
+    await queries.invalidateQueries({ queryKey: ["operators"] });
+    return result;
+  }
+  return {
+    add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
+    /** Changes the sites of an operator. */
+    change: (id: number, change: OperatorSitesBody) => done(callApi("PATCH", `/operators/${id}`, change)),
+    /** Removes an operator. */
+    remove: (id: number, confirmation: OperatorRemovalBody) =>
+      done(callApi("DELETE", `/operators/${id}`, confirmation)),
+    /** Creates a sign-in link to this page for the operator. */
+    async link(id: number) {
+      const { secret } = await callApi<LinkResponse>("POST", `/operators/${id}/link`, {});
+      return `${location.origin}/#sign-in=${secret}`;
+    },
+    signOut: (id: number) => done(callApi("POST", `/operators/${id}/sign-out`, {})),
+  };
+}
