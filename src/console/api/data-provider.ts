@@ -11,6 +11,7 @@ import type {
 } from "../../admin/api/types.ts";
 import { texts } from "../texts.ts";
 import { callApi } from "./call-api.ts";
+import { sitePath } from "./site-path.ts";
 
 /** A record in the form that react-admin needs: `id` is its ID, `version` its version. */
 interface ConsoleRecord {
@@ -53,11 +54,11 @@ export function createDataProvider(
 
 function createReads(siteName: string, maxSearchLength: number) {
   const getOne = async (resource: string, { id }: { id: Identifier }) => ({
-    data: toConsole(await callApi<RecordResponse>("GET", `${pathOf(siteName, resource)}/${id}`)),
+    data: toConsole(await callApi<RecordResponse>("GET", `${recordsPath(siteName, resource)}/${id}`)),
   });
   return {
     async getList(resource: string, parameters: ListParameters) {
-      const path = `${pathOf(siteName, resource)}?${toQuery(parameters, maxSearchLength)}`;
+      const path = `${recordsPath(siteName, resource)}?${toQuery(parameters, maxSearchLength)}`;
       const { records, total } = await callApi<RecordsResponse>("GET", path);
       return { data: records.map(toConsole), total };
     },
@@ -84,16 +85,16 @@ function createWrites(siteName: string, onWrite: (write: UndoableWrite) => void)
     write(
       "deleted",
       ids.length,
-      callApi<DeletionResponse>("DELETE", pathOf(siteName, resource), { ids } satisfies DeletionBody),
+      callApi<DeletionResponse>("DELETE", recordsPath(siteName, resource), { ids } satisfies DeletionBody),
     );
   return {
     async create(resource: string, { data }: { data: object }) {
-      const request = callApi<WrittenRecordResponse>("POST", pathOf(siteName, resource), toValues(data));
+      const request = callApi<WrittenRecordResponse>("POST", recordsPath(siteName, resource), toValues(data));
       return { data: toConsole(await write("created", 1, request)) };
     },
     async update(resource: string, { id, data, previousData }: UpdateParameters) {
       const headers: Record<string, string> = previousData?.version ? { "If-Match": `"${previousData.version}"` } : {};
-      const path = `${pathOf(siteName, resource)}/${id}`;
+      const path = `${recordsPath(siteName, resource)}/${id}`;
       const request = callApi<WrittenRecordResponse>("PATCH", path, toValues(data), headers);
       return { data: toConsole(await write("saved", 1, request)) };
     },
@@ -114,8 +115,8 @@ async function notOffered(): Promise<never> {
   throw new Error(texts.app.not_offered);
 }
 
-function pathOf(siteName: string, resource: string): string {
-  return `/sites/${encodeURIComponent(siteName)}/records/${resource}`;
+function recordsPath(siteName: string, resource: string): string {
+  return sitePath(siteName, `/records/${resource}`);
 }
 
 function toQuery({ pagination, sort, filter }: ListParameters, maxSearchLength: number): URLSearchParams {

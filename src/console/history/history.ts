@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
 /** Limits the history to some changes. */
@@ -30,7 +31,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
     queryKey: ["history", siteName, filter],
     initialPageParam: null as number | null,
     queryFn: ({ pageParam }) =>
-      callApi<HistoryResponse>("GET", `/sites/${encodeURIComponent(siteName)}/history?${toQuery(filter, pageParam)}`),
+      callApi<HistoryResponse>("GET", sitePath(siteName, `/history?${toQuery(filter, pageParam)}`)),
     getNextPageParam: ({ next }) => (next !== null && next > (filter.within?.first ?? 0) ? next : undefined),
   });
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
@@ -61,7 +62,7 @@ export function useUndo() {
     dryRun: boolean,
   ): Promise<UndoResponse> => {
     const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
-    const result = await callApi<UndoResponse>("POST", `/sites/${encodeURIComponent(siteName)}/undo`, body);
+    const result = await callApi<UndoResponse>("POST", sitePath(siteName, "/undo"), body);
     if (!dryRun) await queries.invalidateQueries();
     return result;
   };
@@ -73,7 +74,7 @@ export function useRestore() {
   const queries = useQueryClient();
   return async (resource: string, id: number, revision: number) => {
     const body: RestoreBody = { revision };
-    await callApi("POST", `/sites/${encodeURIComponent(siteName)}/records/${resource}/${id}/restore`, body);
+    await callApi("POST", sitePath(siteName, `/records/${resource}/${id}/restore`), body);
     await queries.invalidateQueries();
   };
 }

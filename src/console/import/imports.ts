@@ -12,14 +12,16 @@ import type {
   RunBody,
 } from "../../admin/api/types.ts";
 import { callApi, sendBytes } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 
 export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "rejected"];
 
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partSize = 1024 * 1024;
 
-function pathOf(siteName: string, id = ""): string {
-  return `/sites/${encodeURIComponent(siteName)}/imports${id && `/${id}`}`;
+/** Returns the path of an import; without `id`, the path of the list of imports. */
+function importPath(siteName: string, id = ""): string {
+  return sitePath(siteName, `/imports${id && `/${id}`}`);
 }
 
 /**
@@ -35,7 +37,7 @@ export async function upload(
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const { id } = await callApi<ImportInfo>("POST", pathOf(siteName), {
+  const { id } = await callApi<ImportInfo>("POST", importPath(siteName), {
     resource,
     name: file.name,
   } satisfies NewImportBody);
@@ -43,7 +45,7 @@ export async function upload(
     for (let part = 0; part * partSize < file.size; part++) {
       signal.throwIfAborted();
       const bytes = await file.slice(part * partSize, (part + 1) * partSize).arrayBuffer();
-      await sendBytes("PUT", `${pathOf(siteName, id)}/parts/${part}`, bytes);
+      await sendBytes("PUT", `${importPath(siteName, id)}/parts/${part}`, bytes);
       onProgress(Math.min(1, ((part + 1) * partSize) / file.size));
     }
     signal.throwIfAborted();
@@ -56,36 +58,36 @@ export async function upload(
 
 /** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
 export function previewFile(siteName: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
-  return callApi("POST", `${pathOf(siteName, id)}/preview`, dialect);
+  return callApi("POST", `${importPath(siteName, id)}/preview`, dialect);
 }
 
 /** Starts a dry run. */
 export function checkImport(siteName: string, id: string, options: CheckBody): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(siteName, id)}/check`, options);
+  return callApi("POST", `${importPath(siteName, id)}/check`, options);
 }
 
 /** Starts the import, after its dry run. */
 export function runImport(siteName: string, id: string, leftOut: RunBody): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(siteName, id)}/run`, leftOut);
+  return callApi("POST", `${importPath(siteName, id)}/run`, leftOut);
 }
 
 /** Stops a dry run or import. Rows that are already stored are kept. */
 export function stopImport(siteName: string, id: string): Promise<ImportInfo> {
-  return callApi("POST", `${pathOf(siteName, id)}/stop`, {});
+  return callApi("POST", `${importPath(siteName, id)}/stop`, {});
 }
 
 /** Stops an import and removes its file. Rows that are already stored are kept. */
 export function discardImport(siteName: string, id: string): Promise<void> {
-  return callApi("DELETE", pathOf(siteName, id));
+  return callApi("DELETE", importPath(siteName, id));
 }
 
 export function readImport(siteName: string, id: string): Promise<ImportInfo> {
-  return callApi("GET", pathOf(siteName, id));
+  return callApi("GET", importPath(siteName, id));
 }
 
 /** Reads the open imports of the operator into the site, the latest first. */
 export async function readImports(siteName: string): Promise<readonly ImportInfo[]> {
-  return (await callApi<ImportsResponse>("GET", pathOf(siteName))).imports;
+  return (await callApi<ImportsResponse>("GET", importPath(siteName))).imports;
 }
 
 /** Reads a page of the report: rows of one kind. */
@@ -94,15 +96,15 @@ export function readImportRows(
   id: string,
   { kind, offset, limit }: { readonly kind: ImportKind; readonly offset: number; readonly limit: number },
 ): Promise<ImportRowsResponse> {
-  return callApi("GET", `${pathOf(siteName, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
+  return callApi("GET", `${importPath(siteName, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
 }
 
 /** Returns the URL of a file with the rejected rows. */
 export function rejectedUrl(siteName: string, id: string): string {
-  return `/operator${pathOf(siteName, id)}/rejected`;
+  return `/operator${importPath(siteName, id)}/rejected`;
 }
 
 /** Returns the URL of a file with all records of a resource. */
 export function exportUrl(siteName: string, resource: string, format: string): string {
-  return `/operator/sites/${encodeURIComponent(siteName)}/records/${resource}/export?format=${format}`;
+  return `/operator${sitePath(siteName, `/records/${resource}/export?format=${format}`)}`;
 }

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
 /** The actions for a valid key. */
@@ -26,7 +27,7 @@ export function useKeys() {
   const siteName = useSiteName();
   return useQuery({
     queryKey: ["keys", siteName],
-    queryFn: async () => inOrder((await callApi<KeysResponse>("GET", pathOf(siteName))).keys),
+    queryFn: async () => inOrder((await callApi<KeysResponse>("GET", keysPath(siteName))).keys),
   });
 }
 
@@ -40,14 +41,14 @@ export function useKeyActions() {
     return result;
   }
   return {
-    create: (settings: KeyBody) => done(callApi<NewKeyResponse>("POST", pathOf(siteName), settings)),
-    change: (id: number, settings: KeyBody) => done(callApi("PATCH", `${pathOf(siteName)}/${id}`, settings)),
-    revoke: (id: number) => done(callApi("POST", `${pathOf(siteName)}/${id}/revoke`, {})),
+    create: (settings: KeyBody) => done(callApi<NewKeyResponse>("POST", keysPath(siteName), settings)),
+    change: (id: number, settings: KeyBody) => done(callApi("PATCH", `${keysPath(siteName)}/${id}`, settings)),
+    revoke: (id: number) => done(callApi("POST", `${keysPath(siteName)}/${id}/revoke`, {})),
     rotate: (id: number, overlap: number) =>
-      done(callApi<NewKeyResponse>("POST", `${pathOf(siteName)}/${id}/rotate`, { overlap } satisfies RotationBody)),
+      done(callApi<NewKeyResponse>("POST", `${keysPath(siteName)}/${id}/rotate`, { overlap } satisfies RotationBody)),
   };
 }
 
-function pathOf(siteName: string): string {
-  return `/sites/${encodeURIComponent(siteName)}/keys`;
+function keysPath(siteName: string): string {
+  return sitePath(siteName, "/keys");
 }

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 import { useSession, useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */
@@ -23,7 +24,7 @@ export function useOverview() {
   const siteName = useSiteName();
   return useQuery({
     queryKey: ["overview", siteName],
-    queryFn: () => callApi<OverviewResponse>("GET", `/sites/${encodeURIComponent(siteName)}/overview`),
+    queryFn: () => callApi<OverviewResponse>("GET", sitePath(siteName, "/overview")),
     refetchInterval: interval,
   });
 }

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { NewSiteBody, NewSiteResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 import { useReload } from "../shell/site-context.ts";
 
 export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {
@@ -19,15 +20,15 @@ export function useSiteActions() {
   }
   return {
     add: (site: NewSiteBody) => done(addSite(site)),
-    change: (name: string, change: SiteBody) => done(callApi("PATCH", pathOf(name), change)),
-    remove: (name: string) => done(callApi("DELETE", pathOf(name), { name } satisfies Pick<SiteInfo, "name">)),
+    change: (name: string, change: SiteBody) => done(callApi("PATCH", sitePath(name), change)),
+    remove: (name: string) => done(callApi("DELETE", sitePath(name), { name } satisfies Pick<SiteInfo, "name">)),
   };
 }
 
 export function useSiteContents(name: string) {
   return useQuery({
     queryKey: ["site-contents", name],
-    queryFn: () => callApi<SiteSummaryResponse>("GET", pathOf(name)),
+    queryFn: () => callApi<SiteSummaryResponse>("GET", sitePath(name)),
     staleTime: 0,
   });
 }
@@ -35,8 +36,4 @@ export function useSiteContents(name: string) {
 /** Parses hostnames: one per line, or separated by spaces, commas or semicolons. */
 export function toHostnames(text: string): string[] {
   return text.split(/[\s,;]+/).filter((host) => host !== "");
-}
-
-function pathOf(name: string): string {
-  return `/sites/${encodeURIComponent(name)}`;
 }

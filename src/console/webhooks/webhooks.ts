@@ -11,6 +11,7 @@ import type {
   WebhooksResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries. */
@@ -20,7 +21,7 @@ export function useWebhooks() {
   const siteName = useSiteName();
   return useQuery({
     queryKey: ["webhooks", siteName],
-    queryFn: async () => (await callApi<WebhooksResponse>("GET", pathOf(siteName))).webhooks,
+    queryFn: async () => (await callApi<WebhooksResponse>("GET", webhooksPath(siteName))).webhooks,
     refetchInterval: interval,
   });
 }
@@ -29,7 +30,8 @@ export function useDeliveries(id: number) {
   const siteName = useSiteName();
   return useQuery({
     queryKey: ["webhooks", siteName, id],
-    queryFn: async () => (await callApi<DeliveriesResponse>("GET", `${pathOf(siteName)}/${id}/deliveries`)).deliveries,
+    queryFn: async () =>
+      (await callApi<DeliveriesResponse>("GET", `${webhooksPath(siteName)}/${id}/deliveries`)).deliveries,
     refetchInterval: interval,
   });
 }
@@ -46,10 +48,10 @@ export function useWebhookActions() {
     }
   }
   const post = <T>(id: number, action: string, body: object = {}) =>
-    done(callApi<T>("POST", `${pathOf(siteName)}/${id}/${action}`, body));
+    done(callApi<T>("POST", `${webhooksPath(siteName)}/${id}/${action}`, body));
   return {
-    add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", pathOf(siteName), webhook)),
-    remove: (id: number) => done(callApi("DELETE", `${pathOf(siteName)}/${id}`)),
+    add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", webhooksPath(siteName), webhook)),
+    remove: (id: number) => done(callApi("DELETE", `${webhooksPath(siteName)}/${id}`)),
     test: (id: number) => post<DeliveryInfo>(id, "test"),
     pause: (id: number) => post(id, "pause"),
     resume: (id: number) => post(id, "resume"),
@@ -58,6 +60,6 @@ export function useWebhookActions() {
   };
 }
 
-function pathOf(siteName: string): string {
-  return `/sites/${encodeURIComponent(siteName)}/webhooks`;
+function webhooksPath(siteName: string): string {
+  return sitePath(siteName, "/webhooks");
 }
