@@ -53,6 +53,41 @@ export function parseTexts<T extends object>(input: T, name: keyof T & string): 
   throw new ProblemError("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
 }
 
+/** The range of a whole number; without `max`, up to the largest safe integer. */
+interface NumberRange {
+  readonly min: number;
+  readonly max?: number;
+}
+
+/** Returns a member that must be a whole number in a range. @throws ProblemError `bad-request` */
+export function parseWholeNumber<T extends object>(input: T, name: keyof T & string, range: NumberRange): number {
+  const { min, max } = range;
+  const value = Number.isSafeInteger(input[name]) ? Number(input[name]) : Number.NaN;
+  if (value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)) return value;
+  const limits = max === undefined ? `from ${min}` : `from ${min} to ${max}`;
+  throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${limits}`);
+}
+
+/** Returns a member that may be a whole number in a range; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
+export function parseOptionalWholeNumber<T extends object>(
+  input: T,
+  name: keyof T & string,
+  range: NumberRange,
+): number | undefined {
+  return input[name] === undefined ? undefined : parseWholeNumber(input, name, range);
+}
+
+/** Returns a member that must be one of `choices`. @throws ProblemError `bad-request` */
+export function parseChoice<T extends object, Choice extends string>(
+  input: T,
+  name: keyof T & string,
+  choices: readonly Choice[],
+): Choice {
+  const found = choices.find((choice) => choice === input[name]);
+  if (found !== undefined) return found;
+  throw new ProblemError("bad-request", `\`${name}\` must be one of ${choices.join(", ")}`);
+}
+
 /** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function parseBoolean<T extends object>(input: T, name: keyof T & string): boolean | undefined {
   const value: unknown = input[name];

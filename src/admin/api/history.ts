@@ -2,7 +2,6 @@
 
 import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
-import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type HistoryEntry, readHistory } from "../../operator/journal/history.ts";
 import { revisionsOf } from "../../operator/journal/journal-entries.ts";
@@ -10,7 +9,7 @@ import { restoreRecord } from "../../operator/journal/restore-record.ts";
 import { undo } from "../../operator/journal/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { parseBoolean } from "../json-body.ts";
+import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNumber } from "../json-body.ts";
 import type { Imports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
@@ -45,17 +44,18 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryInfo) };
 }
 
+/** The range of a revision in a body. 0 is the state before the first change. */
+const revisions = { min: 0 };
+
 /** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
 const semaphore = new Semaphore(2);
 
 async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoResponse> {
   const site = await call.site();
   const input = await call.input<UndoBody>();
-  const { since, until, run } = input;
-  const isRange = isRevision(since) && (until === undefined || isRevision(until));
-  if (!isRange || (run !== undefined && typeof run !== "string")) {
-    throw new ProblemError("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
-  }
+  const since = parseWholeNumber(input, "since", revisions);
+  const until = parseOptionalWholeNumber(input, "until", revisions);
+  const run = parseOptionalText(input, "run");
   // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
   const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
@@ -74,9 +74,7 @@ async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoR
 /** Restores a record as it was at a revision, by default as it was before its last change. */
 async function restore(call: ActionContext): Promise<WriteResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
-  const { revision } = await call.input<RestoreBody>();
-  if (revision !== undefined && !isRevision(revision))
-    throw new ProblemError("bad-request", "`revision` must be a revision");
+  const revision = parseOptionalWholeNumber(await call.input<RestoreBody>(), "revision", revisions);
   const outcome = await restoreRecord(call.engine, site.ID, resource, id, revision, call.now());
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
@@ -95,8 +93,4 @@ function toHistoryInfo({ change, resources, at, ...entry }: HistoryEntry): Histo
 
 function pathOf(name: string): string {
   return publicResources(allResources).find((resource) => resource.name === name)?.path ?? name;
-}
-
-function isRevision(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

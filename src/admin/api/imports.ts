@@ -12,7 +12,7 @@ import type { JobOptions } from "../../operator/import/import-execution.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
-import { parseText, type ReceivedBody } from "../json-body.ts";
+import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
 import type { Imports, OpenImport } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { maxDownload, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
@@ -132,26 +132,25 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
-  const { format, mapping, match } = input;
-  const known = fileFormats.find((name) => name === format);
-  if (!known) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
-  if (match !== undefined && typeof match !== "string")
-    throw new ProblemError("bad-request", "`match` must be the path of a field");
+  const { mapping } = input;
+  const format = parseChoice(input, "format", fileFormats);
+  const match = parseOptionalText(input, "match");
   getMatchField(resource, match);
-  if (known !== "csv") return { format: known, match };
+  if (format !== "csv") return { format, match };
   return {
-    format: known,
+    format,
     match,
     ...parseDialect(input),
     mapping: mapping === undefined ? undefined : parseMapping(resource, JSON.stringify(mapping)),
   };
 }
 
-function parseDialect({ delimiter, encoding }: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
-  if (delimiter !== undefined && !(typeof delimiter === "string" && isDelimiter(delimiter)))
+function parseDialect(input: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
+  const delimiter = parseOptionalText(input, "delimiter");
+  const encoding = parseOptionalText(input, "encoding");
+  if (delimiter !== undefined && !isDelimiter(delimiter))
     throw new ProblemError("bad-request", "`delimiter` must be one character");
-  if (encoding !== undefined && !(typeof encoding === "string" && isEncoding(encoding)))
-    throw new ProblemError("bad-request", "`encoding` is not known");
+  if (encoding !== undefined && !isEncoding(encoding)) throw new ProblemError("bad-request", "`encoding` is not known");
   return { delimiter, encoding };
 }
 

@@ -1,7 +1,7 @@
 // Lists, creates, changes, revokes and rotates the API keys of a site.
 
 import { parseTime } from "../../lib/text.ts";
-import { type Scope, scopes } from "../../model/api-key.ts";
+import { scopes } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
 import {
   createKey,
@@ -15,7 +15,14 @@ import {
 } from "../../operator/sites/keys.ts";
 import type { KeyRecord } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import type { ReceivedBody } from "../json-body.ts";
+import {
+  parseChoice,
+  parseOptionalText,
+  parseOptionalWholeNumber,
+  parseWholeNumber,
+  type ReceivedBody,
+} from "../json-body.ts";
+import { idOf } from "./parameters.ts";
 import type { KeyBody, KeyInfo, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "./types.ts";
 
 const list = "/operator/sites/{site}/keys";
@@ -58,16 +65,14 @@ async function revoke(call: ActionContext): Promise<KeyInfo> {
 /** Replaces a key by a new one. */
 async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   const { Prefix } = await keyOf(call);
-  const { overlap } = await call.input<RotationBody>();
-  if (!isWholeNumber(overlap, 0, maxOverlap))
-    throw new ProblemError("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
+  const overlap = parseWholeNumber(await call.input<RotationBody>(), "overlap", { min: 0, max: maxOverlap });
   return toNewKeyResponse(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
 /** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
 async function keyOf(call: ActionContext): Promise<ListedKey> {
-  const keys = await listKeys(call.engine, await call.site());
-  const found = keys.find(({ ID }) => String(ID) === call.parameters.id);
+  const [site, id] = [await call.site(), idOf(call)];
+  const found = (await listKeys(call.engine, site)).find(({ ID }) => ID === id);
   if (found) return found;
   throw new ProblemError("not-found", "the site has no such key");
 }
@@ -81,24 +86,20 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
 const maxTimeMs = 8.64e15;
 
 /** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
-function parseSettings({ label, scope, rate, expires }: ReceivedBody<KeyBody>): Settings {
-  const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
-  if (label !== undefined && typeof label !== "string")
-    throw new ProblemError("bad-request", "`label` must be a string");
-  if (scope !== undefined && !isScope(scope)) throw new ProblemError("bad-request", "`scope` must be read or write");
-  if (rate !== undefined && rate !== null && !isWholeNumber(rate, 1, 999_999))
-    throw new ProblemError("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
-  if (expiresAt !== undefined && expiresAt !== null && !isWholeNumber(expiresAt, -maxTimeMs, maxTimeMs))
-    throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
-  return { label, scope, rate, expiresAt };
+function parseSettings(input: ReceivedBody<KeyBody>): Settings {
+  return {
+    label: parseOptionalText(input, "label"),
+    scope: input.scope === undefined ? undefined : parseChoice(input, "scope", scopes),
+    rate: input.rate === null ? null : parseOptionalWholeNumber(input, "rate", { min: 1, max: 999_999 }),
+    expiresAt: parseExpiry(input),
+  };
 }
 
-function isScope(value: unknown): value is Scope {
-  return scopes.includes(value as Scope);
-}
-
-function isWholeNumber(value: unknown, min: number, max: number): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+function parseExpiry({ expires }: ReceivedBody<KeyBody>): Settings["expiresAt"] {
+  if (expires === undefined || expires === null) return expires;
+  const at = typeof expires === "string" ? parseTime(expires) : expires;
+  if (typeof at === "number" && Number.isSafeInteger(at) && Math.abs(at) <= maxTimeMs) return at;
+  throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
 }
 
 /** Milliseconds before its expiry from which on a key is marked: 30 days. */

@@ -12,6 +12,7 @@ import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts"
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type { Imports } from "../open-imports.ts";
+import { idOf } from "./parameters.ts";
 import type {
   LinkResponse,
   NewOperatorBody,
@@ -86,8 +87,9 @@ async function signOut(call: ActionContext, imports: Imports) {
 }
 
 /** Returns the operator that the path names by ID. @throws ProblemError `not-found` */
-async function operatorIn({ engine, parameters }: ActionContext): Promise<ListedOperator> {
-  const found = (await listOperators(engine)).find(({ ID }) => String(ID) === parameters.id);
+async function operatorIn(call: ActionContext): Promise<ListedOperator> {
+  const id = idOf(call);
+  const found = (await listOperators(call.engine)).find(({ ID }) => ID === id);
   if (found) return found;
   throw new ProblemError("not-found", "there is no such operator: it may have been removed");
 }

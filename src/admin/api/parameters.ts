@@ -1,4 +1,4 @@
-// The parameters that several actions have: a resource, the ID of a record, and the text of a search.
+// The parameters that several actions have: a resource, an ID, and the text of a search.
 
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
@@ -18,7 +18,7 @@ export function resourceNamed(name: string): Resource {
   throw new ProblemError("not-found", `there is no resource \`${name.slice(0, 100)}\``);
 }
 
-/** Returns the record ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
+/** Returns the ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
 export function idOf({ parameters }: ActionContext): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;

@@ -2,7 +2,6 @@
 
 import { parseTime } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
@@ -20,7 +19,8 @@ import { allResources } from "../../resources/all.ts";
 import { splitWords } from "../../system/system-records.ts";
 import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { parseText, type ReceivedBody } from "../json-body.ts";
+import { parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
+import { idOf } from "./parameters.ts";
 import type {
   DeliveriesResponse,
   DeliveryInfo,
@@ -100,8 +100,8 @@ async function rewind(call: ActionContext): Promise<WebhookInfo> {
 
 /** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
 async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
-  const id = toId(call.parameters.id ?? "");
-  const found = (await listWebhooks(call.engine, await call.site())).find(({ ID }) => ID === id);
+  const [site, id] = [await call.site(), idOf(call)];
+  const found = (await listWebhooks(call.engine, site)).find(({ ID }) => ID === id);
   if (found) return found;
   throw new ProblemError("not-found", "the site has no such webhook");
 }
@@ -110,9 +110,8 @@ async function idIn(call: ActionContext): Promise<number> {
   return (await webhookIn(call)).ID;
 }
 
-function resourcesIn({ resources = [] }: ReceivedBody<NewWebhookBody>) {
-  const paths: unknown[] = Array.isArray(resources) ? resources : [undefined];
-  return paths.map((path) => {
+function resourcesIn(input: ReceivedBody<NewWebhookBody>) {
+  return (parseTexts(input, "resources") ?? []).map((path) => {
     const found = publicResources(allResources).find((resource) => resource.path === path);
     if (found) return found;
     throw new ProblemError("bad-request", "`resources` must be a list of paths such as brands");
