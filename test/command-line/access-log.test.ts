@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
-import { pass } from "../support/time.ts";
+import { letPass } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 let shop: Workshop;
@@ -213,7 +213,7 @@ describe("without --access-log", () => {
     const lines = [`X-API-AUTH: ${key}`, "Content-Length: 12", "Expect: 100-continue"];
     client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
     await client.until((received) => received.includes("100 Continue"));
-    await pass(slowMs);
+    await letPass(slowMs);
     client.send('{"Name":"a"}');
     await client.responses(2);
     client.socket.destroy();

@@ -9,7 +9,7 @@ import { createIntent } from "../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/programs/command.ts";
 import { type Data, dataOf } from "../support/programs/command-data.ts";
-import { pass, ticks } from "../support/time.ts";
+import { letPass, ticks } from "../support/time.ts";
 
 let shop: Workshop;
 let postgres: TestPostgres;
@@ -113,7 +113,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const whole = performance.now() - begun;
     for (const part of [0, 0.3, 0.7]) {
       const { site, started } = await open();
-      await pass(part * whole);
+      await letPass(part * whole);
       const { code, summary } = await interrupt(started, "SIGINT");
       expect([0, 10_000]).toContain(summary.created);
       expect([code, summary.interrupted]).toEqual(summary.created === 0 ? [1, true] : [0, false]);
@@ -130,7 +130,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       await waitFor(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
       await waitFor(() => /again to stop at once/.test(started.stderr()), "the first signal");
-      await pass(repeatWithinMs);
+      await letPass(repeatWithinMs);
       started.kill("SIGINT");
       expect(await started.exited).toBe(1);
     } finally {

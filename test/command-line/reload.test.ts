@@ -23,7 +23,7 @@ interface LoadCounts {
 }
 
 /** Options of a request that closes its connection. Otherwise, a process that is being replaced would wait for the connection. */
-const once = { headers: { Connection: "close" } };
+const closing = { headers: { Connection: "close" } };
 
 /** Sends SIGHUP, and waits until `message` is on stderr. */
 async function reload(server: Served, message: RegExp): Promise<void> {
@@ -52,7 +52,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     const before = listenersAt(port);
     server.kill("SIGHUP");
     await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
-    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     await waitFor(() => before.some((one) => !listenersAt(port).includes(one)), "a listener to be closed");
     slow.send('e":"x"}');
     idle.send(toRequest("GET /healthz HTTP/1.1"));
@@ -136,7 +136,7 @@ describe("SIGHUP after an upgrade", () => {
   }
 
   async function versionsOf({ adminUrl }: Served): Promise<string[]> {
-    const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
+    const text = await (await fetch(`${adminUrl}/metrics`, closing)).text();
     return [...text.matchAll(/^storefront_build_info\{version="([^"]+)"/gm)].map(([, version]) => version as string);
   }
 
@@ -151,7 +151,7 @@ describe("SIGHUP after an upgrade", () => {
     writeFileSync(main, "throw new Error('this is not complete');\n");
     await reload(server, /this is not complete[\s\S]*could not start; replaced 0 of 3 processes, the others stay/);
     expect(childrenOf(server.pid)).toEqual(before);
-    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     cpSync(join(root, "src/main.ts"), main);
     setVersion("7.0.3");
     await reload(server, /replaced 3 processes/);
@@ -164,10 +164,10 @@ describe("SIGHUP after an upgrade", () => {
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);
-    const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, once)).status;
+    const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, closing)).status;
     // The status is 503 if the workers do not respond in time.
     await waitFor(async () => (await metrics()) === 500, "the fault");
-    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
     expect(server.stderr()).toContain("cannot send its metrics");
     await reload(server, /replaced 3 processes/);
@@ -202,7 +202,7 @@ describe("SIGHUP with TLS", () => {
 
   /** Returns whether a new connection gets this certificate. */
   const has = ({ url }: Served, ca: string) =>
-    fetch(`${url}/healthz`, { ...once, tls: { ca } }).then(
+    fetch(`${url}/healthz`, { ...closing, tls: { ca } }).then(
       ({ ok }) => ok,
       () => false,
     );
@@ -302,7 +302,7 @@ function isAlive(pid: number): boolean {
 
 /** Returns the number of requests that the metrics count. */
 async function servedRequests({ adminUrl }: Served): Promise<number> {
-  const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
+  const text = await (await fetch(`${adminUrl}/metrics`, closing)).text();
   const counts = text.matchAll(/^storefront_http_requests_total\{.*\} (\d+)$/gm);
   return [...counts].reduce((total, [, count]) => total + Number(count), 0);
 }

@@ -14,7 +14,7 @@ import {
   type Workshop,
   waitFor,
 } from "../support/programs/command.ts";
-import { pass } from "../support/time.ts";
+import { letPass } from "../support/time.ts";
 
 let shop: Workshop;
 beforeEach(() => {
@@ -404,6 +404,6 @@ describe("serve --workers", () => {
       return took;
     }
     const whole = await killParent((parent) => parent.until(/listens on/));
-    for (const part of [0, 0.3, 0.8]) await killParent(() => pass(part * whole));
+    for (const part of [0, 0.3, 0.8]) await killParent(() => letPass(part * whole));
   });
 });

@@ -13,7 +13,7 @@ import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
 import { retainedBufferBytes } from "../support/memory.ts";
-import { pass, ticks, waitUntil } from "../support/time.ts";
+import { letPass, ticks, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 setDefaultTimeout(60_000);
@@ -155,7 +155,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const poll = get(`since=${await now()}&wait=20`);
       await waiting(1);
       // Its first page is shared no longer.
-      await pass(maxPageAgeMs);
+      await letPass(maxPageAgeMs);
       const site = server.site.ID;
       await kind.run(
         server.database,

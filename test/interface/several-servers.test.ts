@@ -17,7 +17,7 @@ import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { loadUpToDate } from "../support/engine/snapshots.ts";
 import { call, startTestServer, type TestServer } from "../support/http/server.ts";
-import { pass, waitUntil } from "../support/time.ts";
+import { letPass, waitUntil } from "../support/time.ts";
 
 let first: TestServer;
 let second: Running;
@@ -260,7 +260,7 @@ describe("the memory budget", () => {
     const siteViews = new SiteViews(engine, [brand], 1);
     const loaded = await loadUpToDate(siteViews, site.ID);
     // The next use measures the memory of the snapshots.
-    await pass(measureIntervalMs);
+    await letPass(measureIntervalMs);
     await siteViews.getUpToDate(systemSite);
     expect(await siteViews.getUpToDate(site.ID)).toBe(loaded);
     await stop();

@@ -32,7 +32,7 @@ export async function waitUntil<Value>(
  * Waits long enough to show that something does not happen. Without such a constant, a test waits for an event that comes later.
  * @param ms the constant of the program after which it would happen; half of it is added
  */
-export function nothing(ms: number): Promise<void> {
+export function waitForNothing(ms: number): Promise<void> {
   return Bun.sleep(ms * 1.5);
 }
 
@@ -40,7 +40,7 @@ export function nothing(ms: number): Promise<void> {
  * Lets a time pass that the result depends on: two moments must differ, or a limit must expire.
  * @param ms the constant of the program that has to pass; a little is added, because clocks are rounded
  */
-export function pass(ms: number): Promise<void> {
+export function letPass(ms: number): Promise<void> {
   return Bun.sleep(ms + 5);
 }
 

@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 
 /** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
-async function pass(seconds: number): Promise<void> {
+async function advanceClock(seconds: number): Promise<void> {
   await arrive();
   for (let second = 0; second < seconds; second++) {
     jest.advanceTimersByTime(1000);
@@ -89,9 +89,9 @@ describe("a client times out", () => {
   ])("that %s", async (_, bytes, last) => {
     const client = await openClient(listener.port);
     if (bytes !== "") client.send(bytes);
-    await pass(idleTimeoutSeconds - 1);
+    await advanceClock(idleTimeoutSeconds - 1);
     expect(isOpen(client)).toBe(true);
-    await pass(3);
+    await advanceClock(3);
     expect(isOpen(client)).toBe(false);
     expect(client.received).toMatch(last);
     client.socket.destroy();
@@ -102,7 +102,7 @@ describe("a client times out", () => {
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
     for (let second = 0; second < idleTimeoutSeconds + 2; second++) {
       client.send("a");
-      await pass(1);
+      await advanceClock(1);
     }
     expect(isOpen(client)).toBe(false);
     client.socket.destroy();
@@ -117,7 +117,7 @@ describe("a client times out", () => {
     const trickle = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
         client.send("a".repeat(rate));
-        await pass(1);
+        await advanceClock(1);
       }
     };
     await trickle(end - 2);
@@ -133,13 +133,13 @@ describe("a client times out", () => {
     const client = await openClient(patient.port);
     client.socket.pause();
     client.send(toRequest("GET /huge HTTP/1.1"));
-    await pass(59);
+    await advanceClock(59);
     client.send("G");
     await arrive();
     expect(isOpen(client)).toBe(true);
     // The kernel may still accept some bytes for a while.
     for (let minute = 1; minute < 30 && isOpen(client); minute++) {
-      await pass(60);
+      await advanceClock(60);
       client.send("G");
       await arrive();
     }
@@ -154,7 +154,7 @@ describe("a client times out", () => {
     client.send(toRequest("GET /huge HTTP/1.1"));
     for (let second = 0; second < idleTimeoutSeconds + 3; second++) {
       client.send("G");
-      await pass(1);
+      await advanceClock(1);
     }
     client.socket.resume();
     const { received } = await client.ended();
@@ -172,7 +172,7 @@ describe("a client times out", () => {
     });
     for (let second = 0; second < 31 * idleTimeoutSeconds; second++) {
       client.send("a");
-      await pass(1);
+      await advanceClock(1);
     }
     expect(isClosed).toBe(true);
   });
@@ -182,7 +182,7 @@ describe("a client times out", () => {
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
     // The listener accepts the connection some ticks after the client has connected, and starts the timeout then.
-    for (let second = 0; second < 3 * idleTimeoutSeconds && !socket.closed; second++) await pass(1);
+    for (let second = 0; second < 3 * idleTimeoutSeconds && !socket.closed; second++) await advanceClock(1);
     expect(socket.closed).toBe(true);
     jest.useRealTimers();
     await secure.stop(0);
@@ -199,7 +199,7 @@ test("the descriptor of a TLS client that times out and does not close its side 
   const before = await descriptors();
   let after = before;
   for (let second = 0; second < 3 * idleTimeoutSeconds && after === before; second++) {
-    await pass(1);
+    await advanceClock(1);
     after = await descriptors();
   }
   client.kill("SIGKILL");
@@ -213,7 +213,7 @@ describe("a client does not time out", () => {
     const client = await openClient(listener.port);
     for (const bytes of ["\r\n", "GET / HTTP/1.1\r\n", "Host: x\r\n\r\n"]) {
       client.send(bytes);
-      await pass(idleTimeoutSeconds - 2);
+      await advanceClock(idleTimeoutSeconds - 2);
     }
     expect((await client.responses(1))[0]?.body).toBe("GET / ");
     client.socket.destroy();
@@ -222,10 +222,10 @@ describe("a client does not time out", () => {
   test("while it waits for the handler", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 3"], "abc"));
-    await pass(5 * idleTimeoutSeconds);
+    await advanceClock(5 * idleTimeoutSeconds);
     releases.pop()?.();
     expect((await client.responses(1))[0]?.body).toBe("POST /later abc");
-    await pass(idleTimeoutSeconds - 1);
+    await advanceClock(idleTimeoutSeconds - 1);
     client.send(toRequest("GET / HTTP/1.1"));
     await client.responses(2);
     client.socket.destroy();
@@ -234,10 +234,10 @@ describe("a client does not time out", () => {
   test("while it waits for 100 to send its body", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
-    await pass(5 * idleTimeoutSeconds);
+    await advanceClock(5 * idleTimeoutSeconds);
     releases.pop()?.();
     await client.until((received) => received.startsWith("HTTP/1.1 100"));
-    await pass(idleTimeoutSeconds - 1);
+    await advanceClock(idleTimeoutSeconds - 1);
     client.send("abc");
     expect((await client.responses(2))[1]?.body).toBe("POST /later abc");
     client.socket.destroy();
@@ -255,7 +255,7 @@ describe("a client does not time out", () => {
     for (let second = 0; second < 4 * idleTimeoutSeconds; second++) {
       toRead = 100_000;
       client.socket.resume();
-      await pass(1);
+      await advanceClock(1);
     }
     toRead = Number.POSITIVE_INFINITY;
     client.socket.resume();
@@ -270,7 +270,7 @@ describe("a client does not time out", () => {
     client.send(toRequest("GET /large HTTP/1.1"));
     await client.until((received) => received !== "");
     for (let part = 0; part < 6; part++) {
-      await pass(idleTimeoutSeconds - 1);
+      await advanceClock(idleTimeoutSeconds - 1);
       client.socket.resume();
     }
     client.socket.off("data", pause);
@@ -286,13 +286,13 @@ describe("a client does not time out", () => {
     client.send(`${toRequest("GET /large HTTP/1.1")}GET /next HTTP/1.1\r\nHost:`);
     await client.until((received) => received !== "");
     for (let part = 0; part < 3; part++) {
-      await pass(idleTimeoutSeconds - 1);
+      await advanceClock(idleTimeoutSeconds - 1);
       client.socket.resume();
     }
     client.socket.off("data", pause);
     client.socket.resume();
     await client.responses(1);
-    await pass(idleTimeoutSeconds - 2);
+    await advanceClock(idleTimeoutSeconds - 2);
     client.send(" x\r\n\r\n");
     expect((await client.responses(2))[1]?.body).toBe("GET /next ");
     client.socket.destroy();
@@ -302,7 +302,7 @@ describe("a client does not time out", () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
-    await pass(idleTimeoutSeconds + 3);
+    await advanceClock(idleTimeoutSeconds + 3);
     client.socket.resume();
     expect((await client.responses(1))[0]?.body).toEndWith("m".repeat(1_000_000));
     client.socket.destroy();

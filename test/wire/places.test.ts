@@ -53,7 +53,7 @@ afterEach(async () => {
 });
 
 /** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
-async function pass(seconds: number): Promise<void> {
+async function advanceClock(seconds: number): Promise<void> {
   await arrive();
   for (let second = 0; second < seconds; second++) {
     jest.advanceTimersByTime(1000);
@@ -102,7 +102,7 @@ async function read({ socket }: WireClient, bytes: number): Promise<void> {
   };
   socket.on("data", count);
   socket.resume();
-  await pass(1);
+  await advanceClock(1);
   socket.off("data", count);
   socket.pause();
 }
@@ -133,7 +133,7 @@ describe("at the limit, a new connection ends the connection of", () => {
     await openAll(limit, bytes);
     expect(await isServed()).toBe(false);
     expect(incidents).toEqual(["connection turned away"]);
-    await pass(4);
+    await advanceClock(4);
     for (let count = 0; count < 3; count++) expect(await isServed()).toBe(true);
     expect(incidents.slice(1, 2)).toEqual(["slow connection ended"]);
     expect(listener.usage().connections).toBe(limit);
@@ -141,7 +141,7 @@ describe("at the limit, a new connection ends the connection of", () => {
 
   test("a client that does not read, also if the server was too busy to try another write", async () => {
     await openAll(limit, get("/large"));
-    await pass(1);
+    await advanceClock(1);
     // Advance the clock in one step, without a tick in between.
     jest.advanceTimersByTime(4000);
     expect(await isServed()).toBe(true);
@@ -166,7 +166,7 @@ describe("at the limit, a new connection ends the connection of", () => {
       all.forEach((client, index) => {
         client.send("x".repeat(index === 3 ? 10 : 1000));
       });
-      await pass(1);
+      await advanceClock(1);
     }
     expect(await isServed()).toBe(true);
     expect(await areOpen(all)).toEqual([true, true, true, false, true, true]);
@@ -175,7 +175,7 @@ describe("at the limit, a new connection ends the connection of", () => {
   test("a waiting request, after its response, if no client is slow", async () => {
     const [first, second] = await openAll(2, get("/waiting"));
     await openAll(limit - 2, busy);
-    await pass(4);
+    await advanceClock(4);
     const [late] = (await openAll(1)) as [WireClient];
     expect(incidents).toEqual(["waiting request ended"]);
     const [response] = await (first as WireClient).responses(1);
@@ -191,7 +191,7 @@ describe("at the limit, a new connection ends the connection of", () => {
     const slow = await openAll(limit - 1, get("/large"));
     const [idle] = (await openAll(1, get("/used"))) as [WireClient];
     await idle.responses(1);
-    await pass(4);
+    await advanceClock(4);
     expect(await isServed()).toBe(true);
     expect(incidents).toEqual(["idle connection ended"]);
     expect(await areOpen([idle, ...slow])).toEqual([false, true, true, true, true, true]);
@@ -203,7 +203,7 @@ describe("at the limit of connections", () => {
     const working = await openAll(2, toRequest("POST /read-and-later HTTP/1.1", ["Content-Length: 4"], "body"));
     const dropping = await openAll(1, toRequest("GET /later HTTP/1.1", ["Content-Length: 4"], "bo"));
     const slow = await openAll(limit - 4, get("/large"));
-    await pass(4);
+    await advanceClock(4);
     const [newborn] = await openAll(1);
     // Each of these connections is busy when the next connection arrives.
     for (let count = 0; count < slow.length; count++) await openAll(1, busy);
@@ -230,7 +230,7 @@ describe("at the limit of connections", () => {
 
   test("a client that opens many connections does not end the responses of other clients", async () => {
     const slow = await openAll(limit / 2, get("/large"));
-    await pass(4);
+    await advanceClock(4);
     await openAll(4 * limit);
     expect(new Set(incidents)).toEqual(new Set(["idle connection ended"]));
     expect(await areOpen(slow)).toEqual(slow.map(() => true));

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { handshakeMs, type Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { nothing } from "../support/time.ts";
+import { waitForNothing } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
@@ -142,7 +142,7 @@ describe("a listener that stops", () => {
   test("serves one more request on each idle connection during the given time, and stops after the last of these requests", async () => {
     const clients = [await openUsed(), await openClient(listener.port)];
     const stopped = listener.stop(60, 60);
-    await nothing(handshakeMs);
+    await waitForNothing(handshakeMs);
     for (const client of clients) {
       client.send(get("/last") + get("/behind"));
       const { received, isReset } = await client.ended();
