@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { version } from "../package.json" with { type: "json" };
 import { readBuild } from "../src/build.ts";
 import { expectConsole } from "../test/support/console/sign-in.ts";
-import { openWorkshop } from "../test/support/programs/command.ts";
+import { openWorkspace } from "../test/support/programs/command.ts";
 import { documentsThatDiffer } from "../test/support/programs/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../test/support/programs/packing.ts";
 
@@ -109,18 +109,18 @@ test.skipIf(!isRoot)("installed globally by root, it works for an unprivileged u
 
 /** Runs the command line, a demo and its console of an installed package. @param as what runs a command as another user */
 async function expectWhole(program: string, as: readonly string[]): Promise<void> {
-  const shop = openWorkshop(undefined, [...as, "env", `PATH=${process.env.PATH}`, program]);
-  chmodSync(shop.folder, 0o777);
+  const workspace = openWorkspace(undefined, [...as, "env", `PATH=${process.env.PATH}`, program]);
+  chmodSync(workspace.folder, 0o777);
   try {
-    expect(await shop.must(["--version"])).toBe(`${version} (${readBuild().commit})\n`);
-    const server = await shop.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"]);
+    expect(await workspace.mustRun(["--version"])).toBe(`${version} (${readBuild().commit})\n`);
+    const server = await workspace.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"]);
     expect(await documentsThatDiffer(server.url)).toEqual([]);
-    await expectConsole(shop, server, "demo");
+    await expectConsole(workspace, server, "demo");
     server.kill();
     expect(await server.exited).toBe(0);
-    await shop.must(["check"]);
+    await workspace.mustRun(["check"]);
   } finally {
-    await shop.close();
+    await workspace.close();
   }
 }
 

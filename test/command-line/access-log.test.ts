@@ -1,18 +1,25 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quote, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import {
+  fetchWithKey,
+  openWorkspace,
+  quote,
+  type Served,
+  type Workspace,
+  waitFor,
+} from "../support/programs/command.ts";
 import { letPass } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let key: string;
 beforeEach(async () => {
-  shop = openWorkshop();
-  await shop.data.addSite("garden", { isDefault: true });
-  key = await shop.data.addKey("garden");
+  workspace = openWorkspace();
+  await workspace.data.addSite("garden", { isDefault: true });
+  key = await workspace.data.addKey("garden");
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
 /** Returns the lines of the log with one of these messages, or all lines. Call it after the server has ended, because the server writes the log in the background. */
 function logged(server: Served, ...messages: string[]) {
@@ -27,7 +34,7 @@ async function end(server: Served): Promise<void> {
 
 describe("--access-log", () => {
   test("writes a line for each request, whatever the log level is", async () => {
-    const server = await shop.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log"]);
     const created = await fetchWithKey(`${server.url}/restapi/brands.json?x=secret`, key, {
       method: "POST",
       body: '{"Name":"a"}',
@@ -61,7 +68,7 @@ describe("--access-log", () => {
   });
 
   test("is off by default", async () => {
-    const server = await shop.serve(["--log", "info"]);
+    const server = await workspace.serve(["--log", "info"]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key);
     await end(server);
     expect(server.stderr()).toBe("");
@@ -72,7 +79,7 @@ describe("--access-log", () => {
       [["--trust-proxy"], "2001:db8::7"],
       [[], "127.0.0.1"],
     ] as const) {
-      const server = await shop.serve(["--access-log", ...args]);
+      const server = await workspace.serve(["--access-log", ...args]);
       await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": "1.2.3.4, [2001:db8::7]:99" } });
       await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": 'evil\u00e9","status":"200' } });
       await end(server);
@@ -81,7 +88,7 @@ describe("--access-log", () => {
   });
 
   test("has a line for a request that the server cannot parse, with the client's address", async () => {
-    const server = await shop.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log"]);
     const client = await openClient(Number(new URL(server.url).port));
     client.send("nonsense\r\n\r\n");
     await client.ended();
@@ -91,7 +98,7 @@ describe("--access-log", () => {
   });
 
   test("has the address of a client that disconnected before the response", async () => {
-    const server = await shop.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log"]);
     const client = await openClient(Number(new URL(server.url).port));
     const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 99"];
     client.send(`${lines.join("\r\n")}\r\n\r\n{`);
@@ -104,7 +111,7 @@ describe("--access-log", () => {
   });
 
   test("cannot be forged by names with line breaks or terminal escapes", async () => {
-    const server = await shop.serve(["--access-log", "--log", "info"]);
+    const server = await workspace.serve(["--access-log", "--log", "info"]);
     const client = await openClient(Number(new URL(server.url).port));
     const targets = [
       "/restapi/a%0A%7B%22forged%22:1%7D.json",
@@ -129,7 +136,7 @@ describe("--access-log", () => {
   });
 
   test("writes whole lines, also with several workers", async () => {
-    const server = await shop.serve(["--access-log", "--workers", "2"]);
+    const server = await workspace.serve(["--access-log", "--workers", "2"]);
     const path = `/restapi/${"x".repeat(300)}.json`;
     const count = 400;
     const requests = Array.from({ length: count }, () =>
@@ -144,7 +151,7 @@ describe("--access-log", () => {
 
   test("delays no request if nobody reads it: lines are lost instead", async () => {
     const wrap = (command: string) => `exec bash -c ${quote(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
-    const server = await shop.serve(["--access-log"], { wrap });
+    const server = await workspace.serve(["--access-log"], { wrap });
     const path = `/restapi/${"x".repeat(400)}.json`;
     for (let round = 0; round < 30; round++) {
       const requests = Array.from({ length: 100 }, () => fetch(server.url + path));
@@ -166,15 +173,15 @@ function isAlive(pid: number): boolean {
 
 describe("without --access-log", () => {
   test("the reason of a rejected key is logged, with the part of the key that may be shown", async () => {
-    await shop.data.addSite("other", { hostnames: ["other.example"] });
-    const create = async (...args: string[]) => (await shop.must(["key", "create", ...args])).trim();
+    await workspace.data.addSite("other", { hostnames: ["other.example"] });
+    const create = async (...args: string[]) => (await workspace.mustRun(["key", "create", ...args])).trim();
     const foreign = await create("--site", "other");
     const revoked = await create("--site", "garden");
-    await shop.must(["key", "revoke", revoked]);
+    await workspace.mustRun(["key", "revoke", revoked]);
     const reader = await create("--site", "garden", "--scope", "read");
     const limited = await create("--site", "garden", "--rate", "1");
     const unknown = key.slice(0, 12).replace(/.$/, (last) => (last === "a" ? "b" : "a"));
-    const server = await shop.serve(["--log", "info"]);
+    const server = await workspace.serve(["--log", "info"]);
     const url = `${server.url}/restapi/brands.json`;
     const cases: [sent: string | undefined, method: string, status: number, reason: string, shown?: string][] = [
       [undefined, "GET", 401, "missing"],
@@ -208,7 +215,7 @@ describe("without --access-log", () => {
 
   test("slow requests are logged, at most one per second and route", async () => {
     const slowMs = 1;
-    const server = await shop.serve(["--log", "info", "--slow-ms", `${slowMs}`]);
+    const server = await workspace.serve(["--log", "info", "--slow-ms", `${slowMs}`]);
     const client = await openClient(Number(new URL(server.url).port));
     const lines = [`X-API-AUTH: ${key}`, "Content-Length: 12", "Expect: 100-continue"];
     client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
@@ -224,7 +231,7 @@ describe("without --access-log", () => {
   });
 
   test("no request is slow with --slow-ms 0", async () => {
-    const server = await shop.serve(["--log", "info", "--slow-ms", "0"]);
+    const server = await workspace.serve(["--log", "info", "--slow-ms", "0"]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"a"}' });
     await end(server);
     expect(logged(server, "slow request")).toEqual([]);

@@ -2,14 +2,14 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { childrenOf } from "../support/programs/children.ts";
-import { openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 beforeEach(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
 const anyPort = ["--admin", "127.0.0.1:0"];
 /** Reads the metrics. Repeats the request after 503, which means that the processes of a busy machine did not respond in time. */
@@ -30,7 +30,7 @@ async function sendRequests({ url }: Served, count: number): Promise<void> {
 }
 
 describe("the admin listener", () => {
-  const shared = openWorkshop();
+  const shared = openWorkspace();
   let server: Served;
   let adminUrl = "";
   beforeAll(async () => {
@@ -106,7 +106,7 @@ describe("the admin listener", () => {
 describe("the address of the admin listener", () => {
   test("is 127.0.0.1:8081 by default; if this port is in use, the server starts without an admin listener, and reports it", async () => {
     const blocker = blockDefault();
-    const server = await shop.serve([], { env: { STOREFRONT_ADMIN: "" } });
+    const server = await workspace.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(server.stderr()).toMatch(
       /cannot listen on 127\.0\.0\.1:8081: the port is in use; there is no admin listener/,
@@ -121,7 +121,7 @@ describe("the address of the admin listener", () => {
   ])("stops the start of the server if it was set and its port is in use, %p", async (args) => {
     const blocker = Bun.listen({ hostname: "127.0.0.1", port: 0, exclusive: true, socket: { data() {} } });
     const admin = `127.0.0.1:${blocker.port}`;
-    const { code, stdout, stderr } = await shop.run(["serve", "--port", "0", "--admin", admin, ...args]);
+    const { code, stdout, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin, ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(`storefront: cannot listen on ${admin}: the port is in use\n`);
     blocker.stop(true);
@@ -136,28 +136,28 @@ describe("the address of the admin listener", () => {
     "http://127.0.0.1:8081",
     ":8081",
   ])("cannot be %s", async (admin) => {
-    const { code, stderr } = await shop.run(["serve", "--port", "0", "--admin", admin]);
+    const { code, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--admin (STOREFRONT_ADMIN) must be")]);
   });
 
   test("can be `none`", async () => {
-    const server = await shop.serve(["--workers", "2"], { env: { STOREFRONT_ADMIN: "none" } });
+    const server = await workspace.serve(["--workers", "2"], { env: { STOREFRONT_ADMIN: "none" } });
     expect(server.stdout()).not.toContain("admin");
     expect(childrenOf(server.pid)).toHaveLength(2);
   });
 
   test("causes a warning if other machines can reach it without TLS", async () => {
     const warning = /"host":"0\.0\.0\.0".*"the admin listener is not encrypted/;
-    const server = await shop.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
+    const server = await workspace.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
     expect(server.stderr()).toMatch(warning);
-    const local = await shop.serve(["--log", "warn", "--admin", "127.0.0.2:0"]);
+    const local = await workspace.serve(["--log", "warn", "--admin", "127.0.0.2:0"]);
     expect(local.stderr()).toBe("");
   });
 });
 
 describe("the metrics of several workers", () => {
   test("are the sums over all workers, in every scrape", async () => {
-    const server = await shop.serve(["--workers", "3", ...anyPort]);
+    const server = await workspace.serve(["--workers", "3", ...anyPort]);
     for (let total = 20; total <= 60; total += 20) {
       await sendRequests(server, 20);
       expect(requestsIn(await metricsOf(server))).toBe(total);
@@ -165,7 +165,7 @@ describe("the metrics of several workers", () => {
   });
 
   test("keep the counts of a worker that was stopped or killed", async () => {
-    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    const server = await workspace.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     await untilCounted(server, 20);
     process.kill(firstChild(server), "SIGKILL");
@@ -178,7 +178,7 @@ describe("the metrics of several workers", () => {
   });
 
   test("contain the last values of a worker that does not respond", async () => {
-    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    const server = await workspace.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     await untilCounted(server, 20);
     /** Returns the workers that respond, the workers that are expected, the restarts, and 1 if the server is ready. */
@@ -202,7 +202,7 @@ describe("the metrics of several workers", () => {
   });
 
   test("come from the admin process, which is replaced when it ends", async () => {
-    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    const server = await workspace.serve(["--workers", "2", ...anyPort]);
     const [first, second, admin] = childrenOf(server.pid);
     expect([first, second, admin].includes(undefined)).toBe(false);
     process.kill(admin as number, "SIGKILL");

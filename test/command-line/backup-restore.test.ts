@@ -15,32 +15,32 @@ import { gunzipSync } from "node:zlib";
 import { engines } from "../support/engine/engines.ts";
 import {
   fetchWithKey,
-  openWorkshop,
-  useWorkshop,
-  type Workshop,
+  openWorkspace,
+  useWorkspace,
+  type Workspace,
   waitFor,
-  withoutPower,
+  withoutRootCapabilities,
 } from "../support/programs/command.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
-  let shop: Workshop;
+  let workspace: Workspace;
   let count = 0;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
   beforeEach(async () => {
-    await shop.data.addSite("main", { isDefault: true });
+    await workspace.data.addSite("main", { isDefault: true });
     await add("Acme");
   });
-  const must = (args: string[], stdin = "") => shop.must(args, { stdin });
-  const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(args, { stdin });
-  const add = (...names: string[]) => shop.data.addBrands("main", ...names);
-  const names = async () => (await shop.data.brands("main")).map(({ Name }) => Name);
-  const otherTables = async () => JSON.stringify(await kind.extraTables(shop.database));
-  const newFile = () => shop.file(`${name}-${++count}.backup`);
+  const mustRun = (args: string[], stdin = "") => workspace.mustRun(args, { stdin });
+  const run = (args: string[], stdin: string | Uint8Array = "") => workspace.run(args, { stdin });
+  const add = (...names: string[]) => workspace.data.addBrands("main", ...names);
+  const names = async () => (await workspace.data.brands("main")).map(({ Name }) => Name);
+  const otherTables = async () => JSON.stringify(await kind.extraTables(workspace.database));
+  const newFile = () => workspace.file(`${name}-${++count}.backup`);
   const backUp = async () => {
     const file = newFile();
-    await must(["backup", file]);
+    await mustRun(["backup", file]);
     return file;
   };
   const brandsIn = (file: string) =>
@@ -53,7 +53,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   test("a restore that is killed before the swap changes nothing; the next restore removes its tables", async () => {
     const file = await backUp();
     await add("Bolt");
-    const killed = shop.start(["restore", "-"]);
+    const killed = workspace.start(["restore", "-"]);
     await waitFor(async () => (await otherTables()).includes("storefront_unused_"), "its tables");
     killed.kill("SIGKILL");
     await killed.exited;
@@ -62,16 +62,16 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       code: 1,
       stdout: "a `restore` is in progress or was interrupted: it takes space until the next `restore`\n",
     });
-    await must(["restore", file]);
+    await mustRun(["restore", file]);
     expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.check()).toEqual([]);
   });
 
   test("a restore that is killed after the swap leaves the replaced data; the next restore keeps that data in a file", async () => {
     const file = await backUp();
     const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
     await add(...many);
-    const killed = shop.start(["restore", file]);
+    const killed = workspace.start(["restore", file]);
     await waitFor(async () => (await otherTables()).includes("storefront_replaced_"), "the replaced tables");
     killed.kill("SIGKILL");
     await killed.exited;
@@ -85,10 +85,10 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   });
 
   test("a server accepts writes during a restore", async () => {
-    const key = await shop.data.addKey("main");
+    const key = await workspace.data.addKey("main");
     await add(...Array.from({ length: 2000 }, (_, n) => `Brand ${n}`));
     const file = await backUp();
-    const server = await shop.serve([]);
+    const server = await workspace.serve([]);
     const statuses: number[] = [];
     let isOver = false;
     const writing = (async () => {
@@ -98,7 +98,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
       }
     })();
     await waitFor(() => statuses.length > 10, "some writes");
-    const restored = await shop.run(["restore", file], { asProcess: true });
+    const restored = await workspace.run(["restore", file], { asProcess: true });
     const [kept = ""] = keptBy(restored.stderr);
     isOver = true;
     await writing;
@@ -124,7 +124,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const [kept = ""] = keptBy(stderr);
     expect(JSON.parse(stdout)).toMatchObject({ file, kept: [kept], discarded: 2, otherHistories: 0 });
     expect(brandsIn(kept)).toEqual(["Acme", "Bolt", "Cord"]);
-    await shop.data.addSite("late");
+    await workspace.data.addSite("late");
     await add("Dash");
     const again = await run(["restore", kept, "--json"]);
     expect(again.stderr).toContain("; the changes of 2 sites cannot be counted");
@@ -133,17 +133,17 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
 
   test("the discarded changes include a site that was added since the backup, and its records", async () => {
     const file = await backUp();
-    await shop.data.addSite("late");
-    await shop.data.addBrands("late", "Bolt");
+    await workspace.data.addSite("late");
+    await workspace.data.addBrands("late", "Bolt");
     expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
   });
 
   test("a key that was revoked since the backup stays revoked, except with --as-of-backup", async () => {
-    const key = await shop.data.addKey("main");
+    const key = await workspace.data.addKey("main");
     const file = await backUp();
-    const server = await shop.serve([]);
+    const server = await workspace.serve([]);
     const status = async () => (await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status;
-    await must(["key", "revoke", key]);
+    await mustRun(["key", "revoke", key]);
     expect(await status()).toBe(401);
     const { stderr, stdout } = await run(["restore", file, "--json"]);
     const Prefix = key.slice(0, 12);
@@ -164,11 +164,11 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   test("`backup -` and `restore -` use pipes; the replaced data is kept in the current folder", async () => {
     const file = newFile();
     const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;
-    await shop.must(["backup", "-"], { wrap });
+    await workspace.mustRun(["backup", "-"], { wrap });
     await add("Bolt");
     const { code, stderr } = await run(["restore", "-"], readFileSync(file));
     expect([code, await names()]).toEqual([0, ["Acme"]]);
-    expect(brandsIn(shop.file(keptBy(stderr)[0] as string))).toEqual(["Acme", "Bolt"]);
+    expect(brandsIn(workspace.file(keptBy(stderr)[0] as string))).toEqual(["Acme", "Bolt"]);
     const cut = await run(["restore", "-"], readFileSync(file).subarray(0, 200));
     expect(cut).toMatchObject({ code: 1, stdout: "" });
     expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);
@@ -176,43 +176,48 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
 });
 
 describe("a backup", () => {
-  let shop: Workshop;
+  let workspace: Workspace;
   beforeAll(async () => {
-    shop = openWorkshop();
-    await shop.data.addSite("main");
+    workspace = openWorkspace();
+    await workspace.data.addSite("main");
     const names = Array.from({ length: 2000 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
-    await shop.data.addBrands("main", ...names);
+    await workspace.data.addBrands("main", ...names);
   });
-  afterAll(() => shop.close());
+  afterAll(() => workspace.close());
 
   test.each(["-", "/dev/stdout"])("to %s writes only the backup to standard output", async (to) => {
     // A slow reader of a pipe.
-    const { code, stdout, stderr } = await shop.run(["backup", to, "--json"], {
-      wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${shop.file("copy.backup")}'`,
+    const { code, stdout, stderr } = await workspace.run(["backup", to, "--json"], {
+      wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${workspace.file("copy.backup")}'`,
     });
     expect([code, stdout, stderr]).toEqual([0, "", "wrote 4004 rows to standard output\n"]);
-    expect(existsSync(shop.file("-"))).toBe(false);
-    await shop.must(["restore", shop.file("copy.backup"), "--database", `sqlite:${shop.file("copy.db")}`]);
+    expect(existsSync(workspace.file("-"))).toBe(false);
+    await workspace.mustRun([
+      "restore",
+      workspace.file("copy.backup"),
+      "--database",
+      `sqlite:${workspace.file("copy.db")}`,
+    ]);
   });
 
   test("fails if its reader stops early", async () => {
-    const { stderr } = await shop.run(["backup", "-"], {
+    const { stderr } = await workspace.run(["backup", "-"], {
       wrap: (command) => `((${command.replace("exec ", "")}); echo "status $?" >&2) | head -c 10 > /dev/null`,
     });
     expect(stderr).toMatch(/^storefront: cannot write standard output: .*EPIPE.*\nstatus 1\n$/);
   });
 
   test("can be read only by its owner, and so can the files that a restore keeps", async () => {
-    const file = shop.file("private.backup");
-    await shop.must(["backup", file]);
-    const { stderr } = await shop.run(["restore", file]);
+    const file = workspace.file("private.backup");
+    await workspace.mustRun(["backup", file]);
+    const { stderr } = await workspace.run(["restore", file]);
     for (const path of [file, keptBy(stderr)[0] as string]) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("that %s ends leaves no part of its file", async (signal) => {
-    const file = shop.file("ended.backup");
-    const left = () => readdirSync(shop.folder).filter((entry) => entry.startsWith("ended."));
-    const backup = shop.start(["backup", file]);
+    const file = workspace.file("ended.backup");
+    const left = () => readdirSync(workspace.folder).filter((entry) => entry.startsWith("ended."));
+    const backup = workspace.start(["backup", file]);
     await waitFor(() => left().length > 0, "the file");
     backup.kill(signal);
     expect(await backup.exited).toBeGreaterThan(128);
@@ -220,15 +225,15 @@ describe("a backup", () => {
   });
 
   test("is restored from a read-only folder, unless the restore has to keep data there", async () => {
-    mkdirSync(shop.file("archive"));
-    const file = shop.file("archive/shop.backup");
-    await shop.must(["backup", file]);
-    chmodSync(shop.file("archive"), 0o555);
-    const options = { wrap: withoutPower };
-    const { code, stderr } = await shop.run(["restore", file], options);
+    mkdirSync(workspace.file("archive"));
+    const file = workspace.file("archive/shop.backup");
+    await workspace.mustRun(["backup", file]);
+    chmodSync(workspace.file("archive"), 0o555);
+    const options = { wrap: withoutRootCapabilities };
+    const { code, stderr } = await workspace.run(["restore", file], options);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: cannot write .*\.before-.*EACCES.*\n$/)]);
-    await shop.must(["restore", file, "--database", `sqlite:${shop.file("fresh.db")}`], options);
-    chmodSync(shop.file("archive"), 0o755);
+    await workspace.mustRun(["restore", file, "--database", `sqlite:${workspace.file("fresh.db")}`], options);
+    chmodSync(workspace.file("archive"), 0o755);
   });
 
   test("deletes the partial files of killed processes that are older than an hour", async () => {
@@ -236,8 +241,8 @@ describe("a backup", () => {
     await gone.exited;
     const part = (name: string, hours: number) => {
       const at = Date.now() / 1000 - hours * 3600;
-      writeFileSync(shop.file(name), "x");
-      utimesSync(shop.file(name), at, at);
+      writeFileSync(workspace.file(name), "x");
+      utimesSync(workspace.file(name), at, at);
       return name;
     };
     const stale = part(`monday.backup.storefront-${gone.pid}.part`, 2);
@@ -246,8 +251,8 @@ describe("a backup", () => {
       part(`wednesday.backup.storefront-${process.pid}.part`, 2),
       part("other.1.part", 2),
     ];
-    await shop.must(["backup", shop.file("next.backup")]);
-    const left = readdirSync(shop.folder);
+    await workspace.mustRun(["backup", workspace.file("next.backup")]);
+    const left = readdirSync(workspace.folder);
     expect([left.includes(stale), others.filter((name) => !left.includes(name))]).toEqual([false, []]);
   });
 });

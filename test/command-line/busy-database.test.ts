@@ -7,7 +7,7 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
@@ -24,26 +24,26 @@ async function openServer(url: string): Promise<() => Promise<void>> {
   };
 }
 
-let workshop: Workshop;
+let workspace: Workspace;
 let server: OpenedDatabases | undefined;
 beforeEach(() => {
-  workshop = openWorkshop();
+  workspace = openWorkspace();
 });
 afterEach(async () => {
-  await workshop.close();
+  await workspace.close();
   await server?.remove();
   server = undefined;
 });
 
 test("a command waits for a transaction of another process, with SQLite", async () => {
-  await workshop.must(["site", "add", "shop"]);
-  const waitForServer = await openServer(workshop.database);
-  using database = new Database(workshop.file("test.db"));
+  await workspace.mustRun(["site", "add", "shop"]);
+  const waitForServer = await openServer(workspace.database);
+  using database = new Database(workspace.file("test.db"));
   database.run("begin immediate");
   const commands = [
     ["site", "add", "garden"],
     ["site", "remove", "shop", "--yes"],
-  ].map((args) => workshop.run(args, { asProcess: true }));
+  ].map((args) => workspace.run(args, { asProcess: true }));
   await waitForServer();
   database.run("commit");
   expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr.includes("cannot")])).toEqual([
@@ -55,7 +55,7 @@ test("a command waits for a transaction of another process, with SQLite", async 
 test("a command waits for a transaction of another process, with PostgreSQL", async () => {
   server = await openDatabases();
   const env = { STOREFRONT_DATABASE: await server.createDatabase() };
-  await workshop.must(["site", "add", "shop"], { env });
+  await workspace.mustRun(["site", "add", "shop"], { env });
   const waitForServer = await openServer(env.STOREFRONT_DATABASE);
   const sql = postgres(env.STOREFRONT_DATABASE, { max: 2, onnotice: () => {} });
   const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -65,7 +65,7 @@ test("a command waits for a transaction of another process, with PostgreSQL", as
     await over.promise;
   });
   await locked.promise;
-  const command = workshop.run(["site", "add", "garden"], { env, asProcess: true });
+  const command = workspace.run(["site", "add", "garden"], { env, asProcess: true });
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await waitUntil(async () => (await sql.unsafe(waiting)).length > 0, "the command");
   await waitForServer();

@@ -4,19 +4,19 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openInput } from "../../src/commands/shared/input-file.ts";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 beforeAll(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 const size = 4 << 20;
 
 /** Reads a file, and calls `change` after the first chunk. Returns the number of bytes that were read. */
 async function readWhile(change: (file: string) => void): Promise<number> {
-  const file = shop.file("rows.csv");
+  const file = workspace.file("rows.csv");
   writeFileSync(file, "x".repeat(size));
   let read = 0;
   for await (const bytes of openInput(file)) {
@@ -38,7 +38,7 @@ test.each(
 });
 
 test.each(changes)("a file that %s while it is read as standard input is rejected", async (_, change) => {
-  const [file, go] = [shop.file("input.csv"), shop.file("go")];
+  const [file, go] = [workspace.file("input.csv"), workspace.file("go")];
   writeFileSync(file, "x".repeat(size));
   rmSync(go, { force: true });
   // Another process reads, because a process has only one standard input. After the first bytes, it waits until the file has changed.
@@ -68,15 +68,17 @@ test.each(changes)("a file that %s while it is read as standard input is rejecte
 });
 
 test("a file as standard input is read from the position where the previous program stopped", async () => {
-  const file = shop.file("titled.csv");
+  const file = workspace.file("titled.csv");
   writeFileSync(file, "My brands\nName\nA\n");
-  await shop.must(["site", "add", "main"]);
+  await workspace.mustRun(["site", "add", "main"]);
   const wrap = (command: string) => `(read -r title; ${command}) < ${file}`;
-  expect(await shop.must(["import", "brands", "--site", "main", "-"], { wrap })).toStartWith("1 row: 1 created");
+  expect(await workspace.mustRun(["import", "brands", "--site", "main", "-"], { wrap })).toStartWith(
+    "1 row: 1 created",
+  );
 });
 
 test("a file whose name another file takes during the read is read to its end", async () => {
-  const next = shop.file("next.csv");
+  const next = workspace.file("next.csv");
   writeFileSync(next, "y");
   expect(await readWhile((file) => renameSync(next, file))).toBe(size);
 });

@@ -1,27 +1,27 @@
 // More clients connect than the process has file descriptors.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let clients: WireClient[];
 beforeEach(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
   clients = [];
 });
 afterEach(async () => {
   for (const { socket } of clients) socket.destroy();
-  await shop.close();
+  await workspace.close();
 });
 
 const limited = { wrap: (command: string) => `ulimit -n 256; ${command}` };
 
 /** Starts a server with a site, which may open 256 files. Returns a function that connects a client, and a request that creates a brand. */
 async function serve(args: readonly string[] = []) {
-  await shop.data.addSite("main", { isDefault: true });
-  const key = await shop.data.addKey("main");
-  const server = await shop.serve(["--log", "warn", ...args], limited);
+  await workspace.data.addSite("main", { isDefault: true });
+  const key = await workspace.data.addKey("main");
+  const server = await workspace.serve(["--log", "warn", ...args], limited);
   const open = async () => {
     const client = await openClient(Number(new URL(server.url).port));
     clients.push(client);
@@ -73,7 +73,7 @@ test("documentation is served even if idle connections use all file descriptors"
 });
 
 test("a maximum of connections above the number of file descriptors is rejected in one line", async () => {
-  const { code, stderr } = await shop.run(["serve", "--port", "0", "--connections", "193"], limited);
+  const { code, stderr } = await workspace.run(["serve", "--port", "0", "--connections", "193"], limited);
   expect([code, stderr]).toEqual([
     2,
     "storefront: --connections (STOREFRONT_CONNECTIONS) may be at most 192, because this process may open 256 files; raise `ulimit -n`\n",

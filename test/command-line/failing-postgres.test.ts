@@ -7,7 +7,7 @@ import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
@@ -18,17 +18,17 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-let workshop: Workshop;
+let workspace: Workspace;
 let url: string;
 let engine: Engine;
 beforeEach(async () => {
-  workshop = openWorkshop();
+  workspace = openWorkspace();
   url = await server.createDatabase();
   engine = await openEngine(url, allResources);
 });
 afterEach(async () => {
   await engine.close();
-  await workshop.close();
+  await workspace.close();
 });
 
 const onDatabase = () => ({ env: { STOREFRONT_DATABASE: url }, asProcess: true }) as const;
@@ -59,27 +59,27 @@ test("a dump whose connection is lost is an error, and never a short dump", asyn
 });
 
 test("backup, and restore over existing data, succeed, also a second time", async () => {
-  await workshop.must(["site", "add", "shop", "--default"], onDatabase());
+  await workspace.mustRun(["site", "add", "shop", "--default"], onDatabase());
   // Enough that the file is written more slowly than the database sends the rows.
   for (let n = 0; n < 10; n++)
     await engine.commit(Array.from({ length: 500 }, (_, i) => create(`${n * 500 + i}`.repeat(40))));
   for (let i = 0; i < 2; i++) {
-    await workshop.must(["backup", `${i}.backup`], onDatabase());
-    await workshop.must(["restore", `${i}.backup`], onDatabase());
+    await workspace.mustRun(["backup", `${i}.backup`], onDatabase());
+    await workspace.mustRun(["restore", `${i}.backup`], onDatabase());
   }
-  expect(await workshop.must(["site", "list"], onDatabase())).toContain("shop");
+  expect(await workspace.mustRun(["site", "list"], onDatabase())).toContain("shop");
 });
 
 test("a command that fails in the midst of its work ends", async () => {
   await engine.commit([create("a")]);
   await server.run("drop table key_uses", databaseOf(url));
-  const { code, stderr } = await workshop.run(["backup", "a.backup"], onDatabase());
+  const { code, stderr } = await workspace.run(["backup", "a.backup"], onDatabase());
   expect(code).toBe(1);
   expect(stderr).toContain("key_uses");
 });
 
 test("a command ends although a host of the address is frozen", async () => {
-  await workshop.must(["site", "add", "shop", "--default"], onDatabase());
+  await workspace.mustRun(["site", "add", "shop", "--default"], onDatabase());
   const frozen = await startPostgres();
   try {
     await frozen.signal("SIGSTOP");
@@ -88,7 +88,7 @@ test("a command ends although a host of the address is frozen", async () => {
     const timed = async (address: string) => {
       const started = performance.now();
       expect(
-        await workshop.must(["site", "list"], { env: { STOREFRONT_DATABASE: address }, asProcess: true }),
+        await workspace.mustRun(["site", "list"], { env: { STOREFRONT_DATABASE: address }, asProcess: true }),
       ).toContain("shop");
       return performance.now() - started;
     };

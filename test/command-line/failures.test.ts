@@ -16,17 +16,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Workspace, withoutRootCapabilities } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let key: string;
 beforeEach(async () => {
-  shop = openWorkshop();
-  await shop.data.addSite("main", { isDefault: true });
-  key = await shop.data.addKey("main");
+  workspace = openWorkspace();
+  await workspace.data.addSite("main", { isDefault: true });
+  key = await workspace.data.addKey("main");
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
 /** Limits all files to about half a megabyte. The effect is that of a full disk, also for root. */
 const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
@@ -54,11 +54,11 @@ describe("commands and servers reject in one clear line", () => {
     ],
   ];
   test.each(makes)("%s", async (_, make, line) => {
-    const file = shop.file("bad.db");
+    const file = workspace.file("bad.db");
     make(file);
     const before = contentOf(file);
     for (const command of [["site", "list"], ["site", "add", "x"], ["check"], ["serve", "--port", "0"]]) {
-      const { code, stdout, stderr } = await shop.run([...command, "--database", `sqlite:${file}`], {
+      const { code, stdout, stderr } = await workspace.run([...command, "--database", `sqlite:${file}`], {
         asProcess: false,
       });
       expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
@@ -70,20 +70,20 @@ describe("commands and servers reject in one clear line", () => {
 
   test("a database that does not exist; commands that read do not create it", async () => {
     for (const command of [["site", "list"], ["key", "list", "--site", "x"], ["backup", "x"], ["check"]]) {
-      const { code, stderr } = await shop.run([...command, "--database", "sqlite:folder/none.db"]);
+      const { code, stderr } = await workspace.run([...command, "--database", "sqlite:folder/none.db"]);
       expect([code, stderr]).toEqual([
         1,
         "storefront: there is no database sqlite:folder/none.db; create it with `site add` or `serve`\n",
       ]);
     }
-    expect(existsSync(shop.file("folder"))).toBe(false);
+    expect(existsSync(workspace.file("folder"))).toBe(false);
   });
 
   test("a database in a folder that no user may write to", async () => {
-    mkdirSync(shop.file("closed"));
-    chmodSync(shop.file("closed"), 0o555);
+    mkdirSync(workspace.file("closed"));
+    chmodSync(workspace.file("closed"), 0o555);
     const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
-    const { code, stderr } = await shop.run(args, { wrap: withoutPower });
+    const { code, stderr } = await workspace.run(args, { wrap: withoutRootCapabilities });
     expect([code, stderr]).toEqual([
       1,
       "storefront: the database closed/new.db cannot be used: unable to open database file\n",
@@ -91,10 +91,10 @@ describe("commands and servers reject in one clear line", () => {
   });
 
   test("a database file that no user may write to", async () => {
-    chmodSync(shop.file("test.db"), 0o444);
-    const { code, stderr } = await shop.run(["site", "add", "x"], { wrap: withoutPower });
+    chmodSync(workspace.file("test.db"), 0o444);
+    const { code, stderr } = await workspace.run(["site", "add", "x"], { wrap: withoutRootCapabilities });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: the database .*readonly database\n$/)]);
-    expect(await shop.must(["site", "list"])).not.toContain("x ");
+    expect(await workspace.mustRun(["site", "list"])).not.toContain("x ");
   });
 
   function sql(file: string, statement: string): void {
@@ -127,40 +127,40 @@ describe("a full disk", () => {
   test.skipIf(!isMounted)("is reported by every command, with the file that it has no space for", async () => {
     const file = join(disk, "shop.db");
     const database = ["--database", `sqlite:${file}`];
-    await shop.must(["site", "add", "main", ...database]);
+    await workspace.mustRun(["site", "add", "main", ...database]);
     const empty = fill(0);
     for (const command of [["export", "--site", "main", "brands"], ["check"], ["serve", "--port", "0"]]) {
-      expect(await shop.run([...command, ...database])).toMatchObject({
+      expect(await workspace.run([...command, ...database])).toMatchObject({
         code: 1,
         stderr: `storefront: the database ${file} cannot be used: the disk is full, and ${file}-shm could not be made\n`,
       });
     }
     empty();
-    expect(await shop.run(["check", ...database])).toMatchObject({ code: 0 });
+    expect(await workspace.run(["check", ...database])).toMatchObject({ code: 0 });
   });
 
   test.skipIf(!isMounted).each([3, 200])("with %d KiB of free space is reported by a restore", async (free) => {
     const database = ["--database", `sqlite:${join(disk, "restored.db")}`];
-    const backup = shop.file("large.backup");
+    const backup = workspace.file("large.backup");
     const names = Array.from({ length: 1200 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
-    await shop.data.addBrands("main", ...names);
-    await shop.must(["backup", backup]);
+    await workspace.data.addBrands("main", ...names);
+    await workspace.mustRun(["backup", backup]);
     // While a server runs, the files of the database exist.
-    const server = await shop.serve(database);
+    const server = await workspace.serve(database);
     const empty = fill(free);
-    expect(await shop.run(["restore", backup, ...database])).toMatchObject({
+    expect(await workspace.run(["restore", backup, ...database])).toMatchObject({
       code: 1,
       stderr: "storefront: the database cannot be used: the disk is full\n",
     });
     empty();
-    await shop.must(["restore", backup, ...database]);
-    expect(await shop.run(["check", ...database])).toMatchObject({ code: 0 });
+    await workspace.mustRun(["restore", backup, ...database]);
+    expect(await workspace.run(["check", ...database])).toMatchObject({ code: 0 });
     server.kill();
     await server.exited;
   });
 
   test("makes the server respond with 503, and no acknowledged write is lost", async () => {
-    const full = await shop.serve([], { wrap: onFullDisk });
+    const full = await workspace.serve([], { wrap: onFullDisk });
     const acknowledged: string[] = [];
     let failed: Response | undefined;
     for (let n = 0; !failed && n < 5000; n++) {
@@ -176,29 +176,29 @@ describe("a full disk", () => {
     expect((await list(full.url)).map(({ Name }) => Name).sort()).toEqual(acknowledged.toSorted());
     full.kill("SIGKILL");
     await full.exited;
-    const server = await shop.serve();
+    const server = await workspace.serve();
     expect((await list(server.url)).map(({ Name }) => Name).sort()).toEqual(acknowledged.toSorted());
     expect((await create(server.url, "Room again")).status).toBe(201);
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.check()).toEqual([]);
   });
 
   test("stops an import with one clear line about the rows that were stored", async () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n} ${"x".repeat(200)}`).join("\n");
     const args = ["import", "--site", "main", "brands", "-"];
-    const { code, stderr } = await shop.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
+    const { code, stderr } = await workspace.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
     const lines = stderr.trim().split("\n");
     expect([code, lines.filter((line) => !line.startsWith("to undo what was stored: "))]).toEqual([
       1,
       [expect.stringContaining("storefront: ")],
     ]);
     const stored = Number(/(\d+) records were created/.exec(stderr)?.[1] ?? 0);
-    expect(await shop.data.brands("main")).toHaveLength(stored);
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.brands("main")).toHaveLength(stored);
+    expect(await workspace.data.check()).toEqual([]);
   });
 });
 
 test("after kill -9 during writes, every acknowledged write is stored, and a repeated write is stored once", async () => {
-  const server = await shop.serve();
+  const server = await workspace.serve();
   const acknowledged = new Set<string>();
   const send = async (url: string, n: number) => {
     const name = `Brand ${n}`;
@@ -215,18 +215,18 @@ test("after kill -9 during writes, every acknowledged write is stored, and a rep
   server.kill("SIGKILL");
   await sending;
   expect(acknowledged.size).toBeLessThan(400);
-  const next = await shop.serve();
+  const next = await workspace.serve();
   const names = (await list(next.url)).map(({ Name }) => Name);
   expect([...acknowledged].filter((name) => !names.includes(name))).toEqual([]);
   for (const n of all) await send(next.url, n);
   const after = (await list(next.url)).map(({ Name }) => Name);
   expect(after.toSorted()).toEqual(all.map((n) => `Brand ${n}`).toSorted());
-  expect(await shop.data.check()).toEqual([]);
+  expect(await workspace.data.check()).toEqual([]);
 });
 
 test("while another process locks the database, a write gets a 503 without internal details, and later writes succeed", async () => {
-  const server = await shop.serve();
-  const holder = new Database(shop.file("test.db"));
+  const server = await workspace.serve();
+  const holder = new Database(workspace.file("test.db"));
   holder.run("begin immediate");
   const failed = await create(server.url, "Too early");
   expect(failed.status).toBe(503);

@@ -3,31 +3,31 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../support/http/certificate.ts";
-import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 beforeEach(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
 test("a server that is ready is healthy, and a stopped server is not", async () => {
-  const server = await shop.serve();
-  expect(await shop.run(["health", "--url", server.url])).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
-  const json = await shop.must(["health", "--json", "--url", `${server.url}/any?x#y`]);
+  const server = await workspace.serve();
+  expect(await workspace.run(["health", "--url", server.url])).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
+  const json = await workspace.mustRun(["health", "--json", "--url", `${server.url}/any?x#y`]);
   expect(JSON.parse(json)).toEqual({ ready: true, url: `${server.url}/readyz` });
   server.kill();
   await server.exited;
-  const { code, stdout, stderr } = await shop.run(["health", "--url", server.url]);
+  const { code, stdout, stderr } = await workspace.run(["health", "--url", server.url]);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: .+\n$/);
 });
 
 test("a server whose database was deleted is not healthy", async () => {
-  const server = await shop.serve();
-  rmSync(shop.file("test.db"));
+  const server = await workspace.serve();
+  rmSync(workspace.file("test.db"));
   const isUnhealthy = async () => {
-    const { code, stderr } = await shop.run(["health", "--url", server.url]);
+    const { code, stderr } = await workspace.run(["health", "--url", server.url]);
     return code === 1 && stderr.includes("responds with 503, so the server is not ready");
   };
   await waitFor(isUnhealthy, "the server to notice");
@@ -35,16 +35,16 @@ test("a server whose database was deleted is not healthy", async () => {
 
 test("the default address is the address of the server with the same environment, also with its own certificate", async () => {
   const { cert, key } = makeCertificate();
-  writeFileSync(shop.file("cert.pem"), cert);
-  writeFileSync(shop.file("key.pem"), key);
+  writeFileSync(workspace.file("cert.pem"), cert);
+  writeFileSync(workspace.file("key.pem"), key);
   const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem", STOREFRONT_HOST: "0.0.0.0" };
-  const server = await shop.serve([], { env: tls });
+  const server = await workspace.serve([], { env: tls });
   const env = { ...tls, STOREFRONT_PORT: new URL(server.url).port };
   // The proxy of the environment is not used for this machine.
-  expect((await shop.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
+  expect((await workspace.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
 });
 
 test.each(["shop.example", "ftp://shop.example", ""])("a URL cannot be `%s`", async (url) => {
-  const { code, stderr } = await shop.run(["health", "--url", url]);
+  const { code, stderr } = await workspace.run(["health", "--url", url]);
   expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: write http://127.0.0.1:8080\n`]);
 });

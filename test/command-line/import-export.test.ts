@@ -7,16 +7,16 @@ import type { Fields } from "../../src/model/field.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace, withoutRootCapabilities } from "../support/programs/command.ts";
 import { slowly } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 const unused = Array.from({ length: 150 }, (_, n) => `site-${n}`);
 beforeAll(async () => {
-  shop = openWorkshop();
-  await shop.must(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
+  workspace = openWorkspace();
+  await workspace.mustRun(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 /** Returns the name of a site that no other test uses. */
 function newSite(): string {
@@ -24,8 +24,8 @@ function newSite(): string {
 }
 
 const load = (site: string, content: string | Uint8Array, ...more: string[]) =>
-  shop.run(["import", "--site", site, "brands", "-", "--json", ...more], { stdin: content });
-const names = async (site: string) => (await shop.data.brands(site)).map(({ ID, Name }) => `${ID} ${Name}`);
+  workspace.run(["import", "--site", site, "brands", "-", "--json", ...more], { stdin: content });
+const names = async (site: string) => (await workspace.data.brands(site)).map(({ ID, Name }) => `${ID} ${Name}`);
 
 const awkward = [
   "CR\rLF\nCRLF\r\nTAB\tend",
@@ -54,7 +54,7 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
 describe("exported records are imported without a difference", () => {
   for (const { path: resource, fields } of publicResources(allResources)) {
     test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
-      const { data } = shop;
+      const { data } = workspace;
       const [from, to] = [newSite(), newSite()];
       const json = JSON.stringify(awkward.map((value) => valuesOf(fields, value)));
       await data.load(from, resource, json, { format: "json" });
@@ -70,13 +70,15 @@ describe("exported records are imported without a difference", () => {
 
   test.each(["csv", "json", "xml"])("with the commands, in a file whose name ends with .%s", async (format) => {
     const [from, to] = [newSite(), newSite()];
-    await shop.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
-    const file = shop.file(`${from}.${format}`);
-    await shop.must(["export", "--site", from, "brands", file]);
-    const summary = JSON.parse(await shop.must(["import", "--site", to, "brands", file, "--json"]));
+    await workspace.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
+    const file = workspace.file(`${from}.${format}`);
+    await workspace.mustRun(["export", "--site", from, "brands", file]);
+    const summary = JSON.parse(await workspace.mustRun(["import", "--site", to, "brands", file, "--json"]));
     expect(summary).toMatchObject({ created: awkward.length, rejected: 0 });
     expect(await names(to)).toEqual(await names(from));
-    expect(await shop.must(["export", "--site", to, "brands", "--format", format])).toBe(readFileSync(file, "utf8"));
+    expect(await workspace.mustRun(["export", "--site", to, "brands", "--format", format])).toBe(
+      readFileSync(file, "utf8"),
+    );
   });
 });
 
@@ -136,7 +138,7 @@ describe("a file of another program", () => {
   ];
   test.each(files)("with %s is imported with the text that the other program shows", async (_, content, more, rows) => {
     const site = newSite();
-    await shop.data.load(site, "brands", content, more);
+    await workspace.data.load(site, "brands", content, more);
     expect(await names(site)).toEqual(rows);
   });
 
@@ -162,7 +164,7 @@ describe("a file of another program", () => {
     [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
   ];
   test.each(wrong)("cannot be imported with %j", async (args, message) => {
-    const { code, stdout, stderr } = await shop.run(["import", "--site", "x", "brands", "-", ...args]);
+    const { code, stdout, stderr } = await workspace.run(["import", "--site", "x", "brands", "-", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
@@ -176,10 +178,10 @@ function toWindows1252(text: string): Buffer {
 describe("a row with an ID", () => {
   test("updates the record with this ID, creates it, or is rejected if it was deleted", async () => {
     const site = newSite();
-    await shop.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
-    const key = await shop.data.addKey(site);
-    await shop.must(["site", "set", site, "--default"]);
-    const server = await shop.serve();
+    await workspace.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
+    const key = await workspace.data.addKey(site);
+    await workspace.mustRun(["site", "set", site, "--default"]);
+    const server = await workspace.serve();
     await fetch(`${server.url}/restapi/brands/1.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
     const rows = "ID,Name\n7,Changed\n9,Nine\n9,Nine again\n1,Deleted\n0,Zero\n9007199254740991,Huge\n,Next\n";
     const dry = await load(site, rows, "--dry-run");
@@ -200,7 +202,7 @@ describe("a row with an ID", () => {
 describe("--match", () => {
   test("updates the record with the same value, also for a second row with that value", async () => {
     const site = newSite();
-    await shop.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
+    await workspace.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
     const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
     const dry = await load(site, rows, "--match", "Name", "--dry-run");
     const real = await load(site, rows, "--match", "Name");
@@ -211,7 +213,7 @@ describe("--match", () => {
 
   test("rejects a row that matches several records, or that has no value to match", async () => {
     const site = newSite();
-    await shop.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
+    await workspace.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
     expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
     const blank = await load(site, "Name,AccountNumber\nOther,\n", "--match", "AccountNumber");
@@ -225,9 +227,9 @@ describe("--match", () => {
 
   test("with --atomic writes the rows to a temporary file, which is deleted; if it cannot be written, nothing is stored", async () => {
     const site = newSite();
-    const folder = shop.file("temporary");
+    const folder = workspace.file("temporary");
     const run = (TMPDIR: string) =>
-      shop.run(["import", "--site", site, "brands", "-", "--atomic"], {
+      workspace.run(["import", "--site", site, "brands", "-", "--atomic"], {
         stdin: `Name\n${"A\n".repeat(1200)}`,
         env: { TMPDIR },
       });
@@ -251,7 +253,7 @@ describe("--match", () => {
 describe("a file", () => {
   test("is read the same in whatever pieces its text arrives", async () => {
     const site = newSite();
-    const started = shop.start(["import", "--site", site, "brands", "-"]);
+    const started = workspace.start(["import", "--site", site, "brands", "-"]);
     const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
     await slowly(pieces, 15, (piece) => started.write(piece));
     started.end();
@@ -261,12 +263,12 @@ describe("a file", () => {
 
   test("changes nothing in a dry run", async () => {
     const site = newSite();
-    const { code, stdout } = await shop.run(["import", "--site", site, "brands", "-", "--dry-run"], {
+    const { code, stdout } = await workspace.run(["import", "--site", site, "brands", "-", "--dry-run"], {
       stdin: "Name\nA\n",
     });
     expect([code, stdout]).toEqual([0, "1 row: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected\n"]);
     expect(await names(site)).toEqual([]);
-    expect(await shop.must(["journal", "--site", site])).toBe("");
+    expect(await workspace.mustRun(["journal", "--site", site])).toBe("");
   });
 
   const empty: [string, string, FileFormat][] = [
@@ -276,7 +278,7 @@ describe("a file", () => {
     ["of XML with an empty list", "<Results/>", "xml"],
   ];
   test.each(empty)("%s is valid and has no rows", async (_, text, format) => {
-    expect(await shop.data.load(newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
+    expect(await workspace.data.load(newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
   });
 
   test("of JSON or XML may be a single record", async () => {
@@ -328,7 +330,7 @@ describe("a file", () => {
   ];
   test.each(bad)("%s is rejected in one line", async (_, content, format, line) => {
     const site = newSite();
-    const problem = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
+    const problem = await workspace.data.load(site, "brands", content, { format }).catch((error) => error);
     expect(problem).toBeInstanceOf(ProblemError);
     expect(`${problem.message}\n`).toMatch(line);
     expect([problem.message.trim().split("\n").length, problem.fieldErrors.slice(1), await names(site)]).toEqual([
@@ -368,36 +370,40 @@ describe("a file", () => {
 
   test("that does not exist, cannot be read or is a folder is rejected", async () => {
     const site = newSite();
-    expect((await shop.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/there is no file/);
+    expect((await workspace.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(
+      /there is no file/,
+    );
     for (const command of ["import", "export"]) {
-      const nameless = await shop.run([command, "--site", site, "brands", ""]);
+      const nameless = await workspace.run([command, "--site", site, "brands", ""]);
       expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("The file name is empty")]);
     }
-    writeFileSync(shop.file("closed.csv"), "Name\nA\n", { mode: 0 });
-    const closed = await shop.run(["import", "--site", site, "brands", "closed.csv"], { wrap: withoutPower });
+    writeFileSync(workspace.file("closed.csv"), "Name\nA\n", { mode: 0 });
+    const closed = await workspace.run(["import", "--site", site, "brands", "closed.csv"], {
+      wrap: withoutRootCapabilities,
+    });
     expect([closed.code, closed.stderr]).toEqual([
       1,
       expect.stringMatching(/^storefront: cannot read closed.csv: .*\n$/),
     ]);
-    expect((await shop.run(["import", "--site", site, "brands", shop.folder])).stderr).toMatch(/is a folder/);
-    const { code, stderr } = await shop.run(["import", "--site", site, "brnads", "x.csv"]);
+    expect((await workspace.run(["import", "--site", site, "brands", workspace.folder])).stderr).toMatch(/is a folder/);
+    const { code, stderr } = await workspace.run(["import", "--site", site, "brnads", "x.csv"]);
     expect([code, stderr]).toEqual([2, "storefront: unknown resource `brnads`: did you mean `brands`?\n"]);
   });
 });
 
 test("20,000 rows are imported while a server runs, and its next read returns them", async () => {
   const site = newSite();
-  await shop.must(["site", "set", site, "--default"]);
-  const key = await shop.data.addKey(site);
-  const server = await shop.serve();
+  await workspace.mustRun(["site", "set", site, "--default"]);
+  const key = await workspace.data.addKey(site);
+  const server = await workspace.serve();
   const count = async () => {
     const head = await fetch(`${server.url}/restapi/brands.json?limit=1`, { headers: { "X-API-AUTH": key } });
     return Number(head.headers.get("X-Total-Count"));
   };
   expect(await count()).toBe(0);
   const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n},A-${n},Town ${n}`).join("\r\n");
-  writeFileSync(shop.file("many.csv"), `Name,AccountNumber,Address.Town\r\n${rows}\r\n`);
-  const { code } = await shop.run(["import", "--site", site, "brands", shop.file("many.csv")]);
+  writeFileSync(workspace.file("many.csv"), `Name,AccountNumber,Address.Town\r\n${rows}\r\n`);
+  const { code } = await workspace.run(["import", "--site", site, "brands", workspace.file("many.csv")]);
   expect([code, await count()]).toEqual([0, 20_000]);
   server.kill();
   await server.exited;
@@ -406,34 +412,40 @@ test("20,000 rows are imported while a server runs, and its next read returns th
 describe("export", () => {
   test("fails if its file cannot be written, and leaves no part of a file", async () => {
     const site = newSite();
-    await shop.data.addBrands(site, "A");
-    const { code, stderr } = await shop.run(["export", "--site", site, "brands", shop.file("no-folder/x.csv")]);
+    await workspace.data.addBrands(site, "A");
+    const { code, stderr } = await workspace.run([
+      "export",
+      "--site",
+      site,
+      "brands",
+      workspace.file("no-folder/x.csv"),
+    ]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     expect(stderr).toContain("cannot write");
-    mkdirSync(shop.file("folder.csv"));
-    expect((await shop.run(["export", "--site", site, "brands", shop.file("folder.csv")])).code).toBe(1);
-    expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+    mkdirSync(workspace.file("folder.csv"));
+    expect((await workspace.run(["export", "--site", site, "brands", workspace.file("folder.csv")])).code).toBe(1);
+    expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
   test("writes through a symbolic link and to a named pipe, and replaces neither", async () => {
     const site = newSite();
-    await shop.data.addBrands(site, "A");
-    writeFileSync(shop.file("real.csv"), "before");
-    symlinkSync(shop.file("real.csv"), shop.file("link.csv"));
-    await shop.must(["export", "--site", site, "brands", shop.file("link.csv")]);
-    expect(readFileSync(shop.file("real.csv"), "utf8")).toContain("1,A,");
-    const fifo = shop.file("pipe.csv");
+    await workspace.data.addBrands(site, "A");
+    writeFileSync(workspace.file("real.csv"), "before");
+    symlinkSync(workspace.file("real.csv"), workspace.file("link.csv"));
+    await workspace.mustRun(["export", "--site", site, "brands", workspace.file("link.csv")]);
+    expect(readFileSync(workspace.file("real.csv"), "utf8")).toContain("1,A,");
+    const fifo = workspace.file("pipe.csv");
     expect(Bun.spawnSync(["mkfifo", fifo]).exitCode).toBe(0);
     const reader = Bun.spawn(["cat", fifo], { stdout: "pipe" });
-    await shop.must(["export", "--site", site, "brands", fifo]);
+    await workspace.mustRun(["export", "--site", site, "brands", fifo]);
     expect(await new Response(reader.stdout).text()).toContain("1,A,");
     expect(existsSync(fifo)).toBe(true);
   });
 
   test("ends without an error if its reader stops early", async () => {
     const site = newSite();
-    await shop.data.addBrands(site, ...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
-    const { code, stdout, stderr } = await shop.run(["export", "--site", site, "brands"], {
+    await workspace.data.addBrands(site, ...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
+    const { code, stdout, stderr } = await workspace.run(["export", "--site", site, "brands"], {
       wrap: (command) => `(${command}) | head -n 2`,
     });
     expect([code, stderr]).toEqual([0, ""]);

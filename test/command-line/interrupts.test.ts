@@ -7,18 +7,18 @@ import { repeatWithinMs, waitUntilAborted } from "../../src/commands/shared/inte
 import { getSite } from "../../src/operator/sites/sites.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
-import { openWorkshop, type Started, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Started, type Workspace, waitFor } from "../support/programs/command.ts";
 import { type Data, dataOf } from "../support/programs/command-data.ts";
 import { letPass, ticks } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let postgres: TestPostgres;
 beforeAll(async () => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
   postgres = await startPostgres();
 });
 afterAll(async () => {
-  await shop.close();
+  await workspace.close();
   await postgres.remove();
 });
 
@@ -41,7 +41,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
   let data: Data;
   let sites = 0;
   beforeAll(async () => {
-    const url = engine === "sqlite" ? shop.database : await postgres.createDatabase();
+    const url = engine === "sqlite" ? workspace.database : await postgres.createDatabase();
     env = { STOREFRONT_DATABASE: url };
     data = dataOf(url);
   });
@@ -53,7 +53,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
   }
   const stored = async (site: string) => (await data.brands(site)).length;
   const startImport = (site: string, file: string, ...more: string[]) =>
-    shop.start(["import", "--site", site, "brands", file, "--json", ...more], { env });
+    workspace.start(["import", "--site", site, "brands", file, "--json", ...more], { env });
 
   async function interrupt(started: Started, signal: NodeJS.Signals) {
     started.kill(signal);
@@ -79,8 +79,8 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
 
   test("that is storing rows finishes the batch in flight", async () => {
     const site = await newSite();
-    writeFileSync(shop.file("many.csv"), `Name\n${rows(200_000)}`);
-    const started = startImport(site, shop.file("many.csv"));
+    writeFileSync(workspace.file("many.csv"), `Name\n${rows(200_000)}`);
+    const started = startImport(site, workspace.file("many.csv"));
     await waitFor(async () => (await stored(site)) > 0, "the first rows");
     const { code, summary } = await interrupt(started, "SIGINT");
     expect([code, summary.interrupted]).toEqual([1, true]);
@@ -100,10 +100,10 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
   });
 
   test("with --atomic stores all rows or none, whenever it is interrupted, and reports which", async () => {
-    writeFileSync(shop.file("atomic.csv"), `Name\n${rows(10_000)}`);
+    writeFileSync(workspace.file("atomic.csv"), `Name\n${rows(10_000)}`);
     const open = async () => {
       const site = await newSite();
-      const started = startImport(site, shop.file("atomic.csv"), "--atomic");
+      const started = startImport(site, workspace.file("atomic.csv"), "--atomic");
       await waitFor(() => isReady(started), "the command to be ready");
       return { site, started };
     };
@@ -145,7 +145,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       await postgres.signal("SIGSTOP");
       return () => postgres.signal("SIGCONT");
     }
-    const holder = new Database(shop.file("test.db"));
+    const holder = new Database(workspace.file("test.db"));
     holder.run("begin immediate");
     return () => holder.close();
   }
@@ -153,8 +153,8 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
 
 test("an undo in chunks that is interrupted reports where it stopped, and the command for the rest", async () => {
   const count = 50_001;
-  await shop.data.addSite("large");
-  const site = await shop.data.use(async (engine) => {
+  await workspace.data.addSite("large");
+  const site = await workspace.data.use(async (engine) => {
     const { ID } = await getSite(engine, "large");
     const batches = function* () {
       for (let from = 0; from < count; from += 500)
@@ -163,13 +163,13 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
     await engine.commitAtomically(batches(), () => {});
     return ID;
   });
-  using database = new Database(shop.file("test.db"));
+  using database = new Database(workspace.file("test.db"));
   // From the second chunk on, a chunk takes a second, so that the signal arrives before the last chunk.
   database.run(`create trigger slow after insert on journal when new.revision > ${count + 5000} begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1000) select n from numbers);
   end`);
   const stored = database.query<{ revision: number }, [number]>("select revision from sites where id = ?");
-  const started = shop.start(["undo", "--site", "large", "--since", "0", "--run", "all"]);
+  const started = workspace.start(["undo", "--site", "large", "--since", "0", "--run", "all"]);
   await waitFor(() => (stored.get(site)?.revision ?? 0) > count, "the first chunk");
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
@@ -181,10 +181,10 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   const [, done, rest = ""] =
     /interrupted after (\d+) of 50001 records; the rest: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
   expect(Number(done)).toBe(deleted);
-  expect(await shop.must([...rest.split(" "), "--dry-run"])).toBe(
+  expect(await workspace.mustRun([...rest.split(" "), "--dry-run"])).toBe(
     `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 left alone\n`,
   );
-  expect(await shop.must([...undo.split(" "), "--dry-run"])).toStartWith(
+  expect(await workspace.mustRun([...undo.split(" "), "--dry-run"])).toStartWith(
     `${deleted} records: 0 would be deleted, ${deleted} would be restored`,
   );
 });

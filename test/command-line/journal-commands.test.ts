@@ -7,19 +7,19 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/system-site.ts";
 import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let server: Served;
 let key: string;
 beforeAll(async () => {
-  shop = openWorkshop();
-  await shop.data.addSite("main", { isDefault: true });
-  key = await shop.data.addKey("main");
-  server = await shop.serve(["--rate", "0"]);
+  workspace = openWorkspace();
+  await workspace.data.addSite("main", { isDefault: true });
+  key = await workspace.data.addKey("main");
+  server = await workspace.serve(["--rate", "0"]);
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 const send = async (method: string, path: string, body?: unknown) => {
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
@@ -29,13 +29,13 @@ const create = async (Name: string) => (await bodyOf(await send("POST", "brands.
 const nameOf = async (id: number) => (await bodyOf(await send("GET", `brands/${id}.json`))).Name;
 const bodyOf = async (response: Response) => (await response.json()) as { ID: number; Name: string };
 const journal = async (...args: string[]) =>
-  (await shop.must(["journal", "--site", "main", "--json", ...args]))
+  (await workspace.mustRun(["journal", "--site", "main", "--json", ...args]))
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
 /** Returns the revision of the last change. */
-const lastRevision = () => shop.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
+const lastRevision = () => workspace.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
 
 describe("journal", () => {
   test("lists the changes since a revision, with the key that made them", async () => {
@@ -46,13 +46,13 @@ describe("journal", () => {
     expect(entries.map(({ operation }) => operation)).toEqual(["create", "update", "delete"]);
     expect(entries[1]).toMatchObject({ id, resource: "brand", actor: key.slice(0, 12), record: { Name: "Second" } });
     expect(await journal("--since", String(entries[1].revision))).toEqual([entries[2]]);
-    const lines = await shop.must(["journal", "--site", "main", "--since", String(entries[1].revision)]);
+    const lines = await workspace.mustRun(["journal", "--site", "main", "--since", String(entries[1].revision)]);
     expect(lines.trim().split("\t").slice(2)).toEqual([key.slice(0, 12), "delete", "brand", String(id), '"Second"']);
   });
 
   test("--follow prints the writes of a server as they happen", async () => {
     const revision = await lastRevision();
-    const following = shop.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
+    const following = workspace.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
     await create("While you watch");
     await following.until(/create\tbrand\t\d+\t"While you watch"/);
     await create("And again");
@@ -62,14 +62,23 @@ describe("journal", () => {
   });
 
   test("--follow starts again after a restore of the database, and ends when the site is removed", async () => {
-    const database = `sqlite:${shop.file("followed.db")}`;
-    const run = (...args: string[]) => shop.must([...args, "--database", database]);
+    const database = `sqlite:${workspace.file("followed.db")}`;
+    const run = (...args: string[]) => workspace.mustRun([...args, "--database", database]);
     await dataOf(database).addSite("brief");
     await dataOf(database).addBrands("brief", "A");
-    await run("backup", shop.file("followed.backup"));
-    const following = shop.start(["journal", "--site", "brief", "--follow", "--since", "0", "--database", database]);
+    await run("backup", workspace.file("followed.backup"));
+    const following = workspace.start([
+      "journal",
+      "--site",
+      "brief",
+      "--follow",
+      "--since",
+      "0",
+      "--database",
+      database,
+    ]);
     await following.until(/create\tbrand\t1/);
-    await run("restore", shop.file("followed.backup"));
+    await run("restore", workspace.file("followed.backup"));
     await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
     await run("site", "remove", "brief", "--yes");
     expect(await following.exited).toBe(0);
@@ -78,7 +87,7 @@ describe("journal", () => {
 
   test("--follow starts with the next change by default", async () => {
     await create("Before");
-    const following = shop.start(["journal", "--site", "main", "--follow"]);
+    const following = workspace.start(["journal", "--site", "main", "--follow"]);
     const line = await waitFor(async () => {
       await create("After");
       return following.stdout().split("\n")[0];
@@ -90,8 +99,8 @@ describe("journal", () => {
 
   test("filters changes by record, resource, actor, run and time", async () => {
     const args = ["import", "--site", "main", "locations", "-", "--json", "--as", "anna"];
-    const { run, revisions } = JSON.parse(await shop.must(args, { stdin: "Name\nNorth\nSouth\n" }));
-    await shop.data.load("main", "locations", "ID,Name\n2,East\n");
+    const { run, revisions } = JSON.parse(await workspace.mustRun(args, { stdin: "Name\nNorth\nSouth\n" }));
+    await workspace.data.load("main", "locations", "ID,Name\n2,East\n");
     const ids = async (...args: string[]) => (await journal(...args)).map(({ id, operation }) => `${operation} ${id}`);
     expect(await ids("--resource", "locations")).toEqual(["create 1", "create 2", "update 2"]);
     expect(await ids("--resource", "location", "--id", "2")).toEqual(["create 2", "update 2"]);
@@ -102,18 +111,18 @@ describe("journal", () => {
     expect(await journal("--since", "2999-01-01")).toEqual([]);
     expect((await journal("--since", "1h")).length).toBe(await lastRevision());
     for (const bad of ["yesterday", "2026-13-01", "2026-02-30", "2026-04-31T12:00Z", "5x"])
-      expect((await shop.run(["journal", "--site", "main", "--since", bad])).code).toBe(2);
-    expect((await shop.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
+      expect((await workspace.run(["journal", "--site", "main", "--since", bad])).code).toBe(2);
+    expect((await workspace.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
   });
 
   test("ends at a revision or a time with --until, and prints CSV with a header", async () => {
-    await shop.data.load("main", "brands", 'ID,Name\n901,"Late, ""one"""\n902,Later\n');
+    await workspace.data.load("main", "brands", 'ID,Name\n901,"Late, ""one"""\n902,Later\n');
     const all = await journal();
     const [first, second] = all.slice(-2);
     expect(await journal("--until", String(first.revision))).toEqual(all.slice(0, -1));
     expect(await journal("--since", String(first.revision), "--until", second.at)).toEqual([second]);
     expect(await journal("--since", String(first.revision), "--until", "1h")).toEqual([]);
-    const csv = await shop.must(["journal", "--site", "main", "--since", String(first.revision - 1), "--csv"]);
+    const csv = await workspace.mustRun(["journal", "--site", "main", "--since", String(first.revision - 1), "--csv"]);
     const [, run = ""] = /,(\w{8})\r\n$/.exec(csv) ?? [];
     expect(csv.split("\r\n")).toEqual([
       "revision,time,actor,operation,resource,id,name,run",
@@ -126,23 +135,23 @@ describe("journal", () => {
       ["--follow", "--until", "5"],
       ["--until", "2026-02-30"],
     ])
-      expect((await shop.run(["journal", "--site", "main", ...wrong])).code).toBe(2);
+      expect((await workspace.run(["journal", "--site", "main", ...wrong])).code).toBe(2);
   });
 
   test("--system shows the changes to sites and keys, without digests", async () => {
-    await shop.must(["key", "create", "--site", "main", "--label", "till", "--as", "anna"]);
+    await workspace.mustRun(["key", "create", "--site", "main", "--label", "till", "--as", "anna"]);
     const lines = (
-      await shop.must(["journal", "--system", "--json", "--resource", "keys", "--actor", "operator:anna"])
+      await workspace.mustRun(["journal", "--system", "--json", "--resource", "keys", "--actor", "operator:anna"])
     ).trim();
     expect(JSON.parse(lines)).toMatchObject({ resource: "key", operation: "create", record: { Label: "till" } });
     expect(lines).not.toContain("Digest");
     for (const wrong of [[], ["--site", "main", "--system"]])
-      expect((await shop.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
+      expect((await workspace.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
   });
 
   test("prune deletes old entries of one site, of all sites, or of the system site", async () => {
-    const database = `sqlite:${shop.file("pruned.db")}`;
-    const run = (...args: string[]) => shop.run([...args, "--database", database]);
+    const database = `sqlite:${workspace.file("pruned.db")}`;
+    const run = (...args: string[]) => workspace.run([...args, "--database", database]);
     const data = dataOf(database);
     /** Returns the first revision of the journals of the system site and of both sites. */
     const begins = () =>
@@ -173,7 +182,7 @@ describe("journal", () => {
 
   test("escapes control characters in names, so that they cannot control the terminal", async () => {
     await create("\u009b31m red");
-    expect(await shop.must(["journal", "--site", "main"])).toContain("\\u009b31m red");
+    expect(await workspace.mustRun(["journal", "--site", "main"])).toContain("\\u009b31m red");
   });
 });
 
@@ -182,7 +191,7 @@ describe("restore-record", () => {
     const id = await create("Lost");
     await send("DELETE", `brands/${id}.json`);
     expect((await send("GET", `brands/${id}.json`)).status).toBe(404);
-    const out = await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    const out = await workspace.mustRun(["restore-record", "--site", "main", "brands", String(id)]);
     expect(JSON.parse(out)).toMatchObject({ ID: id, Name: "Lost" });
     expect(await nameOf(id)).toBe("Lost");
   });
@@ -192,11 +201,11 @@ describe("restore-record", () => {
     const revision = await lastRevision();
     await send("PUT", "brands.json", { ID: id, Name: "Two" });
     await send("PUT", "brands.json", { ID: id, Name: "Three" });
-    await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    await workspace.mustRun(["restore-record", "--site", "main", "brands", String(id)]);
     expect(await nameOf(id)).toBe("Two");
-    await shop.must(["restore-record", "--site", "main", "brands", String(id), "--revision", String(revision)]);
+    await workspace.mustRun(["restore-record", "--site", "main", "brands", String(id), "--revision", String(revision)]);
     expect(await nameOf(id)).toBe("One");
-    const again = await shop.run([
+    const again = await workspace.run([
       "restore-record",
       "--site",
       "main",
@@ -211,14 +220,14 @@ describe("restore-record", () => {
   test("prints the fields that this program version declares, also if another version stored the record", async () => {
     const id = await create("Old");
     const { ID: _, ...declared } = await bodyOf(await send("GET", `brands/${id}.json`));
-    const database = new Database(shop.database.slice("sqlite:".length));
+    const database = new Database(workspace.database.slice("sqlite:".length));
     database.run("update journal set body = ? where resource = 'brand' and id = ?", [
       JSON.stringify({ ID: id, Colour: "red", Name: "Old" }),
       id,
     ]);
     database.close();
     await send("PUT", "brands.json", { ID: id, Name: "New" });
-    const out = await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    const out = await workspace.mustRun(["restore-record", "--site", "main", "brands", String(id)]);
     expect(out.trim()).toBe(JSON.stringify({ ID: id, ...declared }));
   });
 
@@ -226,7 +235,7 @@ describe("restore-record", () => {
     const id = String(await create("New"));
     const revision = await lastRevision();
     const run = async (...args: string[]) => {
-      const { code, stderr } = await shop.run(["restore-record", "--site", "main", ...args]);
+      const { code, stderr } = await workspace.run(["restore-record", "--site", "main", ...args]);
       return `${code} ${stderr.trim()}`;
     };
     expect(await run("brands", id)).toBe(`1 storefront: the brand ${id} has not changed since it was created`);
@@ -253,14 +262,14 @@ describe("backup and restore", () => {
     const writing = (async () => {
       for (let n = 0; isWriting; n++) await create(`During the backup ${n}`);
     })();
-    const file = shop.file("during.backup");
-    await shop.must(["backup", file]);
+    const file = workspace.file("during.backup");
+    await workspace.mustRun(["backup", file]);
     isWriting = false;
     await writing;
-    const other = `sqlite:${shop.file("other.db")}`;
-    await shop.must(["restore", file, "--database", other]);
+    const other = `sqlite:${workspace.file("other.db")}`;
+    await workspace.mustRun(["restore", file, "--database", other]);
     expect(await dataOf(other).check()).toEqual([]);
-    const [backedUp, now] = [await dump(other), await dump(shop.database)];
+    const [backedUp, now] = [await dump(other), await dump(workspace.database)];
     const last = backedUp.entries.at(-1)?.revision as number;
     expect(now.entries.slice(0, backedUp.entries.length)).toEqual(backedUp.entries);
     expect(now.records.filter(({ revision }) => revision <= last)).toEqual(backedUp.records);
@@ -268,12 +277,12 @@ describe("backup and restore", () => {
   });
 
   test("a restored backup has the same records, keys and journal", async () => {
-    const file = shop.file("same.backup");
-    await shop.must(["backup", file]);
-    const other = `sqlite:${shop.file("same.db")}`;
-    await shop.must(["restore", file, "--database", other]);
-    expect(await dump(other)).toEqual(await dump(shop.database));
-    const copy = await shop.serve(["--database", other]);
+    const file = workspace.file("same.backup");
+    await workspace.mustRun(["backup", file]);
+    const other = `sqlite:${workspace.file("same.db")}`;
+    await workspace.mustRun(["restore", file, "--database", other]);
+    expect(await dump(other)).toEqual(await dump(workspace.database));
+    const copy = await workspace.serve(["--database", other]);
     expect((await fetchWithKey(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
     copy.kill();
     await copy.exited;
@@ -281,24 +290,24 @@ describe("backup and restore", () => {
 
   test("after a restore into its database, a running server reads the restored data, and old ETags do not match", async () => {
     const id = await create("Before the backup");
-    const file = shop.file("live.backup");
-    await shop.must(["backup", file]);
+    const file = workspace.file("live.backup");
+    await workspace.mustRun(["backup", file]);
     const etag = (await send("GET", `brands/${id}.json`)).headers.get("ETag") as string;
     await send("PUT", "brands.json", { ID: id, Name: "After the backup" });
-    const { stderr } = await shop.run(["restore", file]);
+    const { stderr } = await workspace.run(["restore", file]);
     const read = await fetchWithKey(`${server.url}/restapi/brands/${id}.json`, key, {
       headers: { "If-None-Match": etag },
     });
     expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
     expect(read.headers.get("ETag")).not.toBe(etag);
     const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
-    await shop.must(["restore", kept]);
+    await workspace.mustRun(["restore", kept]);
     expect(await nameOf(id)).toBe("After the backup");
   });
 
   test("every write during a restore is in the kept file or in the restored database", async () => {
-    const file = shop.file("keep.backup");
-    await shop.must(["backup", file]);
+    const file = workspace.file("keep.backup");
+    await workspace.mustRun(["backup", file]);
     const created: number[] = [];
     let isWriting = true;
     const writing = (async () => {
@@ -308,7 +317,7 @@ describe("backup and restore", () => {
       }
     })();
     await waitFor(() => created.length > 20, "some writes");
-    const { stderr } = await shop.run(["restore", file]);
+    const { stderr } = await workspace.run(["restore", file]);
     const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
     isWriting = false;
     await writing;
@@ -316,7 +325,7 @@ describe("backup and restore", () => {
     const ids = new Set(
       [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
     );
-    for (const { ID } of await shop.data.brands("main")) ids.add(ID);
+    for (const { ID } of await workspace.data.brands("main")) ids.add(ID);
     expect(created.filter((id) => !ids.has(id))).toEqual([]);
   });
 
@@ -336,21 +345,21 @@ describe("backup and restore", () => {
     ["that is empty", () => Buffer.alloc(0)],
   ];
   test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, damage) => {
-    const good = shop.file("good.backup");
-    if (!existsSync(good)) await shop.must(["backup", good]);
-    const before = await dump(shop.database);
-    writeFileSync(shop.file("bad.backup"), damage(readFileSync(good)));
-    const { code, stderr } = await shop.run(["restore", shop.file("bad.backup")]);
+    const good = workspace.file("good.backup");
+    if (!existsSync(good)) await workspace.mustRun(["backup", good]);
+    const before = await dump(workspace.database);
+    writeFileSync(workspace.file("bad.backup"), damage(readFileSync(good)));
+    const { code, stderr } = await workspace.run(["restore", workspace.file("bad.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     expect(stderr).toContain("bad.backup cannot be restored: ");
-    expect(await dump(shop.database)).toEqual(before);
-    expect(readdirSync(shop.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
+    expect(await dump(workspace.database)).toEqual(before);
+    expect(readdirSync(workspace.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
   });
 
   test("a backup that cannot be written is an error", async () => {
-    const { code, stderr } = await shop.run(["backup", shop.file("nowhere/x.backup")]);
+    const { code, stderr } = await workspace.run(["backup", workspace.file("nowhere/x.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
-    const full = await shop.run(["backup", "/dev/full"]);
+    const full = await workspace.run(["backup", "/dev/full"]);
     if (process.platform === "linux") expect(full.stderr).toMatch(/cannot write \/dev\/full: ENOSPC/);
     else expect(full.code).toBe(1);
   });
@@ -361,16 +370,21 @@ describe("check", () => {
   let copies = 0;
   beforeAll(async () => {
     await create("Checked");
-    await shop.must(["backup", shop.file("check.backup")]);
-    await shop.must(["restore", shop.file("check.backup"), "--database", `sqlite:${shop.file("sound.db")}`]);
+    await workspace.mustRun(["backup", workspace.file("check.backup")]);
+    await workspace.mustRun([
+      "restore",
+      workspace.file("check.backup"),
+      "--database",
+      `sqlite:${workspace.file("sound.db")}`,
+    ]);
   });
   beforeEach(() => {
-    path = shop.file(`copy-${++copies}.db`);
-    copyFileSync(shop.file("sound.db"), path);
+    path = workspace.file(`copy-${++copies}.db`);
+    copyFileSync(workspace.file("sound.db"), path);
   });
 
   test("finds nothing in a database without damage", async () => {
-    const { code, stdout, stderr } = await shop.run(["check", "--database", `sqlite:${path}`]);
+    const { code, stdout, stderr } = await workspace.run(["check", "--database", `sqlite:${path}`]);
     expect([code, stdout, stderr]).toEqual([0, "", "no faults found\n"]);
   });
 
@@ -436,7 +450,7 @@ describe("check", () => {
     const database = new Database(path);
     database.run(sql);
     database.close();
-    const { code, stdout, stderr } = await shop.run(["check", "--json", "--database", `sqlite:${path}`]);
+    const { code, stdout, stderr } = await workspace.run(["check", "--json", "--database", `sqlite:${path}`]);
     expect([code, stderr]).toEqual([1, "faults found: 1\n"]);
     expect(JSON.parse(stdout).faults).toEqual([expect.stringMatching(fault)]);
   });

@@ -6,23 +6,23 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let folder: string;
 let database: string;
 let key: string;
 beforeEach(async () => {
-  shop = openWorkshop();
-  folder = shop.file("data");
-  database = `sqlite:${shop.file("data/shop.db")}`;
+  workspace = openWorkspace();
+  folder = workspace.file("data");
+  database = `sqlite:${workspace.file("data/shop.db")}`;
   await run("site", "add", "main", "--default");
   key = (await run("key", "create", "--site", "main")).trim();
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
-const run = (...args: string[]) => shop.must([...args, "--database", database]);
-const serve = () => shop.serve(["--database", database]);
+const run = (...args: string[]) => workspace.mustRun([...args, "--database", database]);
+const serve = () => workspace.serve(["--database", database]);
 const read = async ({ url }: Served) => (await fetchWithKey(`${url}/restapi/brands.json`, key)).status;
 const ready = async ({ url }: Served) => (await fetch(`${url}/readyz`)).status;
 const create = async ({ url }: Served, Name: string) =>
@@ -38,7 +38,7 @@ describe("all writes and reads fail and the server is not ready after", () => {
     ["the write-ahead log is removed", () => rmSync(join(folder, "shop.db-wal"))],
     ["the index of the write-ahead log is removed", () => rmSync(join(folder, "shop.db-shm"))],
     ["another database replaces the file", () => replace(join(folder, "shop.db"))],
-    ["its folder is moved away", () => renameSync(folder, shop.file("away"))],
+    ["its folder is moved away", () => renameSync(folder, workspace.file("away"))],
     ["its folder is replaced", () => replaceFolder()],
   ];
   test.each(losses)("%s", async (_, lose) => {
@@ -58,10 +58,10 @@ describe("all writes and reads fail and the server is not ready after", () => {
   }
 
   function replaceFolder(): void {
-    renameSync(folder, shop.file("away"));
+    renameSync(folder, workspace.file("away"));
     mkdirSync(folder);
     for (const name of ["shop.db", "shop.db-wal", "shop.db-shm"])
-      copyFileSync(shop.file(`away/${name}`), join(folder, name));
+      copyFileSync(workspace.file(`away/${name}`), join(folder, name));
   }
 });
 
@@ -69,16 +69,16 @@ test("a key that is revoked after the index of the write-ahead log was removed i
   const server = await serve();
   expect(await read(server)).toBe(200);
   rmSync(join(folder, "shop.db-shm"));
-  await shop.run(["key", "revoke", key.slice(0, 12), "--database", database]);
+  await workspace.run(["key", "revoke", key.slice(0, 12), "--database", database]);
   await waitFor(async () => (await read(server)) !== 200, "the key to be rejected");
 });
 
 test("files that are moved away and back are used again, with all acknowledged writes", async () => {
   const server = await serve();
   expect(await create(server, "before")).toBe(201);
-  renameSync(folder, shop.file("away"));
+  renameSync(folder, workspace.file("away"));
   expect(await create(server, "meanwhile")).toBe(503);
-  renameSync(shop.file("away"), folder);
+  renameSync(workspace.file("away"), folder);
   expect(await create(server, "after")).toBe(201);
   expect([await names(server), await ready(server)]).toEqual([["before", "after"], 200]);
 });
@@ -98,13 +98,13 @@ test("a server that is stopped after the write-ahead log was removed writes all 
 });
 
 test("a database behind a symbolic link is served until the link names another file", async () => {
-  const link = shop.file("link.db");
+  const link = workspace.file("link.db");
   symlinkSync(join(folder, "shop.db"), link);
-  const server = await shop.serve(["--database", `sqlite:${link}`]);
+  const server = await workspace.serve(["--database", `sqlite:${link}`]);
   expect([await create(server, "before"), await read(server)]).toEqual([201, 200]);
-  copyFileSync(join(folder, "shop.db"), shop.file("other.db"));
+  copyFileSync(join(folder, "shop.db"), workspace.file("other.db"));
   rmSync(link);
-  symlinkSync(shop.file("other.db"), link);
+  symlinkSync(workspace.file("other.db"), link);
   expect(await create(server, "after")).toBe(503);
 });
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(`${root}docs/importing.md`, "utf8");
@@ -166,24 +166,24 @@ test("every mapping has a recipe, a sample and a test", () => {
 });
 
 describe("a recipe", () => {
-  let shop: Workshop;
+  let workspace: Workspace;
   beforeAll(() => {
-    shop = openWorkshop();
+    workspace = openWorkspace();
   });
-  afterAll(() => shop.close());
+  afterAll(() => workspace.close());
 
   test("of the page creates the expected records, and a second run changes nothing", async () => {
     for (const [name, { records, rejected = "" }] of Object.entries(expected)) {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
-      await shop.data.addSite(name);
+      await workspace.data.addSite(name);
       const run = () => {
         const own: Record<string, string> = { shop: name, [args[4] as string]: `${root}test/mappings/${name}.csv` };
-        return shop.run(args.map((arg) => own[arg] ?? (arg.startsWith("docs/") ? root + arg : arg)));
+        return workspace.run(args.map((arg) => own[arg] ?? (arg.startsWith("docs/") ? root + arg : arg)));
       };
       const { code, stderr } = await run();
       const messages = stderr.split("\n").filter((line) => line.startsWith("row "));
       expect([code, messages.join("; ")]).toEqual([rejected ? 1 : 0, rejected]);
-      const stored = JSON.parse(await shop.data.file(name, resource, "json"));
+      const stored = JSON.parse(await workspace.data.file(name, resource, "json"));
       expect(stored.map(filled)).toEqual(records);
       expect((await run()).stdout).toMatch(/: 0 created, 0 updated, [1-9]/);
     }
@@ -191,16 +191,16 @@ describe("a recipe", () => {
 });
 
 describe("--map", () => {
-  let shop: Workshop;
+  let workspace: Workspace;
   beforeAll(async () => {
-    shop = openWorkshop();
-    await shop.data.addSite("main");
+    workspace = openWorkspace();
+    await workspace.data.addSite("main");
   });
-  afterAll(() => shop.close());
+  afterAll(() => workspace.close());
 
   async function load(mapping: string, csv: string, ...more: string[]) {
-    writeFileSync(shop.file("mapping.json"), mapping);
-    return shop.run(["import", "--site", "main", "brands", "-", "--map", "mapping.json", ...more], { stdin: csv });
+    writeFileSync(workspace.file("mapping.json"), mapping);
+    return workspace.run(["import", "--site", "main", "brands", "-", "--map", "mapping.json", ...more], { stdin: csv });
   }
 
   const faults: [string, string, string, string, number][] = [
@@ -233,7 +233,7 @@ describe("--map", () => {
 
   test("a mapping that is too large, a folder, missing, or standard input like the rows is rejected", async () => {
     const run = async (map: string) =>
-      (await shop.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
+      (await workspace.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
     expect(await run("/dev/zero")).toContain("/dev/zero is larger than 1 MiB; is it a mapping?");
     expect(await run(".")).toContain(". is a folder");
     expect(await run("absent.json")).toContain("there is no file absent.json");
@@ -256,7 +256,7 @@ describe("--map", () => {
     const csv = "Land;Marke;Andere\nNorge;Fjord;1\nNarnia;Aslan;2\n";
     const { stdout } = await load(mapping, csv, "--match", "Name", "--rejects", "bad.csv");
     expect(stdout).toBe("2 rows: 0 created, 0 updated, 1 unchanged, 1 rejected\n");
-    const rejects = readFileSync(shop.file("bad.csv"), "utf8");
+    const rejects = readFileSync(workspace.file("bad.csv"), "utf8");
     expect(rejects).toMatch(
       /^\ufeff# row;# fault;Land;Marke;Andere\r\n3;"Address.Country: the mapping has no entry for ""Narnia""";Narnia;Aslan;2\r\n$/,
     );

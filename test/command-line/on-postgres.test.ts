@@ -4,21 +4,21 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Command } from "commander";
 import { createProgram } from "../../src/commands/program.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 let databases: OpenedDatabases;
-let shop: Workshop;
+let workspace: Workspace;
 let receiver: TestReceiver;
 let key = "";
 beforeAll(async () => {
   databases = await openDatabases();
-  shop = openWorkshop(await databases.createDatabase());
+  workspace = openWorkspace(await databases.createDatabase());
   receiver = await startReceiver();
 });
 afterAll(async () => {
   await receiver.stop();
-  await shop.close();
+  await workspace.close();
   await databases.remove();
 });
 
@@ -84,8 +84,8 @@ test.each(calls)("%s %s prints its result", async (command, args, printed, stdin
   const words = `${command} ${args}`
     .replace("URL", receiver.url)
     .replace("KEY", key)
-    .replace("DATABASE", shop.database);
-  const { code, stdout, stderr } = await shop.run(words.trim().split(" "), { stdin, asProcess: true });
+    .replace("DATABASE", workspace.database);
+  const { code, stdout, stderr } = await workspace.run(words.trim().split(" "), { stdin, asProcess: true });
   expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(printed)]);
   if (command === "key create") key = stdout.trim();
 });

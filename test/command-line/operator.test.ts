@@ -1,48 +1,48 @@
 // The commands of `storefront operator`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
 describe("storefront operator", () => {
-  let shop: Workshop;
+  let workspace: Workspace;
   beforeEach(() => {
-    shop = openWorkshop();
+    workspace = openWorkspace();
   });
-  afterEach(() => shop.close());
+  afterEach(() => workspace.close());
 
-  const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
+  const json = async (...args: string[]) => JSON.parse(await workspace.mustRun([...args, "--json"]));
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await shop.run(args);
+    const { code, stdout, stderr } = await workspace.run(args);
     return { code, stdout, stderr };
   };
 
   test("adds operators of all sites and of some, lists and removes them", async () => {
-    await shop.data.addSite("garden");
-    await shop.data.addSite("toys");
-    expect(await shop.must(["operator", "add", "anna"])).toBe("1\n");
+    await workspace.data.addSite("garden");
+    await workspace.data.addSite("toys");
+    expect(await workspace.mustRun(["operator", "add", "anna"])).toBe("1\n");
     expect(await json("operator", "add", "ben", "--site", "toys", "--site", "garden")).toMatchObject({
       Name: "ben",
       Sites: ["garden", "toys"],
     });
-    const list = await shop.must(["operator", "list"]);
+    const list = await workspace.mustRun(["operator", "list"]);
     expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +CREATED \(UTC\)$/);
     expect(list).toMatch(/^1 +anna +all /m);
     expect(list).toMatch(/^2 +ben +garden, toys /m);
-    await shop.must(["site", "remove", "toys", "--yes"]);
+    await workspace.mustRun(["site", "remove", "toys", "--yes"]);
     const operators = await json("operator", "list");
     expect(operators.map(({ Name, Sites }: { Name: string; Sites: unknown }) => [Name, Sites])).toEqual([
       ["anna", null],
       ["ben", ["garden"]],
     ]);
-    await shop.must(["operator", "remove", "ben"]);
+    await workspace.mustRun(["operator", "remove", "ben"]);
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
   test("changes the sites of an operator; for the last operator of all sites it needs --yes", async () => {
-    await shop.must(["site", "add", "garden"]);
-    await shop.must(["site", "add", "toys"]);
-    await shop.must(["operator", "add", "anna"]);
-    await shop.must(["operator", "add", "ben", "--site", "garden"]);
+    await workspace.mustRun(["site", "add", "garden"]);
+    await workspace.mustRun(["site", "add", "toys"]);
+    await workspace.mustRun(["operator", "add", "anna"]);
+    await workspace.mustRun(["operator", "add", "ben", "--site", "garden"]);
     const set = (...args: string[]) => json("operator", "set", ...args);
     expect(await set("ben", "--site", "toys")).toMatchObject({ Name: "ben", Sites: ["toys"] });
     expect(await set("ben", "--all-sites")).toMatchObject({ Sites: null });
@@ -53,29 +53,29 @@ describe("storefront operator", () => {
       expect.stringMatching(/`anna` is the last operator of all sites.*add --yes to limit it/),
     ]);
     expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ Sites: ["garden"] });
-    const journal = await shop.must(["journal", "--system"]);
+    const journal = await workspace.mustRun(["journal", "--system"]);
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
     const { stdout, stderr: said } = await run("operator", "set", "anna", "--all-sites");
     expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
   });
 
   test("needs --yes to remove the last operator of all sites", async () => {
-    await shop.data.addSite("garden");
-    await shop.must(["operator", "add", "anna"]);
-    await shop.must(["operator", "add", "ben", "--site", "garden"]);
+    await workspace.data.addSite("garden");
+    await workspace.mustRun(["operator", "add", "anna"]);
+    await workspace.mustRun(["operator", "add", "ben", "--site", "garden"]);
     const { code, stderr } = await run("operator", "remove", "anna");
     expect([code, stderr.trim().split("\n")]).toEqual([
       1,
       [expect.stringMatching(/`anna` is the last operator of all sites.*add --yes/)],
     ]);
-    await shop.must(["operator", "remove", "anna", "--yes"]);
+    await workspace.mustRun(["operator", "remove", "anna", "--yes"]);
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
   test("prints a link that works once at the running server, and ends sessions with sign-out", async () => {
-    const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
-    await shop.must(["operator", "add", "anna"]);
-    const link = await shop.must(["operator", "link", "anna", "--url", adminUrl]);
+    const { adminUrl = "" } = await workspace.serve(["--admin", "127.0.0.1:0"]);
+    await workspace.mustRun(["operator", "add", "anna"]);
+    const link = await workspace.mustRun(["operator", "link", "anna", "--url", adminUrl]);
     expect(link).toMatch(new RegExp(`^${adminUrl}/#sign-in=[0-9A-Za-z]{32}\n$`));
     const secret = link.trim().split("=")[1];
     const headers = { Origin: adminUrl, "Content-Type": "application/json" };
@@ -85,18 +85,18 @@ describe("storefront operator", () => {
     expect([first.status, (await signIn()).status]).toEqual([200, 401]);
     const Cookie = first.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
     const sites = async () => (await fetch(`${adminUrl}/operator/sites`, { headers: { Cookie } })).status;
-    const unused = (await shop.must(["operator", "link", "anna", "--url", adminUrl])).trim().split("=")[1];
+    const unused = (await workspace.mustRun(["operator", "link", "anna", "--url", adminUrl])).trim().split("=")[1];
     expect(await sites()).toBe(200);
-    await shop.must(["operator", "sign-out", "anna"]);
+    await workspace.mustRun(["operator", "sign-out", "anna"]);
     expect([await sites(), (await signIn(unused)).status]).toEqual([401, 401]);
   });
 
   test("prints a link for the address in the settings, and warns if nothing listens there", async () => {
-    const { stderr: added } = await shop.run(["operator", "add", "o'neil b"]);
+    const { stderr: added } = await workspace.run(["operator", "add", "o'neil b"]);
     expect(added).toContain("operator link 'o'\\''neil b'");
-    const server = await shop.serve(["--admin", "127.0.0.1:0"]);
+    const server = await workspace.serve(["--admin", "127.0.0.1:0"]);
     const { host } = new URL(server.adminUrl ?? "");
-    const link = () => shop.run(["operator", "link", "o'neil b"], { env: { STOREFRONT_ADMIN: host } });
+    const link = () => workspace.run(["operator", "link", "o'neil b"], { env: { STOREFRONT_ADMIN: host } });
     const running = await link();
     expect(running.stdout).toStartWith(`http://${host}/#sign-in=`);
     expect(running.stderr).not.toContain("nothing listens");
@@ -108,10 +108,12 @@ describe("storefront operator", () => {
   });
 
   test("prints a link with https only if the admin listener uses the certificate, which it does not on a loopback address", async () => {
-    await shop.must(["operator", "add", "anna"]);
+    await workspace.mustRun(["operator", "add", "anna"]);
     const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem" };
     const link = async (admin: string) => {
-      const { stdout } = await shop.run(["operator", "link", "anna"], { env: { ...tls, STOREFRONT_ADMIN: admin } });
+      const { stdout } = await workspace.run(["operator", "link", "anna"], {
+        env: { ...tls, STOREFRONT_ADMIN: admin },
+      });
       return stdout.split("#", 1)[0];
     };
     expect([await link("0.0.0.0:1"), await link("127.0.0.1:1")]).toEqual([
@@ -149,7 +151,7 @@ describe("storefront operator", () => {
     ["an address with a password", ["link", "anna", "--url", "https://a:b@a.example"], 2, /invalid --url/],
   ];
   test("rejects wrong arguments with one line, and changes nothing", async () => {
-    await shop.must(["operator", "add", "anna"]);
+    await workspace.mustRun(["operator", "add", "anna"]);
     for (const [name, args, code, message] of bad) {
       const ended = await run("operator", ...args);
       expect([name, ended.code, ended.stdout]).toEqual([name, code, ""]);
@@ -160,7 +162,7 @@ describe("storefront operator", () => {
   }, 60_000);
 
   test("needs an address for a link if the server has no admin listener", async () => {
-    await shop.must(["operator", "add", "anna"]);
+    await workspace.mustRun(["operator", "add", "anna"]);
     const { code, stderr } = await run("operator", "link", "anna");
     expect(code).toBe(2);
     expect(stderr).toContain("name its address with --url");

@@ -1,17 +1,17 @@
 // The output of commands: progress and escapes, and the result if the output cannot be written.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 beforeAll(async () => {
-  shop = openWorkshop();
-  await shop.data.addSite("main", { isDefault: true });
-  await shop.must(["import", "--site", "main", "brands", "-"], {
+  workspace = openWorkspace();
+  await workspace.data.addSite("main", { isDefault: true });
+  await workspace.mustRun(["import", "--site", "main", "brands", "-"], {
     stdin: `Name\n${Array.from({ length: 3000 }, (_, n) => `Brand ${n}`).join("\n")}\n`,
   });
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 describe("on a terminal", () => {
   const commands: [number, string[]][] = [
@@ -26,8 +26,8 @@ describe("on a terminal", () => {
     [2, ["site", "lsit"]],
   ];
   test.each(commands)("the output has no colours, and the exit status is %i, for %j", async (status, args) => {
-    await Bun.write(shop.file("more.csv"), "Name\nA\n");
-    const { code, shown } = await shop.runOnTerminal(args);
+    await Bun.write(workspace.file("more.csv"), "Name\nA\n");
+    const { code, shown } = await workspace.runOnTerminal(args);
     expect(code).toBe(status);
     expect(shown).not.toBe("");
     // Progress moves the cursor and erases its line. Only colours are not allowed.
@@ -36,7 +36,7 @@ describe("on a terminal", () => {
 });
 
 test("commands on the whole database show their progress, only on a terminal", async () => {
-  const other = (name: string) => `sqlite:${shop.file(name)}`;
+  const other = (name: string) => `sqlite:${workspace.file(name)}`;
   const commands: [string[], RegExp[]][] = [
     [["backup", "progress.backup"], [/reading: \d+ rows/]],
     [["check"], [/checking: \d+ rows/]],
@@ -46,16 +46,16 @@ test("commands on the whole database show their progress, only on a terminal", a
       [/verifying: \d+ rows/, /storing \[.*\d+%/],
     ],
     [
-      ["copy", "--from", shop.database, "--to", other("b.db")],
+      ["copy", "--from", workspace.database, "--to", other("b.db")],
       [/counting: \d+ rows/, /copying \[.*\d+%/, /comparing \[/],
     ],
   ];
   for (const [args, steps] of commands) {
-    const { code, shown } = await shop.runOnTerminal(args);
+    const { code, shown } = await workspace.runOnTerminal(args);
     expect([args[0], code]).toEqual([args[0], 0]);
     for (const step of steps) expect(shown).toMatch(step);
   }
-  expect((await shop.run(["check"])).stderr).toBe("no faults found\n");
+  expect((await workspace.run(["check"])).stderr).toBe("no faults found\n");
 });
 
 describe("a full disk under stdout", () => {
@@ -68,16 +68,16 @@ describe("a full disk under stdout", () => {
     ["--version"],
   ];
   test.each(commands)("makes `%s %s` fail", async (...args) => {
-    const { code, stderr } = await shop.run(args, { to: { stdout: "/dev/full" } });
+    const { code, stderr } = await workspace.run(args, { to: { stdout: "/dev/full" } });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);
     expect(stderr).not.toContain("    at ");
   });
 
   test("does not prevent that the prefix of a new key is printed, so that the key can be revoked", async () => {
-    const { stderr } = await shop.run(["key", "create", "--site", "main"], { to: { stdout: "/dev/full" } });
+    const { stderr } = await workspace.run(["key", "create", "--site", "main"], { to: { stdout: "/dev/full" } });
     const prefix = /^created the key (sfk_\w{8});/.exec(stderr)?.[1] as string;
-    expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
+    expect((await workspace.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
   });
 });
 
@@ -87,14 +87,14 @@ test.each([
   [["export", "--site", "main", "brands", "--format", "json"]],
   [["site", "list"]],
 ])("%j ends without an error if its reader has stopped", async (args) => {
-  const { code, stderr } = await shop.run(args, {
+  const { code, stderr } = await workspace.run(args, {
     wrap: (command) => `{ (sleep 0.2; ${command}); echo $? >&2; } | true`,
   });
   expect([code, stderr]).toEqual([0, "0\n"]);
 });
 
 test("a command that fails ends although its input pipe stays open", async () => {
-  const started = shop.start(["import", "--site", "main", "brands", "-"]);
+  const started = workspace.start(["import", "--site", "main", "brands", "-"]);
   started.write("Nmae\nA\n");
   expect(await started.exited).toBe(1);
   expect(started.stderr()).toContain("did you mean Name?");
@@ -105,16 +105,18 @@ test.each([
   [["check"]],
   [["site", "lsit"]],
 ])("%j has the same result if stderr cannot be written", async (args) => {
-  const usual = await shop.run(args);
-  const { code, stdout } = await shop.run(args, { to: { stderr: "/dev/full" } });
+  const usual = await workspace.run(args);
+  const { code, stdout } = await workspace.run(args, { to: { stderr: "/dev/full" } });
   expect([code, stdout]).toEqual([usual.code, usual.stdout]);
 });
 
 test("control characters and changes of text direction are escaped, in lists and in JSON", async () => {
   const name = "red\u009b31m \u202eback";
   const label = ["--label", name];
-  await shop.must(["key", "create", "--site", "main", ...label]);
-  await shop.must(["import", "--site", "main", "orderstatuses", "-"], { stdin: `ID,Name\n1,Old\n1,${name}\n1,New\n` });
+  await workspace.mustRun(["key", "create", "--site", "main", ...label]);
+  await workspace.mustRun(["import", "--site", "main", "orderstatuses", "-"], {
+    stdin: `ID,Name\n1,Old\n1,${name}\n1,New\n`,
+  });
   const listings = [
     ["key", "list", "--site", "main"],
     ["journal", "--site", "main", "--since", "3000"],
@@ -122,25 +124,28 @@ test("control characters and changes of text direction are escaped, in lists and
   ];
   for (const args of listings) {
     for (const more of [[], ["--json"]]) {
-      const shown = await shop.must([...args, ...more]);
+      const shown = await workspace.mustRun([...args, ...more]);
       expect(shown).toContain("red\\u009b31m \\u202eback");
       expect(shown).not.toMatch(/[\u009b\u202e]/);
     }
   }
-  const keys = JSON.parse(await shop.must(["key", "list", "--site", "main", "--json"]));
+  const keys = JSON.parse(await workspace.mustRun(["key", "list", "--site", "main", "--json"]));
   expect(keys.at(-1).Label).toBe(name);
-  const { stderr } = await shop.run(["import", "--site", "main", "orderstatuses", "-"], { stdin: `${name}\nA\n` });
+  const { stderr } = await workspace.run(["import", "--site", "main", "orderstatuses", "-"], { stdin: `${name}\nA\n` });
   expect(stderr).toContain("red\\u009b31m \\u202eback");
 });
 
 test("a change whose result cannot be printed prints its revisions, so that it can be undone", async () => {
   const onFull = { to: { stdout: "/dev/full" } };
   const site = ["--site", "main"];
-  const imported = await shop.run(["import", ...site, "brands", "-", "--atomic"], { stdin: "Name\nA\n", ...onFull });
+  const imported = await workspace.run(["import", ...site, "brands", "-", "--atomic"], {
+    stdin: "Name\nA\n",
+    ...onFull,
+  });
   const [, since, run] = /^revision .* --since (\d+) --run (\w+)\n/.exec(imported.stderr) ?? [];
   const back = ["undo", ...site, "--since", `${since}`, "--run", `${run}`];
-  const undone = await shop.run(back, onFull);
-  const deleted = await shop.run(["delete", ...site, "brands", "1"], onFull);
+  const undone = await workspace.run(back, onFull);
+  const deleted = await workspace.run(["delete", ...site, "brands", "1"], onFull);
   for (const { code, stderr } of [imported, undone, deleted]) {
     expect([code, stderr]).toEqual([
       1,

@@ -7,16 +7,16 @@ import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { createProgram, loadCommands } from "../../src/commands/program.ts";
-import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 
 const { commit } = readBuild();
 const versionLine = `${version} (${commit})\n`;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-let shop: Workshop;
+let workspace: Workspace;
 beforeAll(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 /** Returns every command and group of commands below `parent`, with its path. */
 function commandsOf(parent: Command, above: readonly string[] = []): { path: string[]; command: Command }[] {
@@ -37,7 +37,7 @@ const all = commandsOf(await createProgram(undefined));
 
 describe("help", () => {
   test("lists all commands in groups, on stdout", async () => {
-    const { code, stdout, stderr } = await shop.run(["--help"]);
+    const { code, stdout, stderr } = await workspace.run(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n").filter((line) => line.length > 120)).toEqual([]);
     expect([...stdout.matchAll(/^([A-Z][a-z, ]+):$/gm)].map(([, heading]) => heading)).toEqual([
@@ -64,14 +64,14 @@ describe("help", () => {
   });
 
   test("of a command is printed to stdout, with the command's own options and example", async () => {
-    const { code, stdout, stderr } = await shop.run(["site", "add", "--help"]);
+    const { code, stdout, stderr } = await workspace.run(["site", "add", "--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toBe(helpOf(all.find(({ path }) => path.join(" ") === "site add")?.command as Command));
   });
 
   test("is also printed by the command `help`", async () => {
-    expect(await shop.must(["help"])).toBe(await shop.must(["--help"]));
-    expect(await shop.must(["help", "site", "add"])).toBe(await shop.must(["site", "add", "--help"]));
+    expect(await workspace.mustRun(["help"])).toBe(await workspace.mustRun(["--help"]));
+    expect(await workspace.mustRun(["help", "site", "add"])).toBe(await workspace.mustRun(["site", "add", "--help"]));
   });
 });
 
@@ -110,19 +110,19 @@ describe("a wrong call exits with 2, prints nothing on stdout, and prints a hint
     ["an option without its value", ["check", "--database"], /argument missing/],
   ];
   test.each(calls)("for %s", async (_, args, hint) => {
-    const { code, stdout, stderr } = await shop.run(args);
+    const { code, stdout, stderr } = await workspace.run(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(hint);
   });
 });
 
 test("--version prints the version of the package, with the commit", async () => {
-  expect(await shop.must(["--version"])).toBe(versionLine);
-  expect(await shop.must(["-V"])).toBe(versionLine);
+  expect(await workspace.mustRun(["--version"])).toBe(versionLine);
+  expect(await workspace.mustRun(["-V"])).toBe(versionLine);
 });
 
 test("every command that prints a result prints valid JSON with --json", async () => {
-  const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
+  const json = async (...args: string[]) => JSON.parse(await workspace.mustRun([...args, "--json"]));
   expect(await json("site", "add", "main")).toMatchObject({ ID: 1, Name: "main" });
   expect(await json("site", "set", "main", "--default")).toMatchObject({ Default: "yes" });
   const { key, Prefix } = await json("key", "create", "--site", "main");
@@ -130,15 +130,15 @@ test("every command that prints a result prints valid JSON with --json", async (
   expect((await json("key", "rotate", Prefix)).key).toStartWith("sfk_");
   expect((await json("key", "revoke", Prefix)).Revoked).not.toBe("");
   expect(await json("key", "list", "--site", "main")).toHaveLength(2);
-  await Bun.write(shop.file("rows.csv"), "Name\nA\n");
-  expect(await json("import", "--site", "main", "brands", shop.file("rows.csv"))).toMatchObject({ created: 1 });
+  await Bun.write(workspace.file("rows.csv"), "Name\nA\n");
+  expect(await json("import", "--site", "main", "brands", workspace.file("rows.csv"))).toMatchObject({ created: 1 });
   expect(await json("export", "--site", "main", "brands")).toHaveLength(1);
   expect(await json("journal", "--site", "main")).toMatchObject({ revision: 1, record: { Name: "A" } });
-  await shop.must(["import", "--site", "main", "brands", "-", "--match", "Name"], {
+  await workspace.mustRun(["import", "--site", "main", "brands", "-", "--match", "Name"], {
     stdin: "Name,AccountNumber\nA,1\n",
   });
   expect(await json("restore-record", "--site", "main", "brands", "1")).toMatchObject({ AccountNumber: "" });
-  const backup = shop.file("x.backup");
+  const backup = workspace.file("x.backup");
   expect(await json("backup", backup)).toMatchObject({ file: backup });
   expect((await json("restore", backup)).kept).toEqual([expect.stringContaining("before")]);
   expect(await json("check")).toEqual({ faults: [] });
@@ -149,7 +149,8 @@ test("every command that prints a result prints valid JSON with --json", async (
 test("`npx --no storefront` runs in a checkout that has only Node", async () => {
   const { bin } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const node = Bun.which("node") ?? process.execPath;
-  const run = (...args: string[]) => Bun.spawnSync([node, `${root}${bin.storefront}`, ...args], { cwd: shop.folder });
+  const run = (...args: string[]) =>
+    Bun.spawnSync([node, `${root}${bin.storefront}`, ...args], { cwd: workspace.folder });
   expect(run("--version").stdout.toString()).toBe(versionLine);
   expect(run("site", "list", "--database", "sqlite:none.db").exitCode).toBe(1);
   expect(run("nonsense").exitCode).toBe(2);
@@ -163,7 +164,7 @@ test("`npx --no storefront` runs in a checkout that has only Node", async () => 
 test("a server that was started through Node exits with 0, also on two signals of Ctrl-C", async () => {
   const node = Bun.which("node") ?? process.execPath;
   const child = Bun.spawn([node, `${root}bin/storefront.js`, "serve", "--port", "0"], {
-    cwd: shop.folder,
+    cwd: workspace.folder,
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -177,7 +178,7 @@ test("a server that was started through Node exits with 0, also on two signals o
 test("a server that npm started ends when npm is stopped", async () => {
   const child = Bun.spawn(["npm", "start", "--silent"], {
     cwd: root,
-    env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${shop.file("npm.db")}` },
+    env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${workspace.file("npm.db")}` },
     stdout: "pipe",
     stderr: "ignore",
   });

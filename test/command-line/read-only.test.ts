@@ -7,15 +7,15 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Workspace, withoutRootCapabilities } from "../support/programs/command.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let folder: string;
 let database: string;
 let isMounted = false;
 beforeEach(() => {
-  shop = openWorkshop();
-  folder = shop.file("data");
+  workspace = openWorkspace();
+  folder = workspace.file("data");
   mkdirSync(folder);
   database = `sqlite:${join(folder, "shop #1?.db")}`;
 });
@@ -23,24 +23,24 @@ afterEach(async () => {
   if (isMounted) spawnSync("umount", [folder], { stdio: "ignore" });
   isMounted = false;
   chmodSync(folder, 0o755);
-  await shop.close();
+  await workspace.close();
 });
 
-const run = (...args: string[]) => shop.run([...args, "--database", database], { wrap: withoutPower });
+const run = (...args: string[]) => workspace.run([...args, "--database", database], { wrap: withoutRootCapabilities });
 // On a mounted disk, commands run as processes: open files in the process of the test would prevent that the disk becomes read-only.
-const must = (args: string[], stdin = "") =>
-  shop.must([...args, "--database", database], { stdin, ...(isMounted && { asProcess: true }) });
+const mustRun = (args: string[], stdin = "") =>
+  workspace.mustRun([...args, "--database", database], { stdin, ...(isMounted && { asProcess: true }) });
 
 /** Creates a site with a brand, in a database that was closed normally. Returns a key. */
 async function fill(): Promise<string> {
-  await must(["site", "add", "main", "--default"]);
-  await must(["import", "--site", "main", "brands", "-"], "Name\nAcme\n");
-  return (await must(["key", "create", "--site", "main"])).trim();
+  await mustRun(["site", "add", "main", "--default"]);
+  await mustRun(["import", "--site", "main", "brands", "-"], "Name\nAcme\n");
+  return (await mustRun(["key", "create", "--site", "main"])).trim();
 }
 
 /** Starts a server, which stores a second brand, and kills it, so that only the write-ahead log has that brand. */
 async function writeAndKill(key: string): Promise<void> {
-  const server = await shop.serve(["--database", database]);
+  const server = await workspace.serve(["--database", database]);
   const body = '{"Name":"Bolt"}';
   expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status).toBe(201);
   server.kill("SIGKILL");
@@ -66,7 +66,7 @@ async function expectReadable(names: string[]): Promise<void> {
 
 async function expectAllCommandsToRead(): Promise<void> {
   expect(await run("check")).toMatchObject({ code: 0, stderr: "no faults found\n" });
-  const backup = shop.file("read.backup");
+  const backup = workspace.file("read.backup");
   expect(await run("backup", backup)).toMatchObject({ code: 0 });
   for (const args of [
     ["site", "list"],
@@ -75,7 +75,7 @@ async function expectAllCommandsToRead(): Promise<void> {
   ]) {
     expect(await run(...args)).toMatchObject({ code: 0, stderr: "" });
   }
-  await shop.must(["restore", backup, "--database", `sqlite:${shop.file("restored.db")}`]);
+  await workspace.mustRun(["restore", backup, "--database", `sqlite:${workspace.file("restored.db")}`]);
 }
 
 async function expectUnwritable(): Promise<void> {
@@ -122,7 +122,7 @@ test("a database on a read-only disk can be read", async () => {
   await expectReadable(["Acme", "Bolt"]);
   await expectUnwritable();
   spawnSync("mount", ["-o", "remount,rw", folder]);
-  await must(["check"]);
+  await mustRun(["check"]);
   expect(existsSync(join(folder, "shop #1?.db-wal"))).toBe(false);
   spawnSync("mount", ["-o", "remount,ro", folder]);
   await expectReadable(["Acme", "Bolt"]);
@@ -137,7 +137,7 @@ test("a read without a write-ahead log fails if another process writes during th
   const rows = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
   rows.next();
   spawnSync("mount", ["-o", "remount,rw", folder]);
-  await must(["site", "add", "second"]);
+  await mustRun(["site", "add", "second"]);
   expect(() => {
     while (!rows.next().done);
   }).toThrow("was written to while it was read");

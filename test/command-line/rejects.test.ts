@@ -2,30 +2,30 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let site = "";
 let sites = 0;
 beforeAll(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
 beforeEach(async () => {
   site = `site-${++sites}`;
-  await shop.data.addSite(site);
+  await workspace.data.addSite(site);
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 const load = (content: string, ...more: string[]) =>
-  shop.run(["import", "--site", site, "brands", "-", ...more], { stdin: content });
-const read = (name: string) => readFileSync(shop.file(name), "utf8");
-const names = async () => (await shop.data.brands(site)).map(({ Name }) => Name);
+  workspace.run(["import", "--site", site, "brands", "-", ...more], { stdin: content });
+const read = (name: string) => readFileSync(workspace.file(name), "utf8");
+const names = async () => (await workspace.data.brands(site)).map(({ Name }) => Name);
 
 test("rejected rows are in the file with their number and error; after a correction, they are imported with the same options", async () => {
   const options = ["--delimiter", ";", "--encoding", "windows-1252", "--rejects"];
   const csv = "Name;Address.Country\nGood;GB\nA;United; Kingdom\nB;!\n;GB\n'C;FR\n";
-  const { code, stdout, stderr } = await load(csv, ...options, shop.file("first.csv"));
+  const { code, stdout, stderr } = await load(csv, ...options, workspace.file("first.csv"));
   expect([code, stdout]).toEqual([1, "5 rows: 2 created, 0 updated, 0 unchanged, 3 rejected\n"]);
   expect(stderr).toContain("first.csv: correct them, and import that file with the same options");
   expect(read("first.csv")).toBe(
@@ -35,7 +35,7 @@ test("rejected rows are in the file with their number and error; after a correct
       "5;Name: must not be empty;;GB\r\n",
   );
   const corrected = read("first.csv").replace('United;" Kingdom"', "GB").replace("B;!", "Ä;DE");
-  const second = await load(corrected, ...options, shop.file("second.csv"));
+  const second = await load(corrected, ...options, workspace.file("second.csv"));
   expect(second.stdout).toBe("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\n");
   expect(await names()).toEqual(["Good", "'C", "A", "Ä"]);
   expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: must not be empty;;GB\r\n");
@@ -43,35 +43,38 @@ test("rejected rows are in the file with their number and error; after a correct
 
 test("rows with invalid quotes are written unchanged, and the row with an unclosed quote comes last", async () => {
   await load("ID,Name\n5,Deleted\n");
-  const key = await shop.data.addKey(site);
-  await shop.must(["site", "set", site, "--default"]);
-  const server = await shop.serve();
+  const key = await workspace.data.addKey(site);
+  await workspace.mustRun(["site", "set", site, "--default"]);
+  const server = await workspace.serve();
   await fetch(`${server.url}/restapi/brands/5.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
   server.kill();
   const csv = 'ID,Name\n1,"a"b\n5,Again\n2,B\n3,"c\n4,D\n';
-  await load(csv, "--rejects", shop.file("quotes.csv"));
+  await load(csv, "--rejects", workspace.file("quotes.csv"));
   expect(read("quotes.csv")).toBe(
     `\ufeff# row,# fault,ID,Name\r\n2,"text follows a closing quote; write a quote inside as """"",1,"a"b\n` +
       "3,the record 5 was deleted; restore it with restore-record,5,Again\r\n" +
       '5,a quoted cell of this row is never closed; the rest of the file was read as part of it,3,"c\n4,D\n',
   );
-  const again = await load(read("quotes.csv"), "--rejects", shop.file("again.csv"));
+  const again = await load(read("quotes.csv"), "--rejects", workspace.file("again.csv"));
   expect(again.stdout).toBe("3 rows: 0 created, 0 updated, 0 unchanged, 3 rejected\n");
   expect(read("again.csv")).toBe(read("quotes.csv"));
 });
 
 test("the file is empty if no row was rejected; an import that fails before its first row does not change it", async () => {
-  writeFileSync(shop.file("old.csv"), "before");
-  expect((await load("Nmae\nA\n", "--rejects", shop.file("old.csv"))).code).toBe(1);
+  writeFileSync(workspace.file("old.csv"), "before");
+  expect((await load("Nmae\nA\n", "--rejects", workspace.file("old.csv"))).code).toBe(1);
   expect(read("old.csv")).toBe("before");
-  expect((await load("Name\nA\n", "--rejects", shop.file("old.csv"))).code).toBe(0);
+  expect((await load("Name\nA\n", "--rejects", workspace.file("old.csv"))).code).toBe(0);
   expect(read("old.csv")).toBe("");
-  const broken = await shop.run(["import", "--site", site, "brands", "-", "--rejects", shop.file("old.csv")], {
-    stdin: Buffer.concat([Buffer.from(`Name,ID\n,1\n${"A brand,\n".repeat(60_000)}`), Buffer.from([0xff])]),
-  });
+  const broken = await workspace.run(
+    ["import", "--site", site, "brands", "-", "--rejects", workspace.file("old.csv")],
+    {
+      stdin: Buffer.concat([Buffer.from(`Name,ID\n,1\n${"A brand,\n".repeat(60_000)}`), Buffer.from([0xff])]),
+    },
+  );
   expect(broken.stderr).toMatch(/not valid UTF-8.* records were created/);
   expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: must not be empty,,1\r\n");
-  expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+  expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
 
 test.each([
@@ -86,7 +89,7 @@ test.each([
     "<!-- row 2: Name: is required -->\n<Brand ID='7'/>",
   ],
 ])("rejected rows of a %s file are written in that format, so that they can be corrected and imported again", async (format, content, written) => {
-  const file = shop.file(`refused.${format}`);
+  const file = workspace.file(`refused.${format}`);
   const { stdout } = await load(content, "--format", format, "--rejects", file);
   expect(stdout).toContain("1 created");
   expect(read(`refused.${format}`)).toContain(written);
@@ -122,19 +125,19 @@ test("if the disk is full at the end of an import, the error follows the summary
 });
 
 test("Ctrl-C keeps the rows that were already rejected in the file", async () => {
-  const started = shop.start([
+  const started = workspace.start([
     "import",
     "--site",
     site,
     "brands",
     "-",
     "--rejects",
-    shop.file("stopped.csv"),
+    workspace.file("stopped.csv"),
     "--json",
   ]);
   started.write(`Name,AccountNumber\n,1\n${"A,2\n".repeat(200_000)}`);
   await waitUntil(
-    () => readdirSync(shop.folder).some((name) => name.includes("stopped.csv")),
+    () => readdirSync(workspace.folder).some((name) => name.includes("stopped.csv")),
     "a file of rejected rows",
   );
   started.kill("SIGINT");
@@ -161,14 +164,14 @@ test.each(wrong)("an import with %j exits with %i", async (args, status, message
 });
 
 test("the imported file and the mapping are not overwritten, whatever path names them", async () => {
-  writeFileSync(shop.file("in.csv"), "Name,ID\n,1\n");
-  for (const name of ["in.csv", "./in.csv", shop.file("in.csv")]) {
-    const { code, stderr } = await shop.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);
+  writeFileSync(workspace.file("in.csv"), "Name,ID\n,1\n");
+  for (const name of ["in.csv", "./in.csv", workspace.file("in.csv")]) {
+    const { code, stderr } = await workspace.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("would overwrite in.csv")]);
   }
-  writeFileSync(shop.file("map.json"), "{}");
+  writeFileSync(workspace.file("map.json"), "{}");
   const args = ["import", "--site", site, "brands", "in.csv", "--map", "map.json", "--rejects", "map.json"];
-  expect((await shop.run(args)).stderr).toContain("would overwrite map.json");
+  expect((await workspace.run(args)).stderr).toContain("would overwrite map.json");
   expect(read("in.csv")).toBe("Name,ID\n,1\n");
-  expect(existsSync(shop.file("out.csv"))).toBe(false);
+  expect(existsSync(workspace.file("out.csv"))).toBe(false);
 });

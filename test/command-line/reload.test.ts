@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { engines } from "../support/engine/engines.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { childrenOf } from "../support/programs/children.ts";
-import { type Served, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { type Served, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 const node = Bun.which("node") ?? process.execPath;
@@ -33,16 +33,16 @@ async function reload(server: Served, message: RegExp): Promise<void> {
 }
 
 describe.each(engines)("SIGHUP on $name", (kind) => {
-  let shop: Workshop;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
 
   const onLinux = test.skipIf(process.platform !== "linux");
   onLinux("completes a request in flight, and an idle connection serves one more request", async () => {
-    await shop.data.addSite("main", { isDefault: true });
-    const key = await shop.data.addKey("main");
-    const server = await shop.serve(["--workers", "2"]);
+    await workspace.data.addSite("main", { isDefault: true });
+    const key = await workspace.data.addKey("main");
+    const server = await workspace.serve(["--workers", "2"]);
     const port = Number(new URL(server.url).port);
     const slow = await openClient(port);
     slow.send(toRequest("POST /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${key}`, "Content-Length: 12"], '{"Nam'));
@@ -66,8 +66,8 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
   if (kind !== engines[0]) return;
 
   test("replaces all workers and the admin process under load, and every kept connection gets all its responses", async () => {
-    await shop.data.addSite("main");
-    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
+    await workspace.data.addSite("main");
+    const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
     const before = childrenOf(server.pid);
     const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
     await waitFor(async () => (await servedRequests(server)) > 100, "the load");
@@ -84,13 +84,13 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
 });
 
 describe("SIGHUP", () => {
-  let shop: Workshop;
-  useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(engines[0] as (typeof engines)[number], (opened) => {
+    workspace = opened;
   });
 
   test("during a replacement of workers causes one more replacement after it", async () => {
-    const server = await shop.serve(["--workers", "2"]);
+    const server = await workspace.serve(["--workers", "2"]);
     const before = childrenOf(server.pid);
     server.kill("SIGHUP");
     await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
@@ -102,7 +102,7 @@ describe("SIGHUP", () => {
   });
 
   test("followed by SIGTERM ends all processes, also processes that are being replaced", async () => {
-    const server = await shop.serve(["--workers", "2"]);
+    const server = await workspace.serve(["--workers", "2"]);
     const client = await openClient(Number(new URL(server.url).port));
     server.kill("SIGHUP");
     await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
@@ -115,24 +115,24 @@ describe("SIGHUP", () => {
 });
 
 describe("SIGHUP after an upgrade", () => {
-  let shop: Workshop;
-  useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(engines[0] as (typeof engines)[number], (opened) => {
+    workspace = opened;
   });
 
   const root = fileURLToPath(new URL("../..", import.meta.url));
 
-  /** Copies the program into the folder of the workshop, as version 7.0.1. Returns the path of its main file. */
+  /** Copies the program into the folder of the workspace, as version 7.0.1. Returns the path of its main file. */
   function install(): string {
-    for (const part of ["src", "docs"]) cpSync(join(root, part), shop.file(part), { recursive: true });
-    symlinkSync(join(root, "node_modules"), shop.file("node_modules"));
+    for (const part of ["src", "docs"]) cpSync(join(root, part), workspace.file(part), { recursive: true });
+    symlinkSync(join(root, "node_modules"), workspace.file("node_modules"));
     setVersion("7.0.1");
-    return shop.file("src/main.ts");
+    return workspace.file("src/main.ts");
   }
 
   function setVersion(version: string): void {
     const described = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    writeFileSync(shop.file("package.json"), JSON.stringify({ ...described, version }));
+    writeFileSync(workspace.file("package.json"), JSON.stringify({ ...described, version }));
   }
 
   async function versionsOf({ adminUrl }: Served): Promise<string[]> {
@@ -142,7 +142,7 @@ describe("SIGHUP after an upgrade", () => {
 
   test("starts workers of the new version; if a worker does not start, it is reported, and no process is replaced", async () => {
     const main = install();
-    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
+    const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
     expect(await versionsOf(server)).toEqual(["7.0.1"]);
     setVersion("7.0.2");
     await reload(server, /replaced 3 processes/);
@@ -160,9 +160,9 @@ describe("SIGHUP after an upgrade", () => {
 
   test("replaces workers that cannot send their metrics but still serve requests", async () => {
     const main = install();
-    const file = shop.file("src/lib/metrics.ts");
+    const file = workspace.file("src/lib/metrics.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
-    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
+    const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, closing)).status;
     // The status is 503 if the workers do not respond in time.
@@ -176,7 +176,7 @@ describe("SIGHUP after an upgrade", () => {
   });
 
   test.skipIf(process.platform !== "linux")("leaves no open file of ended processes in the parent", async () => {
-    const server = await shop.serve(["--workers", "2"]);
+    const server = await workspace.serve(["--workers", "2"]);
     const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;
     await reload(server, /replaced 2 processes/);
     const before = openFiles();
@@ -186,17 +186,17 @@ describe("SIGHUP after an upgrade", () => {
 });
 
 describe("SIGHUP with TLS", () => {
-  let shop: Workshop;
-  useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(engines[0] as (typeof engines)[number], (opened) => {
+    workspace = opened;
   });
   const options = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
 
   /** Writes a new certificate, and returns it. */
   function renewCertificate(now = Date.now()): string {
     const { cert, key } = makeCertificate(now);
-    writeFileSync(shop.file("cert.pem"), cert);
-    writeFileSync(shop.file("key.pem"), key);
+    writeFileSync(workspace.file("cert.pem"), cert);
+    writeFileSync(workspace.file("key.pem"), key);
     return cert;
   }
 
@@ -209,7 +209,7 @@ describe("SIGHUP with TLS", () => {
 
   test("gives new connections the new certificate of one worker, and kept connections continue", async () => {
     const first = renewCertificate();
-    const server = await shop.serve(options);
+    const server = await workspace.serve(options);
     const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", ca: first });
     const kept = await openClient(0, socket);
     expect(await has(server, first)).toBe(true);
@@ -226,18 +226,18 @@ describe("SIGHUP with TLS", () => {
 
   /** A damage to a file, the function that causes it, and the message of the server. */
   const faults: [string, () => void, RegExp][] = [
-    ["is not PEM", () => writeFileSync(shop.file("cert.pem"), "junk"), /are not a certificate and its key/],
-    ["is empty", () => writeFileSync(shop.file("key.pem"), ""), /are not a certificate and its key/],
+    ["is not PEM", () => writeFileSync(workspace.file("cert.pem"), "junk"), /are not a certificate and its key/],
+    ["is empty", () => writeFileSync(workspace.file("key.pem"), ""), /are not a certificate and its key/],
     [
       "belongs to another key",
-      () => writeFileSync(shop.file("cert.pem"), makeCertificate().cert),
+      () => writeFileSync(workspace.file("cert.pem"), makeCertificate().cert),
       /are not a certificate and its key/,
     ],
-    ["is missing", () => Bun.spawnSync(["rm", shop.file("key.pem")]), /ENOENT|cannot read/],
+    ["is missing", () => Bun.spawnSync(["rm", workspace.file("key.pem")]), /ENOENT|cannot read/],
   ];
   test("reports a file that cannot be used, and the server keeps the previous certificate", async () => {
     let current = renewCertificate();
-    const server = await shop.serve(options);
+    const server = await workspace.serve(options);
     for (const [, spoil, message] of faults) {
       const before = server.stderr().length;
       spoil();
@@ -256,7 +256,7 @@ describe("SIGHUP with TLS", () => {
   ])("reports an expired certificate, and so does the start of the server, with %s workers", async (workers) => {
     const expired = Date.parse("2026-03-01T12:00:00Z");
     renewCertificate(expired);
-    const server = await shop.serve([...options, "--workers", workers]);
+    const server = await workspace.serve([...options, "--workers", workers]);
     const report = "storefront: the certificate in cert.pem expired on 2026-03-02T12:00:00.000Z; clients refuse it\n";
     expect(server.stderr()).toBe(report);
     const valid = renewCertificate();
@@ -270,9 +270,9 @@ describe("SIGHUP with TLS", () => {
 
   test("reports a bad file with two workers, and new workers have the previous certificate", async () => {
     const first = renewCertificate();
-    const server = await shop.serve([...options, "--workers", "2"]);
+    const server = await workspace.serve([...options, "--workers", "2"]);
     const before = childrenOf(server.pid);
-    writeFileSync(shop.file("cert.pem"), "junk");
+    writeFileSync(workspace.file("cert.pem"), "junk");
     process.kill(before[0] as number, "SIGKILL");
     await waitFor(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
     await reload(

@@ -7,24 +7,24 @@ import { makeCertificate } from "../support/http/certificate.ts";
 import { childrenOf } from "../support/programs/children.ts";
 import {
   fetchWithKey,
-  openWorkshop,
+  openWorkspace,
   quote,
   type Served,
   type Started,
-  type Workshop,
+  type Workspace,
   waitFor,
 } from "../support/programs/command.ts";
 import { letPass } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 beforeEach(() => {
-  shop = openWorkshop();
+  workspace = openWorkspace();
 });
-afterEach(() => shop.close());
+afterEach(() => workspace.close());
 
 async function newKey(): Promise<string> {
-  await shop.data.addSite("main", { isDefault: true });
-  return await shop.data.addKey("main");
+  await workspace.data.addSite("main", { isDefault: true });
+  return await workspace.data.addKey("main");
 }
 
 /** Runs the indented lines of a server's output in a shell, as if they were pasted. Returns the output of the shell. */
@@ -38,7 +38,7 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
     ? 'curl() { command curl -sS "$@"; }'
     : `curl() { ${ours("../support/programs/curl.ts")} "$@"; }`;
   const child = Bun.spawn(["sh", "-c", [npx, curl, ...lines].join("\n")], {
-    cwd: shop.folder,
+    cwd: workspace.folder,
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -76,7 +76,7 @@ async function openRequest(url: string, key: string) {
 
 describe("serve", () => {
   test("prints its address when it listens, on a free port, and exits with 0", async () => {
-    const server = await shop.serve();
+    const server = await workspace.serve();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     server.kill("SIGTERM");
@@ -88,26 +88,34 @@ describe("serve", () => {
   });
 
   test("prints JSON with --json", async () => {
-    const started = shop.start(["serve", "--port", "0", "--demo", "--json"]);
+    const started = workspace.start(["serve", "--port", "0", "--demo", "--json"]);
     await started.until(/\n}\n/);
     const { url, key } = JSON.parse(started.stdout());
     expect((await fetchWithKey(`${url}/restapi/brands.json`, key)).status).toBe(200);
   });
 
   test.each([[[]], [["--workers", "2"]]])("rejects a port that is in use in one line %j", async (more: string[]) => {
-    const server = await shop.serve();
+    const server = await workspace.serve();
     const port = new URL(server.url).port;
-    const { code, stdout, stderr } = await shop.run(["serve", "--port", port, ...more]);
+    const { code, stdout, stderr } = await workspace.run(["serve", "--port", port, ...more]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(`storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`);
   });
 
   test("rejects a port that the workers of another server share", async () => {
-    const server = await shop.serve(["--workers", "2"]);
+    const server = await workspace.serve(["--workers", "2"]);
     const port = new URL(server.url).port;
     for (const workers of ["1", "2"]) {
-      const args = ["serve", "--port", port, "--workers", workers, "--database", `sqlite:${shop.file("other.db")}`];
-      const { code, stderr } = await shop.run(args);
+      const args = [
+        "serve",
+        "--port",
+        port,
+        "--workers",
+        workers,
+        "--database",
+        `sqlite:${workspace.file("other.db")}`,
+      ];
+      const { code, stderr } = await workspace.run(args);
       expect([code, stderr]).toEqual([1, `storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`]);
     }
   });
@@ -123,23 +131,26 @@ describe("serve", () => {
     ["an unknown kind of database", ["--database", "mysql://x"], {}],
   ];
   test.each(misused)("rejects %s", async (_, args, env) => {
-    const { code, stdout, stderr } = await shop.run(["serve", ...args], { env, asProcess: false });
+    const { code, stdout, stderr } = await workspace.run(["serve", ...args], { env, asProcess: false });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toContain("    at ");
   });
 
   test("reads every option from the environment too, and the command line has priority", async () => {
-    const help = await shop.must(["serve", "--help"]);
+    const help = await workspace.mustRun(["serve", "--help"]);
     const names = [...help.matchAll(/^ +--([a-z-]+)/gm)].map(([, name]) => name as string);
     const options = names.filter((name) => !["json", "as"].includes(name));
     expect(options.length).toBeGreaterThan(10);
     for (const name of options.filter((option) => !["host", "port", "database", "demo", "as"].includes(option))) {
       const variable = `STOREFRONT_${name.toUpperCase().replaceAll("-", "_")}`;
-      const { stderr, code } = await shop.run(["serve"], { env: { [variable]: "no such thing" }, asProcess: false });
+      const { stderr, code } = await workspace.run(["serve"], {
+        env: { [variable]: "no such thing" },
+        asProcess: false,
+      });
       expect([name, code]).toEqual([name, 2]);
       expect(stderr).toContain(name.startsWith("tls") ? "must be set together" : `(${variable})`);
     }
-    const server = await shop.serve([], {
+    const server = await workspace.serve([], {
       env: { STOREFRONT_PORT: "1", STOREFRONT_HOST: "127.0.0.1", STOREFRONT_DEMO: "yes" },
     });
     await waitFor(() => server.stdout().includes("X-API-AUTH: sfk_"), "the key");
@@ -148,23 +159,23 @@ describe("serve", () => {
 
 test("STOREFRONT_PORT of Kubernetes, for a service that is named storefront, is ignored", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
-  await shop.must(["site", "add", "main"], { env });
-  const next = await shop.run(["serve", "--workers", "0"], { env, asProcess: false });
+  await workspace.mustRun(["site", "add", "main"], { env });
+  const next = await workspace.run(["serve", "--workers", "0"], { env, asProcess: false });
   expect([next.code, next.stderr]).toEqual([2, expect.stringContaining("--workers (STOREFRONT_WORKERS) must be")]);
-  const other = await shop.run(["site", "list"], { env: { STOREFRONT_PORT: "http://10.0.0.1:8080" } });
+  const other = await workspace.run(["site", "list"], { env: { STOREFRONT_PORT: "http://10.0.0.1:8080" } });
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--port (STOREFRONT_PORT) must be")]);
 });
 
 describe("serve --demo", () => {
   test("prints a link to the console, and the command for another link to the same address", async () => {
-    const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
+    const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
     await waitFor(() => server.stdout().includes(`${url}/#sign-in=`), "the link", server.stderr);
     expect(server.stderr()).toContain(`For another: npx --no storefront operator link demo --url ${url}\n`);
   });
 
   test("creates a site in an empty database, and prints a command that lists its records", async () => {
-    const server = await shop.serve(["--demo"]);
+    const server = await workspace.serve(["--demo"]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
     const { text, errors } = await paste(server);
     expect(errors).toBe("");
@@ -172,26 +183,26 @@ describe("serve --demo", () => {
   });
 
   test("creates no site in a database with sites, and prints commands that list their records", async () => {
-    await shop.data.addSite("mine", { hostnames: ["mine.example"] });
-    const server = await shop.serve(["--demo", "--database", shop.database]);
+    await workspace.data.addSite("mine", { hostnames: ["mine.example"] });
+    const server = await workspace.serve(["--demo", "--database", workspace.database]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
     expect(await paste(server)).toMatchObject({ text: "[]" });
-    expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
+    expect(JSON.parse(await workspace.mustRun(["site", "list", "--json"]))).toHaveLength(1);
   });
 
   test("creates one site if several servers start at once on one database", async () => {
-    const servers = await Promise.all([1, 2, 3].map(() => shop.serve(["--demo"])));
+    const servers = await Promise.all([1, 2, 3].map(() => workspace.serve(["--demo"])));
     expect(servers).toHaveLength(3);
-    expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
+    expect(JSON.parse(await workspace.mustRun(["site", "list", "--json"]))).toHaveLength(1);
   });
 });
 
 describe("serve with TLS", () => {
   test("serves HTTPS, and prints a command that lists records", async () => {
     const { cert, key } = makeCertificate();
-    writeFileSync(shop.file("cert.pem"), cert);
-    writeFileSync(shop.file("key.pem"), key);
-    const server = await shop.serve(["--demo", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    writeFileSync(workspace.file("cert.pem"), cert);
+    writeFileSync(workspace.file("key.pem"), key);
+    const server = await workspace.serve(["--demo", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     expect(server.url).toStartWith("https://127.0.0.1:");
     const response = await fetch(`${server.url}/healthz`, { tls: { ca: cert } });
     expect(response.status).toBe(200);
@@ -201,12 +212,12 @@ describe("serve with TLS", () => {
   });
 
   test("rejects missing or invalid certificate files in one line", async () => {
-    const serve = (file: string) => shop.run(["serve", "--port", "0", "--tls-cert", file, "--tls-key", file]);
+    const serve = (file: string) => workspace.run(["serve", "--port", "0", "--tls-cert", file, "--tls-key", file]);
     expect(await serve("missing.pem")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/cannot read missing.pem/),
     });
-    writeFileSync(shop.file("junk.pem"), "junk");
+    writeFileSync(workspace.file("junk.pem"), "junk");
     expect(await serve("junk.pem")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/are not a certificate and its key/),
@@ -217,13 +228,13 @@ describe("serve with TLS", () => {
 test("a server without the JIT compiler, as with limited memory, serves requests and sees the commits of other processes", async () => {
   const key = await newKey();
   // `ulimit -v` has this effect on the runtime.
-  const server = await shop.serve([], { env: { BUN_JSC_useJIT: "0" } });
+  const server = await workspace.serve([], { env: { BUN_JSC_useJIT: "0" } });
   const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key);
   expect(
     (await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"x"}' })).status,
   ).toBe(201);
   expect(await (await read()).json()).toHaveLength(1);
-  await shop.must(["key", "revoke", key]);
+  await workspace.mustRun(["key", "revoke", key]);
   expect((await read()).status).toBe(401);
 });
 
@@ -233,7 +244,7 @@ describe("SIGTERM and SIGINT", () => {
     "SIGINT",
   ] as const)("%s lets the server finish requests in flight, and then exit with 0", async (signal) => {
     const key = await newKey();
-    const server = await shop.serve();
+    const server = await workspace.serve();
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     const request = await openRequest(server.url, key);
     server.kill(signal);
@@ -249,12 +260,12 @@ describe("SIGTERM and SIGINT", () => {
     request.finish();
     await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
     expect(await server.exited).toBe(0);
-    expect(await shop.must(["export", "--site", "main", "brands"])).toContain("Late");
+    expect(await workspace.mustRun(["export", "--site", "main", "brands"])).toContain("Late");
   });
 
   test("an idle connection that is kept alive does not delay the exit", async () => {
     const key = await newKey();
-    const server = await shop.serve();
+    const server = await workspace.serve();
     const request = await openRequest(server.url, key);
     request.finish();
     await waitFor(() => request.received().includes("201 Created"), "the response");
@@ -272,7 +283,16 @@ test.each([
   "2",
 ])("with --drain and %s workers, a server that gets SIGTERM still serves requests, and is not ready", async (workers) => {
   const key = await newKey();
-  const server = await shop.serve(["--workers", workers, "--drain", "3600", "--admin", "127.0.0.1:0", "--log", "info"]);
+  const server = await workspace.serve([
+    "--workers",
+    workers,
+    "--drain",
+    "3600",
+    "--admin",
+    "127.0.0.1:0",
+    "--log",
+    "info",
+  ]);
   const ready = () => fetch(`${server.url}/readyz`);
   expect((await ready()).status).toBe(200);
   server.kill();
@@ -293,7 +313,7 @@ test.each([
 });
 
 test.each(["1", "2"])("after the time of --drain, a server with %s workers exits with 0", async (workers) => {
-  const server = await shop.serve(["--workers", workers, "--drain", "1"]);
+  const server = await workspace.serve(["--workers", workers, "--drain", "1"]);
   const begun = performance.now();
   server.kill();
   expect(await server.exited).toBe(0);
@@ -306,7 +326,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
 
   test("stop neither a server nor a request in flight, and are logged", async () => {
     const key = await newKey();
-    const server = await shop.serve(["--log", "info"]);
+    const server = await workspace.serve(["--log", "info"]);
     const request = await openRequest(server.url, key);
     for (const signal of others) {
       server.kill(signal);
@@ -323,7 +343,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
   });
 
   test("stop neither workers nor their parent", async () => {
-    const server = await shop.serve(["--workers", "2", "--log", "info"]);
+    const server = await workspace.serve(["--workers", "2", "--log", "info"]);
     const pids = [server.pid, ...childrenOf(server.pid)];
     expect(pids).toHaveLength(3);
     for (const signal of others) {
@@ -340,7 +360,9 @@ describe("SIGUSR1 and SIGUSR2", () => {
 test("a log that cannot be written, because of a full disk or a closed pipe, delays no request", async () => {
   const wraps = [(command: string) => `${command} 2> /dev/full`, (command: string) => `${command} 2> >(true)`];
   for (const wrap of wraps) {
-    const server = await shop.serve(["--log", "debug"], { wrap: (command) => `exec bash -c ${quote(wrap(command))}` });
+    const server = await workspace.serve(["--log", "debug"], {
+      wrap: (command) => `exec bash -c ${quote(wrap(command))}`,
+    });
     for (let n = 0; n < 5; n++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -358,7 +380,7 @@ describe("serve --workers", () => {
 
   test("starts workers that share one port; a killed worker is replaced, and SIGTERM ends all of them", async () => {
     const key = await newKey();
-    const server = await shop.serve(["--workers", "3"]);
+    const server = await workspace.serve(["--workers", "3"]);
     const before = childrenOf(server.pid);
     expect(before).toHaveLength(3);
     const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
@@ -377,7 +399,7 @@ describe("serve --workers", () => {
 
   test("starts workers that read each other's writes immediately", async () => {
     const key = await newKey();
-    const server = await shop.serve(["--workers", "2"]);
+    const server = await workspace.serve(["--workers", "2"]);
     for (let n = 1; n <= 20; n++) {
       const body = JSON.stringify({ Name: `Brand ${n}` });
       await fetchWithKey(`${server.url}/restapi/brands.json`, key, {
@@ -393,7 +415,7 @@ describe("serve --workers", () => {
   test("starts workers that end when their parent is killed, also during their start", async () => {
     /** Kills a parent when it has started, or earlier. Returns how long its workers took to start. */
     async function killParent(beforeKill: (parent: Started) => Promise<unknown>): Promise<number> {
-      const parent = shop.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
+      const parent = workspace.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
       await waitFor(() => childrenOf(parent.pid).length > 0, "a worker");
       const begun = performance.now();
       await beforeKill(parent);

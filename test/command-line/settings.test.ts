@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
-import { openWorkshop, useWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, useWorkspace, type Workspace } from "../support/programs/command.ts";
 
 describe("an unknown setting in the environment", () => {
   const cases: [variable: string, hint: string][] = [
@@ -15,15 +15,15 @@ describe("an unknown setting in the environment", () => {
   ];
 
   test.each(cases)("%s is rejected by servers and commands, with the most similar setting", async (variable, hint) => {
-    const shop = openWorkshop();
+    const workspace = openWorkspace();
     const rejected = { code: 2, stdout: "", stderr: `storefront: unknown setting ${variable}: ${hint}\n` };
     for (const args of [["serve", "--port", "0"], ["site", "add", "main"], ["health"]])
-      expect(await shop.run(args, { env: { [variable]: "8081" }, asProcess: false })).toEqual(rejected);
-    await shop.close();
+      expect(await workspace.run(args, { env: { [variable]: "8081" }, asProcess: false })).toEqual(rejected);
+    await workspace.close();
   });
 
   test("is ignored if Kubernetes or a link of Docker sets it for a service whose name begins with storefront", async () => {
-    const shop = openWorkshop();
+    const workspace = openWorkspace();
     const env = {
       STOREFRONT_SERVICE_HOST: "10.0.0.1",
       STOREFRONT_SERVICE_PORT: "8080",
@@ -41,20 +41,20 @@ describe("an unknown setting in the environment", () => {
       STOREFRONT_ENV_PGDATA: "/data",
       STOREFRONT_DATABASE_ENV_POSTGRES_PASSWORD: "x",
     };
-    expect(await shop.run(["site", "add", "main"], { env })).toMatchObject({ code: 0 });
-    await shop.close();
+    expect(await workspace.run(["site", "add", "main"], { env })).toMatchObject({ code: 0 });
+    await workspace.close();
   });
 });
 
 describe.each(engines)("serve on $name", (kind) => {
-  let shop: Workshop;
-  useWorkshop({ ...kind, newDatabase: kind.newEmptyDatabase }, (workshop) => {
-    shop = workshop;
+  let workspace: Workspace;
+  useWorkspace({ ...kind, newDatabase: kind.newEmptyDatabase }, (opened) => {
+    workspace = opened;
   });
 
   /** Starts a server, stops it, and returns its output about the database. */
   async function started(args: readonly string[]): Promise<string> {
-    const server = shop.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
+    const server = workspace.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
     await server.until(/serves .*\n/);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -67,18 +67,18 @@ describe.each(engines)("serve on $name", (kind) => {
     const args = ["--workers", `${workers}`];
     const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
     const first = await started(args);
-    expect(first).toStartWith(`It has created the database ${shop.database.replace(/:[^:@/]+@/, ":...@")}\n`);
+    expect(first).toStartWith(`It has created the database ${workspace.database.replace(/:[^:@/]+@/, ":...@")}\n`);
     expect(first.split("\n").slice(1).join("\n")).toMatch(noSites);
     expect(await started(args)).toMatch(noSites);
-    await shop.data.addSite("garden", { isSuspended: true });
-    await shop.data.addSite("toys");
+    await workspace.data.addSite("garden", { isSuspended: true });
+    await workspace.data.addSite("toys");
     expect(await started(args)).toBe("It serves 1 site\n");
   });
 
   test("prints the same with --demo in JSON", async () => {
-    const server = shop.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
+    const server = workspace.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
     await server.until(/\n}\n/);
     const { created, sites } = JSON.parse(server.stdout());
-    expect({ created, sites }).toEqual({ created: shop.database.replace(/:[^:@/]+@/, ":...@"), sites: 1 });
+    expect({ created, sites }).toEqual({ created: workspace.database.replace(/:[^:@/]+@/, ":...@"), sites: 1 });
   });
 });

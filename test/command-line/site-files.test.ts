@@ -6,34 +6,34 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 
 describe.each(engines)("a site on $name", (kind) => {
-  let shop: Workshop;
-  useWorkshop(kind, (workshop) => {
-    shop = workshop;
+  let workspace: Workspace;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
 
   const addGarden = async (rows: number) => {
-    await shop.data.addSite("garden", { hostnames: ["garden.example"] });
-    await shop.data.addBrands("garden", ...Array.from({ length: rows }, (_, index) => `Brand ${index}`));
-    return shop.data.addKey("garden");
+    await workspace.data.addSite("garden", { hostnames: ["garden.example"] });
+    await workspace.data.addBrands("garden", ...Array.from({ length: rows }, (_, index) => `Brand ${index}`));
+    return workspace.data.addKey("garden");
   };
   /** Exports the site to a file, without the command. */
   const writeGarden = async () => {
-    const file = shop.file("garden.site");
-    await shop.data.use((engine) => exportSite(engine, "garden", file, Date.now()));
+    const file = workspace.file("garden.site");
+    await workspace.data.use((engine) => exportSite(engine, "garden", file, Date.now()));
     return file;
   };
 
   /** Starts to import a file whose last rows never arrive, and waits until rows are stored. */
   async function startImport(file: string) {
     const lines = gunzipSync(readFileSync(file)).toString().split("\n");
-    writeFileSync(shop.file("part"), gzipSync(lines.slice(0, -3000).join("\n")));
-    await Bun.$`mkfifo ${shop.file("pipe")}`;
-    const writer = Bun.spawn(["sh", "-c", "exec 3>pipe; cat part >&3; exec sleep 30"], { cwd: shop.folder });
-    const started = shop.start(["import-site", shop.file("pipe")]);
-    const stored = () => kind.select(shop.database, "select id from records where site_id = 2 limit 1");
+    writeFileSync(workspace.file("part"), gzipSync(lines.slice(0, -3000).join("\n")));
+    await Bun.$`mkfifo ${workspace.file("pipe")}`;
+    const writer = Bun.spawn(["sh", "-c", "exec 3>pipe; cat part >&3; exec sleep 30"], { cwd: workspace.folder });
+    const started = workspace.start(["import-site", workspace.file("pipe")]);
+    const stored = () => kind.select(workspace.database, "select id from records where site_id = 2 limit 1");
     await waitFor(async () => (await stored()).length > 0, "stored rows", started.stderr);
     return { ...started, endInput: () => writer.kill() };
   }
@@ -41,21 +41,23 @@ describe.each(engines)("a site on $name", (kind) => {
   test("whose import was killed can be removed, and then imported again", async () => {
     await addGarden(4000);
     const file = await writeGarden();
-    await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
+    await workspace.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
     const killed = await startImport(file);
     killed.kill("SIGKILL");
     await killed.exited;
     killed.endInput();
-    expect((await shop.run(["import-site", file])).stderr).toMatch(
+    expect((await workspace.run(["import-site", file])).stderr).toMatch(
       /the site `garden` is being imported, and reserved until .*Z; if the/,
     );
-    expect((await shop.run(["export", "--site", "garden", "brands"])).code).toBe(1);
-    expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is in progress or was interrupted/);
-    expect(await shop.must(["site", "list"])).toMatch(/garden +being imported/);
-    await shop.must(["site", "remove", "garden", "--yes"]);
-    expect(await shop.data.check()).toEqual([]);
-    expect(await shop.must(["import-site", file])).toBe("3\n");
-    expect(await shop.data.check()).toEqual([]);
+    expect((await workspace.run(["export", "--site", "garden", "brands"])).code).toBe(1);
+    expect((await workspace.run(["check"])).stdout).toMatch(
+      /site 2: an `import-site` is in progress or was interrupted/,
+    );
+    expect(await workspace.mustRun(["site", "list"])).toMatch(/garden +being imported/);
+    await workspace.mustRun(["site", "remove", "garden", "--yes"]);
+    expect(await workspace.data.check()).toEqual([]);
+    expect(await workspace.mustRun(["import-site", file])).toBe("3\n");
+    expect(await workspace.data.check()).toEqual([]);
   }, 60_000);
 
   // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
@@ -64,58 +66,58 @@ describe.each(engines)("a site on $name", (kind) => {
   test("whose import is stopped leaves no rows", async () => {
     await addGarden(4000);
     const file = await writeGarden();
-    await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
+    await workspace.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
     const stopped = await startImport(file);
     stopped.kill("SIGINT");
     stopped.endInput();
     expect(await stopped.exited).toBe(1);
-    expect(await shop.must(["site", "list"])).not.toContain(" garden ");
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.mustRun(["site", "list"])).not.toContain(" garden ");
+    expect(await workspace.data.check()).toEqual([]);
   }, 60_000);
 
   test("is exported, removed and imported with its keys, and then served again", async () => {
     const key = await addGarden(3);
-    const server = await shop.serve();
+    const server = await workspace.serve();
     const get = () => fetchWithKey(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
     const before = await get();
-    const file = shop.file("garden.site");
-    const exported = await shop.run(["export-site", "garden", file, "--json"]);
+    const file = workspace.file("garden.site");
+    const exported = await workspace.run(["export-site", "garden", file, "--json"]);
     expect(exported.stderr).toBe(`wrote the site garden to ${file}: 1 key, 0 webhooks, 3 records, 3 changes\n`);
     expect(JSON.parse(exported.stdout)).toMatchObject({ site: "garden", keys: 1, records: 3, changes: 3 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    await shop.must(["site", "remove", "garden", "--yes"]);
+    await workspace.mustRun(["site", "remove", "garden", "--yes"]);
     expect((await get()).status).toBe(421);
-    expect(await shop.must(["import-site", file])).toBe("2\n");
+    expect(await workspace.mustRun(["import-site", file])).toBe("2\n");
     const after = await get();
     expect([after.status, await after.text()]).toEqual([200, await before.text()]);
     expect(after.headers.get("ETag")).not.toBe(before.headers.get("ETag"));
-    expect(await shop.must(["journal", "--site", "garden"])).toMatch(/^1\t.*\n2\t.*\n3\t/);
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.mustRun(["journal", "--site", "garden"])).toMatch(/^1\t.*\n2\t.*\n3\t/);
+    expect(await workspace.data.check()).toEqual([]);
   });
 
   test("is imported from a pipe without its keys, and the hostnames and keys that are in use are listed", async () => {
     await addGarden(2);
     const file = await writeGarden();
-    const taken = await shop.run(["import-site", file]);
+    const taken = await workspace.run(["import-site", file]);
     expect([taken.code, taken.stderr]).toEqual([1, "storefront: the site `garden` exists already\n"]);
-    const staging = await shop.run(["import-site", "-", "--name", "staging", "--without-keys"], {
+    const staging = await workspace.run(["import-site", "-", "--name", "staging", "--without-keys"], {
       stdin: readFileSync(file),
     });
     expect([staging.code, staging.stdout]).toEqual([0, "2\n"]);
     expect(staging.stderr).toBe(
       "imported the site staging (ID 2): 0 keys, 0 webhooks, 2 records, 2 changes\nleft out the hostname garden.example: another site has it\n",
     );
-    const again = await shop.run(["import-site", file, "--name", "again"]);
+    const again = await workspace.run(["import-site", file, "--name", "again"]);
     expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);
-    expect((await shop.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
-    expect((await shop.run(["import-site", shop.file("none")])).stderr).toMatch(/there is no file/);
-    expect(await shop.data.check()).toEqual([]);
+    expect((await workspace.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
+    expect((await workspace.run(["import-site", workspace.file("none")])).stderr).toMatch(/there is no file/);
+    expect(await workspace.data.check()).toEqual([]);
   });
 
   test("gets a new epoch by renew", async () => {
     await addGarden(1);
-    const { stdout, stderr } = await shop.run(["renew", "--json"]);
+    const { stdout, stderr } = await workspace.run(["renew", "--json"]);
     expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "gave 1 site a new epoch\n"]);
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.check()).toEqual([]);
   });
 });

@@ -2,31 +2,31 @@
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 
 const records = 20_000;
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind) => {
-  let shop: Workshop;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
   const addSites = async (brands: number) => {
-    await shop.data.addSite("main", { isDefault: true });
-    await shop.data.addSite("large");
-    await shop.data.addBrands("large", ...Array.from({ length: brands }, (_, n) => `Brand ${n}`));
+    await workspace.data.addSite("main", { isDefault: true });
+    await workspace.data.addSite("large");
+    await workspace.data.addBrands("large", ...Array.from({ length: brands }, (_, n) => `Brand ${n}`));
   };
-  const must = (args: string[]) => shop.must(args);
-  const run = (args: string[]) => shop.run(args);
+  const mustRun = (args: string[]) => workspace.mustRun(args);
+  const run = (args: string[]) => workspace.run(args);
   const count = async (table: string) => {
-    const [row] = await kind.select(shop.database, `select count(*) as id from ${table} where site_id = 2`);
+    const [row] = await kind.select(workspace.database, `select count(*) as id from ${table} where site_id = 2`);
     return (row as { id: number }).id;
   };
   const counts = () => Promise.all(["records", "journal"].map(count));
 
   test("a removal that is killed halfway is finished by the next command", async () => {
     await addSites(records);
-    const removing = shop.start(["site", "remove", "large", "--yes"]);
+    const removing = workspace.start(["site", "remove", "large", "--yes"]);
     await waitFor(async () => (await count("records")) < records, "the first records to go");
     removing.kill("SIGKILL");
     await removing.exited;
@@ -35,15 +35,15 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     expect(listed).toMatchObject({ code: 0, stderr: "finished the interrupted removal of site 2\n" });
     expect(listed.stdout).not.toContain("large");
     expect(await counts()).toEqual([0, 0]);
-    expect(await shop.data.check()).toEqual([]);
-    expect(await must(["site", "add", "large"])).toBe("3\n");
+    expect(await workspace.data.check()).toEqual([]);
+    expect(await mustRun(["site", "add", "large"])).toBe("3\n");
   });
 
   test("a removal does not block the writes of other sites", async () => {
     await addSites(5000);
-    const key = await shop.data.addKey("main");
-    const server = await shop.serve([]);
-    const removing = shop.run(["site", "remove", "large", "--yes"], { asProcess: true });
+    const key = await workspace.data.addKey("main");
+    const server = await workspace.serve([]);
+    const removing = workspace.run(["site", "remove", "large", "--yes"], { asProcess: true });
     const statuses = new Set<number>();
     let isOver = false;
     void removing.finally(() => {
@@ -62,13 +62,13 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
 
   test("a removed site stays removed in a restored backup", async () => {
     await addSites(3);
-    await must(["site", "remove", "large", "--yes"]);
-    const file = shop.file("removed.backup");
-    await must(["backup", file]);
+    await mustRun(["site", "remove", "large", "--yes"]);
+    const file = workspace.file("removed.backup");
+    await mustRun(["backup", file]);
     const { stderr } = await run(["restore", file]);
     expect(stderr).toContain("; 0 changes made since the backup are discarded;");
-    const [row] = await kind.select(shop.database, "select epoch from sites where id = 2");
+    const [row] = await kind.select(workspace.database, "select epoch from sites where id = 2");
     expect(row).toEqual({ epoch: "" });
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.check()).toEqual([]);
   });
 });

@@ -1,51 +1,52 @@
 // The commands `site` and `key`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, quote, type Served, type Workshop } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-let shop: Workshop;
+let workspace: Workspace;
 let server: Served;
 beforeAll(async () => {
-  shop = openWorkshop();
-  await shop.data.addSite("main", { isDefault: true });
-  server = await shop.serve();
+  workspace = openWorkspace();
+  await workspace.data.addSite("main", { isDefault: true });
+  server = await workspace.serve();
 });
-afterAll(() => shop.close());
+afterAll(() => workspace.close());
 
 const status = async (key: string, headers = {}) =>
   (await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers })).status;
-const newKey = async (...args: string[]) => (await shop.must(["key", "create", "--site", "main", ...args])).trim();
+const newKey = async (...args: string[]) =>
+  (await workspace.mustRun(["key", "create", "--site", "main", ...args])).trim();
 const prefixOf = (key: string) => key.slice(0, 12);
 
 describe("site", () => {
   test("is added, listed, changed and removed, and each change affects a running server", async () => {
-    expect(await shop.must(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
-    const key = await shop.data.addKey("garden");
+    expect(await workspace.mustRun(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
+    const key = await workspace.data.addKey("garden");
     expect(await status(key, { Host: "garden.example" })).toBe(200);
-    await shop.must(["site", "set", "garden", "--name", "patio", "--hostname", "patio.example"]);
+    await workspace.mustRun(["site", "set", "garden", "--name", "patio", "--hostname", "patio.example"]);
     expect(await status(key, { Host: "patio.example" })).toBe(200);
     expect(await status(key, { Host: "garden.example" })).toBe(403);
-    const listed = JSON.parse(await shop.must(["site", "list", "--json"]));
+    const listed = JSON.parse(await workspace.mustRun(["site", "list", "--json"]));
     expect(listed.at(-1)).toMatchObject({ Name: "patio", Hostnames: "patio.example", Default: "" });
-    expect((await shop.run(["site", "remove", "patio"])).code).toBe(1);
-    await shop.must(["site", "remove", "patio", "--yes"]);
+    expect((await workspace.run(["site", "remove", "patio"])).code).toBe(1);
+    await workspace.mustRun(["site", "remove", "patio", "--yes"]);
     expect(await status(key, { Host: "patio.example" })).toBe(401);
   });
 
   test("has records that no other site can read", async () => {
-    await shop.data.addSite("alone", { hostnames: ["alone.example"] });
+    await workspace.data.addSite("alone", { hostnames: ["alone.example"] });
     const csv = "Name\nOnly here\n";
-    await shop.must(["import", "--site", "alone", "brands", "-"], { stdin: csv });
-    expect(await shop.must(["export", "--site", "main", "brands", "--format", "json"])).toBe("[\n]\n");
-    const key = await shop.data.addKey("alone");
+    await workspace.mustRun(["import", "--site", "alone", "brands", "-"], { stdin: csv });
+    expect(await workspace.mustRun(["export", "--site", "main", "brands", "--format", "json"])).toBe("[\n]\n");
+    const key = await workspace.data.addKey("alone");
     expect(await status(key)).toBe(403);
     expect(await status(key, { Host: "alone.example" })).toBe(200);
   });
 
   test("is added once for each name and hostname, also by commands at the same time", async () => {
     const add = (name: string, host: string) =>
-      shop.run(["site", "add", name, "--hostname", host], { asProcess: true });
+      workspace.run(["site", "add", name, "--hostname", host], { asProcess: true });
     const names = await Promise.all([1, 2, 3, 4].map((n) => add("twin", `twin${n}.example`)));
     expect(names.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
     const hosts = await Promise.all([1, 2, 3, 4].map((n) => add(`host-${n}`, "same.example")));
@@ -56,7 +57,7 @@ describe("site", () => {
 
   test("in a list is added with its key, and served", async () => {
     const rows = Array.from({ length: 300 }, (_, n) => `list-${n},list-${n}.example www.list-${n}.example,\n`);
-    const { code, stdout, stderr } = await shop.run(["site", "add", "--from", "-", "--with-key"], {
+    const { code, stdout, stderr } = await workspace.run(["site", "add", "--from", "-", "--with-key"], {
       stdin: `name,hostnames,default\n${rows.join("")}`,
     });
     expect([code, stderr]).toEqual([0, "created 300 sites; save their keys now: they cannot be shown again\n"]);
@@ -65,24 +66,24 @@ describe("site", () => {
     const [name, key = ""] = lines.at(-1)?.split(",") ?? [];
     expect(name).toBe("list-299");
     expect(await status(key, { Host: "www.list-299.example" })).toBe(200);
-    const again = await shop.run(["site", "add", "--from", "-"], { stdin: "name\nnew\nlist-7\nmain\n" });
+    const again = await workspace.run(["site", "add", "--from", "-"], { stdin: "name\nnew\nlist-7\nmain\n" });
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toMatch(
       /`row 3`: the site `list-7` exists already \(and 1 more\)\n.*`row 4`: the site `main`/,
     );
-    expect((await shop.run(["site", "show", "new"])).code).toBe(1);
+    expect((await workspace.run(["site", "show", "new"])).code).toBe(1);
   });
 
   test("is added with a key, and only the key is printed on stdout", async () => {
-    const key = await shop.must(["site", "add", "keyed", "--hostname", "keyed.example", "--with-key"]);
+    const key = await workspace.mustRun(["site", "add", "keyed", "--hostname", "keyed.example", "--with-key"]);
     expect(key).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
     expect(await status(key.trim(), { Host: "keyed.example" })).toBe(200);
     for (const args of [[], ["x", "--from", "-"], ["--from", "-", "--default"]])
-      expect((await shop.run(["site", "add", ...args], { stdin: "name\nx\n" })).code).toBe(2);
+      expect((await workspace.run(["site", "add", ...args], { stdin: "name\nx\n" })).code).toBe(2);
   });
 
   test("whose key cannot be printed is removed again, and the default site stays the same", async () => {
-    const before = await shop.must(["site", "list", "--json"]);
+    const before = await workspace.mustRun(["site", "list", "--json"]);
     const list = "name,hostnames,default\nlost-1,lost-1.example,yes\nlost-2,,\n";
     const calls: [string[], string][] = [
       [["lost", "--default", "--json"], "the site lost was removed again"],
@@ -94,42 +95,45 @@ describe("site", () => {
     ]) {
       for (const [args, removed] of calls) {
         const bash = (command: string) => `exec bash -c ${quote(wrap(command))}`;
-        const { code, stderr } = await shop.run(["site", "add", "--with-key", ...args], { stdin: list, wrap: bash });
+        const { code, stderr } = await workspace.run(["site", "add", "--with-key", ...args], {
+          stdin: list,
+          wrap: bash,
+        });
         expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: .*standard output.*$/m)]);
         expect(stderr).toContain(`${removed}, because nobody has the key`);
       }
     }
-    expect(await shop.must(["site", "list", "--json"])).toBe(before);
+    expect(await workspace.mustRun(["site", "list", "--json"])).toBe(before);
     expect(JSON.parse(before).some(({ Default }: { Default: string }) => Default === "yes")).toBe(true);
-    expect((await shop.run(["check"])).stderr).toBe("no faults found\n");
+    expect((await workspace.run(["check"])).stderr).toBe("no faults found\n");
   });
 
   test("is suspended and resumed, and shown with its state", async () => {
-    await shop.data.addSite("pause", { hostnames: ["pause.example"] });
-    const key = await shop.data.addKey("pause");
-    await shop.must(["import", "--site", "pause", "brands", "-"], { stdin: "Name\nOnly\n" });
-    await shop.must(["site", "set", "pause", "--suspend", "--add-hostname", "www.pause.example"]);
+    await workspace.data.addSite("pause", { hostnames: ["pause.example"] });
+    const key = await workspace.data.addKey("pause");
+    await workspace.mustRun(["import", "--site", "pause", "brands", "-"], { stdin: "Name\nOnly\n" });
+    await workspace.mustRun(["site", "set", "pause", "--suspend", "--add-hostname", "www.pause.example"]);
     expect(await status(key, { Host: "www.pause.example" })).toBe(403);
-    const shown = await shop.must(["site", "show", "pause"]);
+    const shown = await workspace.mustRun(["site", "show", "pause"]);
     expect(shown).toMatch(
       /Hostnames {2}pause\.example www\.pause\.example\n.*\nState {6}suspended since .* UTC\nKeys {7}1, of which 1 is valid\nWebhooks {3}0\nRecords {4}1 brand, .*\nRevision {3}1, of /,
     );
-    expect(JSON.parse(await shop.must(["site", "show", "pause", "--json"]))).toMatchObject({
+    expect(JSON.parse(await workspace.mustRun(["site", "show", "pause", "--json"]))).toMatchObject({
       Name: "pause",
       records: { brands: 1 },
       revision: 1,
     });
-    await shop.must(["site", "set", "pause", "--resume", "--remove-hostname", "pause.example"]);
+    await workspace.mustRun(["site", "set", "pause", "--resume", "--remove-hostname", "pause.example"]);
     expect(await status(key, { Host: "www.pause.example" })).toBe(200);
-    expect((await shop.run(["site", "set", "pause"])).code).toBe(2);
-    expect((await shop.run(["site", "set", "pause", "--suspend", "--resume"])).code).toBe(2);
-    expect((await shop.run(["site", "show", "puase"])).stderr).toMatch(/did you mean `pause`/);
+    expect((await workspace.run(["site", "set", "pause"])).code).toBe(2);
+    expect((await workspace.run(["site", "set", "pause", "--suspend", "--resume"])).code).toBe(2);
+    expect((await workspace.run(["site", "show", "puase"])).stderr).toMatch(/did you mean `pause`/);
   });
 
   test("stores a hostname in the form in which clients send it", async () => {
-    const site = await shop.must(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
+    const site = await workspace.mustRun(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
     expect(JSON.parse(site).Hostnames).toBe("xn--bcher-kva.example");
-    const changed = await shop.must([
+    const changed = await workspace.mustRun([
       "site",
       "set",
       "idn",
@@ -140,11 +144,11 @@ describe("site", () => {
       "--json",
     ]);
     expect(JSON.parse(changed).Hostnames).toBe("xn--bcher-kva.example [::1]");
-    const key = await shop.data.addKey("idn");
+    const key = await workspace.data.addKey("idn");
     expect(await status(key, { Host: "[0::1]:8080" })).toBe(200);
-    await shop.must(["site", "set", "idn", "--hostname", ""]);
+    await workspace.mustRun(["site", "set", "idn", "--hostname", ""]);
     expect(await status(key, { Host: "[::1]" })).toBe(403);
-    await shop.must(["site", "set", "idn", "--hostname", "bücher.example"]);
+    await workspace.mustRun(["site", "set", "idn", "--hostname", "bücher.example"]);
   });
 
   const rejected: [string, string[], RegExp][] = [
@@ -166,7 +170,7 @@ describe("site", () => {
     ["a removal without --yes", ["remove", "main"], /add --yes/],
   ];
   test.each(rejected)("command rejects %s in one line", async (_, args, line) => {
-    const { code, stdout, stderr } = await shop.run(["site", ...args]);
+    const { code, stdout, stderr } = await workspace.run(["site", ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(line);
     expect(stderr.trim().split("\n")).toHaveLength(1);
@@ -175,55 +179,55 @@ describe("site", () => {
 
 describe("key", () => {
   test("create prints only the key on stdout", async () => {
-    const { stdout } = await shop.run(["key", "create", "--site", "main", "--label", "till"]);
+    const { stdout } = await workspace.run(["key", "create", "--site", "main", "--label", "till"]);
     expect(stdout).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
   });
 
   test("list shows the label, scope and prefix, and never the key", async () => {
     const key = await newKey("--label", "the list", "--scope", "read", "--expires", "90d");
-    const list = await shop.must(["key", "list", "--site", "main"]);
+    const list = await workspace.mustRun(["key", "list", "--site", "main"]);
     expect(list).toContain(prefixOf(key));
     expect(list).toContain("the list");
     expect(list).not.toContain(key);
-    const json = await shop.must(["key", "list", "--site", "main", "--json"]);
+    const json = await workspace.mustRun(["key", "list", "--site", "main", "--json"]);
     expect(JSON.parse(json).at(-1)).toMatchObject({ Label: "the list", Scope: "read" });
     expect(json).not.toContain("Digest");
   });
 
   test("list shows the keys of all sites, with their rates", async () => {
-    await shop.data.addSite("listed");
-    await shop.must(["key", "create", "--site", "listed", "--rate", "5"]);
-    const list = await shop.must(["key", "list"]);
+    await workspace.data.addSite("listed");
+    await workspace.mustRun(["key", "create", "--site", "listed", "--rate", "5"]);
+    const list = await workspace.mustRun(["key", "list"]);
     expect(list).toMatch(/^PREFIX +SITE +LABEL +SCOPE +RATE /);
     expect(list).toMatch(/ main .* default /);
     expect(list).toMatch(/ listed +write +5 /);
-    expect(await shop.must(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
+    expect(await workspace.mustRun(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
   });
 
   test("set changes the label, rate and expiry of a key, which stays valid", async () => {
     const key = await newKey("--label", "before");
-    await shop.must(["key", "set", prefixOf(key), "--label", "after", "--rate", "3", "--expires", "90d"]);
-    const [changed] = JSON.parse(await shop.must(["key", "list", "--json"])).filter(
+    await workspace.mustRun(["key", "set", prefixOf(key), "--label", "after", "--rate", "3", "--expires", "90d"]);
+    const [changed] = JSON.parse(await workspace.mustRun(["key", "list", "--json"])).filter(
       ({ Prefix }: { Prefix: string }) => Prefix === prefixOf(key),
     );
     expect(changed).toMatchObject({ Label: "after", Rate: "3", SiteName: "main" });
     expect(changed.Expires).not.toBe("");
     expect(await status(key)).toBe(200);
-    await shop.must(["key", "set", prefixOf(key), "--expires", "never", "--rate", "default"]);
-    expect((await shop.run(["key", "set", prefixOf(key)])).code).toBe(2);
-    expect((await shop.run(["key", "set", prefixOf(key), "--rate", "0"])).code).toBe(2);
+    await workspace.mustRun(["key", "set", prefixOf(key), "--expires", "never", "--rate", "default"]);
+    expect((await workspace.run(["key", "set", prefixOf(key)])).code).toBe(2);
+    expect((await workspace.run(["key", "set", prefixOf(key), "--rate", "0"])).code).toBe(2);
   });
 
   test("revoke makes the server reject the key on the next request", async () => {
     const key = await newKey();
     expect(await status(key)).toBe(200);
-    await shop.must(["key", "revoke", prefixOf(key)]);
+    await workspace.mustRun(["key", "revoke", prefixOf(key)]);
     expect(await status(key)).toBe(401);
   });
 
   test("revoke accepts the whole key, and does not print it", async () => {
     const key = await newKey();
-    const { code, stdout, stderr } = await shop.run(["key", "revoke", key]);
+    const { code, stdout, stderr } = await workspace.run(["key", "revoke", key]);
     expect(code).toBe(0);
     expect(stdout + stderr).not.toContain(key);
     expect(await status(key)).toBe(401);
@@ -233,7 +237,7 @@ describe("key", () => {
     8, 11, 12, 13, 14, 45, 46,
   ])("revoke accepts the first %i characters, and prints at most twelve of them", async (length) => {
     const key = await newKey();
-    const { code, stdout, stderr } = await shop.run(["key", "revoke", key.slice(0, length)]);
+    const { code, stdout, stderr } = await workspace.run(["key", "revoke", key.slice(0, length)]);
     expect([code, stdout, stderr]).toEqual([0, "", `revoked the key ${prefixOf(key)}\n`]);
     expect(await status(key)).toBe(401);
   });
@@ -249,7 +253,7 @@ describe("key", () => {
       "sfk_0000",
     ]) {
       for (const command of ["revoke", "rotate"]) {
-        const { code, stdout, stderr } = await shop.run(["key", command, other]);
+        const { code, stdout, stderr } = await workspace.run(["key", command, other]);
         expect([code, stdout, stderr]).toEqual([1, "", `storefront: no key begins with ${other.slice(0, 12)}\n`]);
       }
     }
@@ -258,14 +262,14 @@ describe("key", () => {
 
   test("rotate revokes the old key immediately, or keeps it valid with --overlap", async () => {
     const old = await newKey("--label", "turned", "--scope", "read");
-    const next = (await shop.must(["key", "rotate", prefixOf(old)])).trim();
+    const next = (await workspace.mustRun(["key", "rotate", prefixOf(old)])).trim();
     expect([await status(old), await status(next)]).toEqual([401, 200]);
-    const last = (await shop.must(["key", "rotate", prefixOf(next), "--overlap", "1h"])).trim();
+    const last = (await workspace.mustRun(["key", "rotate", prefixOf(next), "--overlap", "1h"])).trim();
     expect([await status(next), await status(last)]).toEqual([200, 200]);
-    const short = (await shop.must(["key", "rotate", prefixOf(last), "--overlap", "1s"])).trim();
+    const short = (await workspace.mustRun(["key", "rotate", prefixOf(last), "--overlap", "1s"])).trim();
     await waitUntil(async () => (await status(last)) === 401, "the end of the overlap");
     expect(await status(short)).toBe(200);
-    expect((await shop.run(["key", "rotate", prefixOf(old)])).stderr).toMatch(/is revoked or expired/);
+    expect((await workspace.run(["key", "rotate", prefixOf(old)])).stderr).toMatch(/is revoked or expired/);
   });
 
   test("create sets the time at which the key expires", async () => {
@@ -283,19 +287,19 @@ describe("key", () => {
     ["a rate that is not a number", ["create", "--site", "main", "--rate", "many"]],
   ];
   test.each(misused)("create rejects %s", async (_, args) => {
-    expect((await shop.run(["key", ...args])).code).toBe(2);
+    expect((await workspace.run(["key", ...args])).code).toBe(2);
   });
 
   test("revoke rejects a prefix that is too short", async () => {
-    expect((await shop.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least the first 8 characters/);
-    expect((await shop.run(["key", "revoke", ""])).code).toBe(1);
-    expect((await shop.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key begins with sfk_0000/);
+    expect((await workspace.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least the first 8 characters/);
+    expect((await workspace.run(["key", "revoke", ""])).code).toBe(1);
+    expect((await workspace.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key begins with sfk_0000/);
   });
 
   test("list escapes control characters in a label", async () => {
     await newKey("--label", "a\tb");
     await newKey("--label", "red\u009b31m");
-    const list = await shop.must(["key", "list", "--site", "main"]);
+    const list = await workspace.mustRun(["key", "list", "--site", "main"]);
     expect(list).toContain("red\\u009b31m");
   });
 });

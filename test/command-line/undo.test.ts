@@ -2,42 +2,42 @@
 
 import { describe, expect, test } from "bun:test";
 import { engines, testIf } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 import type { TestRecord } from "../support/programs/command-data.ts";
 
 describe.each(engines)("changes and their undo on $name", (kind) => {
-  let shop: Workshop;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  let workspace: Workspace;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
 
   const names = async (resource = "brands") =>
-    JSON.parse(await shop.data.file("main", resource, "json")).map(({ ID, Name }: TestRecord) => `${ID} ${Name}`);
+    JSON.parse(await workspace.data.file("main", resource, "json")).map(({ ID, Name }: TestRecord) => `${ID} ${Name}`);
   const load = (text: string, ...more: string[]) =>
-    shop.run(["import", "--site", "main", "brands", "-", ...more], { stdin: text });
+    workspace.run(["import", "--site", "main", "brands", "-", ...more], { stdin: text });
   /** Runs the `undo` command that another command printed. */
   const runPrinted = (stderr: string) => {
     const [, line = ""] = /storefront (undo [^\n]*)/.exec(stderr) ?? [];
-    return shop.run(line.split(" "));
+    return workspace.run(line.split(" "));
   };
 
   test("the printed commands name the database, if the first command did", async () => {
-    const added = await shop.run(["site", "add", "main", "--database", shop.database]);
-    const imported = await load("Name\nA\n", "--database", shop.database);
+    const added = await workspace.run(["site", "add", "main", "--database", workspace.database]);
+    const imported = await load("Name\nA\n", "--database", workspace.database);
     /** Returns the words of the printed command, as a shell reads them. */
     const line = (stderr: string) =>
       /npx --no storefront ([^\n]*)/.exec(stderr)?.[1]?.replaceAll("'", "").split(" ") ?? [];
-    const PGPASSWORD = decodeURIComponent(new URL(shop.database).password);
+    const PGPASSWORD = decodeURIComponent(new URL(workspace.database).password);
     if (PGPASSWORD) expect(decodeURIComponent(added.stderr + imported.stderr)).not.toContain(PGPASSWORD);
-    const elsewhere = { env: { STOREFRONT_DATABASE: `sqlite:${shop.file("other.db")}`, PGPASSWORD } };
-    expect(await shop.must(line(added.stderr), elsewhere)).toStartWith("sfk_");
-    await shop.must(line(imported.stderr), elsewhere);
+    const elsewhere = { env: { STOREFRONT_DATABASE: `sqlite:${workspace.file("other.db")}`, PGPASSWORD } };
+    expect(await workspace.mustRun(line(added.stderr), elsewhere)).toStartWith("sfk_");
+    await workspace.mustRun(line(imported.stderr), elsewhere);
     expect(await names()).toEqual([]);
   });
 
   test("an import that is interrupted prints the command that undoes it", async () => {
-    await shop.data.addSite("main");
-    const started = shop.start(["import", "--site", "main", "brands", "-"]);
+    await workspace.data.addSite("main");
+    const started = workspace.start(["import", "--site", "main", "brands", "-"]);
     started.write(`Name\n${"Bad\n".repeat(700)}`);
     await waitFor(async () => (await names()).length === 500, "the first 500 rows");
     started.kill("SIGINT");
@@ -51,14 +51,14 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   const testOnce = testIf(kind === engines[0]);
 
   testOnce("an import prints its revisions and the command that undoes only this import", async () => {
-    await shop.data.addSite("main", { isDefault: true });
-    const key = await shop.data.addKey("main");
-    await shop.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
+    await workspace.data.addSite("main", { isDefault: true });
+    const key = await workspace.data.addKey("main");
+    await workspace.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
     const bad = await load("Name,AccountNumber\nWrong,1\nWrong,2\nNew,4\n", "--match", "AccountNumber");
     expect(bad.stderr).toMatch(
       /^revisions 4 to 6; to undo this: npx --no storefront undo --site main --since 3 --run \w{8}$/m,
     );
-    const server = await shop.serve();
+    const server = await workspace.serve();
     const url = `${server.url}/restapi/brands`;
     await fetchWithKey(`${url}/2.json`, key, { method: "PUT", body: '{"Name":"By a client"}' });
     await fetchWithKey(`${url}.json`, key, { method: "POST", body: '{"Name":"From a client"}' });
@@ -73,12 +73,12 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
 
   testOnce("an age or a time selects the changes to undo, as for journal", async () => {
-    await shop.data.addSite("main");
-    await shop.data.load("main", "brands", "Name\nOld\n");
-    const [created] = JSON.parse(`[${await shop.must(["journal", "--site", "main", "--json"])}]`);
+    await workspace.data.addSite("main");
+    await workspace.data.load("main", "brands", "Name\nOld\n");
+    const [created] = JSON.parse(`[${await workspace.mustRun(["journal", "--site", "main", "--json"])}]`);
     await waitFor(() => Date.now() > Date.parse(created.at) + 5, "another time");
-    await shop.data.load("main", "brands", "Name\nNew\nNewer\n");
-    const undo = (...args: string[]) => shop.run(["undo", "--site", "main", ...args]);
+    await workspace.data.load("main", "brands", "Name\nNew\nNewer\n");
+    const undo = (...args: string[]) => workspace.run(["undo", "--site", "main", ...args]);
     const after = new Date(Date.parse(created.at) + 1).toISOString();
     expect((await undo("--since", after, "--dry-run")).stdout).toStartWith("2 records: 2 would be deleted");
     expect((await undo("--since", "1h", "--dry-run")).stdout).toStartWith("3 records: 3 would be deleted");
@@ -94,9 +94,9 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   testOnce(
     "delete deletes all given records or none, locations too, and prints the command that undoes it",
     async () => {
-      await shop.data.addSite("main");
-      await shop.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
-      const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
+      await workspace.data.addSite("main");
+      await workspace.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
+      const remove = (...ids: string[]) => workspace.run(["delete", "--site", "main", "locations", ...ids]);
       const missing = await remove("1", "7");
       expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
       expect((await remove("1", "x")).code).toBe(2);
@@ -111,11 +111,13 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   );
 
   testOnce("changes are journaled with the name of the operator and the run of the command", async () => {
-    await shop.data.addSite("main");
+    await workspace.data.addSite("main");
     await load("Name\nA\nB\n", "--as", "Zoë O'Neil");
-    await shop.must(["delete", "--site", "main", "brands", "1"], { env: { SUDO_USER: "root-for-anna", USER: "root" } });
-    await shop.must(["delete", "--site", "main", "brands", "2"], { env: { SUDO_USER: "", USER: "" } });
-    const entries = (await shop.must(["journal", "--site", "main", "--json"])).trim().split("\n");
+    await workspace.mustRun(["delete", "--site", "main", "brands", "1"], {
+      env: { SUDO_USER: "root-for-anna", USER: "root" },
+    });
+    await workspace.mustRun(["delete", "--site", "main", "brands", "2"], { env: { SUDO_USER: "", USER: "" } });
+    const entries = (await workspace.mustRun(["journal", "--site", "main", "--json"])).trim().split("\n");
     const [first, second, third, fourth] = entries.map((line) => JSON.parse(line));
     // A user ID of a container may have no name.
     const user = Bun.spawnSync(["id", "-un"]).stdout.toString().trim() || `uid ${process.getuid?.()}`;
@@ -131,10 +133,10 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
 
   testOnce("undo reports errors in its options", async () => {
-    await shop.data.addSite("main");
-    await shop.data.addBrands("main", "A");
+    await workspace.data.addSite("main");
+    await workspace.data.addBrands("main", "A");
     const undo = async (...more: string[]) => {
-      const { code, stderr } = await shop.run(["undo", "--site", "main", ...more]);
+      const { code, stderr } = await workspace.run(["undo", "--site", "main", ...more]);
       return `${code} ${stderr.split("\n")[0]}`;
     };
     expect(await undo()).toStartWith("2 storefront: required option '--since <point>'");

@@ -2,26 +2,26 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { openWorkshop, type Workshop } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
 
 describe("webhooks", () => {
-  let shop: Workshop;
+  let workspace: Workspace;
   let receiver: TestReceiver;
   beforeEach(async () => {
-    shop = openWorkshop();
+    workspace = openWorkspace();
     receiver = await startReceiver();
-    await shop.data.addSite("main");
+    await workspace.data.addSite("main");
   });
-  afterEach(() => Promise.all([shop.close(), receiver.stop()]));
+  afterEach(() => Promise.all([workspace.close(), receiver.stop()]));
 
-  const run = (...args: string[]) => shop.run(["webhook", ...args]);
-  const must = (...args: string[]) => shop.must(["webhook", ...args]);
-  const add = (...args: string[]) => must("add", "--site", "main", receiver.url, ...args);
-  const list = async (...args: string[]) => JSON.parse(await must("list", "--json", ...args));
-  const importBrands = (...names: string[]) => shop.data.addBrands("main", ...names);
+  const run = (...args: string[]) => workspace.run(["webhook", ...args]);
+  const mustRun = (...args: string[]) => workspace.mustRun(["webhook", ...args]);
+  const add = (...args: string[]) => mustRun("add", "--site", "main", receiver.url, ...args);
+  const list = async (...args: string[]) => JSON.parse(await mustRun("list", "--json", ...args));
+  const importBrands = (...names: string[]) => workspace.data.addBrands("main", ...names);
 
   test("add prints only the secret, once; list and journal never print it", async () => {
     const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
@@ -30,18 +30,18 @@ describe("webhooks", () => {
     const listed = { ID: 1, Site: "1", SiteName: "main", URL: receiver.url, Resources: "brands", Status: "active" };
     expect(await list()).toEqual([expect.objectContaining(listed)]);
     const outputs = [
-      await must("list"),
+      await mustRun("list"),
       JSON.stringify(await list()),
-      await shop.must(["journal", "--system", "--json"]),
+      await workspace.mustRun(["journal", "--system", "--json"]),
     ];
     for (const output of outputs) expect(output).not.toContain("whsec_");
     expect(outputs[0]).toMatch(
       /^ID +SITE +URL +RESOURCES +CREATED \(UTC\) +BEHIND +STATUS\n1 +main +http:\S+ +brands +\S+ \S+ +0 +active\n$/,
     );
-    expect(await shop.must(["journal", "--system"])).toContain(`create\twebhook\t1\t"${receiver.url}"`);
+    expect(await workspace.mustRun(["journal", "--system"])).toContain(`create\twebhook\t1\t"${receiver.url}"`);
     const json = JSON.parse(await add("--json"));
     expect(json).toMatchObject({ ID: 2, Status: "active", secret: expect.stringMatching(/^whsec_/) });
-    expect(await shop.must(["site", "show", "main"])).toContain("Webhooks   2\n");
+    expect(await workspace.mustRun(["site", "show", "main"])).toContain("Webhooks   2\n");
   });
 
   test("test sends one event, signed with the printed secret, and exits with 1 if it fails", async () => {
@@ -59,9 +59,9 @@ describe("webhooks", () => {
       code: 1,
       stdout: expect.stringContaining('"status": null'),
     });
-    const attempts = JSON.parse(await must("deliveries", "1", "--json"));
+    const attempts = JSON.parse(await mustRun("deliveries", "1", "--json"));
     expect(attempts.map(({ status }: { status: number | null }) => status)).toEqual([null, 500, 200]);
-    expect(await must("deliveries", "1")).toMatch(/^AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n\S+Z +none +\d+ +\S/);
+    expect(await mustRun("deliveries", "1")).toMatch(/^AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n\S+Z +none +\d+ +\S/);
   });
 
   test("after a rotation, events are signed with both secrets; after two rotations, not with the first", async () => {
@@ -71,7 +71,7 @@ describe("webhooks", () => {
       expect(stdout).toMatch(secretForm);
       expect(stderr).toContain("webhook 1 has a new secret");
       secrets.push(stdout.trim());
-      await must("test", "1");
+      await mustRun("test", "1");
     }
     const events = await receiver.received(2);
     const isVerified = events.map((event) => secrets.map((secret) => verifies(secret, event.headers, event.body)));
@@ -87,8 +87,8 @@ describe("webhooks", () => {
     await add("--since", "0.0");
     expect((await list()).map(({ Behind }: { Behind: number }) => Behind)).toEqual([0, 3]);
     expect((await run("pause", "1", "--as", "anna")).stderr).toBe("paused webhook 1\n");
-    expect(await must("list")).toContain("paused: an operator paused it");
-    expect(await shop.must(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
+    expect(await mustRun("list")).toContain("paused: an operator paused it");
+    expect(await workspace.mustRun(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
     expect((await run("resume", "1")).stderr).toBe("resumed webhook 1\n");
     const rewound = await run("rewind", "1", "--since", "1h");
     expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 continues after 0.0, 3 changes behind\n" });
@@ -96,15 +96,15 @@ describe("webhooks", () => {
     expect((await run("remove", "1")).stderr).toBe("removed webhook 1\n");
     expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
     expect(await run("remove", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown webhook 1") });
-    expect(await shop.data.check()).toEqual([]);
+    expect(await workspace.data.check()).toEqual([]);
   });
 
   test("of one site are listed separately, and are removed with the site", async () => {
-    await shop.data.addSite("other");
+    await workspace.data.addSite("other");
     await add();
-    await must("add", "--site", "other", receiver.url);
+    await mustRun("add", "--site", "other", receiver.url);
     expect((await list("--site", "other")).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
-    await shop.must(["site", "remove", "other", "--yes"]);
+    await workspace.mustRun(["site", "remove", "other", "--yes"]);
     expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([1]);
   });
 
@@ -112,11 +112,11 @@ describe("webhooks", () => {
     await importBrands("a", "b", "c");
     await add("--since", "0.0");
     await add();
-    const pruned = await shop.run(["journal", "prune", "--before", "3", "--site", "main"]);
+    const pruned = await workspace.run(["journal", "prune", "--before", "3", "--site", "main"]);
     expect(pruned.stderr).toBe(
       "webhook 1 cannot continue, because the change at its cursor was deleted: it delivers `storefront.gone` next\n",
     );
-    const again = await shop.run(["journal", "prune", "--before", "3", "--site", "main", "--json"]);
+    const again = await workspace.run(["journal", "prune", "--before", "3", "--site", "main", "--json"]);
     expect(JSON.parse(again.stdout)).toEqual([{ journal: "main", deleted: 0, begins: 3, webhooks: [] }]);
   });
 
@@ -145,9 +145,9 @@ describe("webhooks", () => {
   });
 
   test("may deliver to networks that the option or the environment allows", async () => {
-    await must("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
+    await mustRun("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
     const env = { STOREFRONT_WEBHOOK_ALLOW: "192.168.0.0/16,fd00::/8" };
-    await shop.must(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });
+    await workspace.mustRun(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });
     expect((await list()).map(({ URL: url }: { URL: string }) => url)).toEqual([
       "https://10.0.0.7/",
       "https://[fd00::1]/",

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
 import { documentOf, scriptOf } from "../support/console/script.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { openWorkshop } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 
 let server: TestConsole;
 beforeAll(async () => {
@@ -16,15 +16,15 @@ afterAll(() => server.stop());
 const firstViewBytes = 450_000;
 
 test("the first page of a checkout says that the script is being built, and later pages load it", async () => {
-  const shop = openWorkshop();
+  const workspace = openWorkspace();
   try {
-    const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
+    const { adminUrl = "" } = await workspace.serve(["--admin", "127.0.0.1:0"]);
     expect(await documentOf(adminUrl)).toContain("The console is being built");
     const response = await fetch(new URL("/console.js", adminUrl));
     expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
     expect(await documentOf(adminUrl)).toMatch(/console\.js\?[0-9a-f]{16}"/);
   } finally {
-    await shop.close();
+    await workspace.close();
   }
 });
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { openWorkshop } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
@@ -224,12 +224,12 @@ describe("behind a proxy", () => {
 });
 
 test("bytes that are not a request are counted, and logged once a second", async () => {
-  const shop = openWorkshop();
-  const program = await shop.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
+  const workspace = openWorkspace();
+  const program = await workspace.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
   const port = Number(new URL(program.url).port);
   for (let index = 0; index < 30; index++) await exchangeOnce(port, "GARBAGE\r\n\r\n");
   expect(await (await fetch(`${program.adminUrl}/metrics`)).text()).toMatch(/method="other",status="400"\} 30\n/);
-  await shop.close();
+  await workspace.close();
   const lines = program
     .stderr()
     .split("\n")

@@ -9,7 +9,7 @@ import { readBuild } from "../../src/build.ts";
 import { expectConsole } from "../support/console/sign-in.ts";
 import { engines } from "../support/engine/engines.ts";
 import { childrenOf } from "../support/programs/children.ts";
-import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -41,26 +41,26 @@ async function buildInfo({ adminUrl }: Served): Promise<string[]> {
 }
 
 describe.each(engines)("the executable on $name", (kind) => {
-  let shop: Workshop;
+  let workspace: Workspace;
   beforeAll(() => kind.open());
   beforeEach(async () => {
-    shop = openWorkshop(await kind.newDatabase(), [executable]);
+    workspace = openWorkspace(await kind.newDatabase(), [executable]);
   });
-  afterEach(() => shop.close());
+  afterEach(() => workspace.close());
   afterAll(() => kind.close());
 
   test("imports, exports, backs up, restores, checks and serves", async () => {
-    const must = (...args: string[]) => shop.must(args, bare);
-    await must("site", "add", "garden", "--default");
-    writeFileSync(shop.file("brands.csv"), "Name\nAcme\nBeta\n");
-    await must("import", "--site", "garden", "brands", shop.file("brands.csv"));
-    await must("backup", shop.file("shop.backup"));
-    await must("delete", "--site", "garden", "brands", "1");
-    await must("restore", shop.file("shop.backup"));
-    const exported = JSON.parse(await must("export", "--site", "garden", "brands", "--format", "json"));
+    const mustRun = (...args: string[]) => workspace.mustRun(args, bare);
+    await mustRun("site", "add", "garden", "--default");
+    writeFileSync(workspace.file("brands.csv"), "Name\nAcme\nBeta\n");
+    await mustRun("import", "--site", "garden", "brands", workspace.file("brands.csv"));
+    await mustRun("backup", workspace.file("shop.backup"));
+    await mustRun("delete", "--site", "garden", "brands", "1");
+    await mustRun("restore", workspace.file("shop.backup"));
+    const exported = JSON.parse(await mustRun("export", "--site", "garden", "brands", "--format", "json"));
     expect(exported).toMatchObject([{ Name: "Acme" }, { Name: "Beta" }]);
-    await must("check");
-    const server = await shop.serve(["--workers", "2"], bare);
+    await mustRun("check");
+    const server = await workspace.serve(["--workers", "2"], bare);
     expect((await fetch(`${server.url}/readyz`, once)).status).toBe(200);
   }, 60_000);
 
@@ -68,7 +68,7 @@ describe.each(engines)("the executable on $name", (kind) => {
   if (kind !== engines[0]) return;
 
   test("serves a demo with several workers, every document included, and replaces the workers", async () => {
-    const server = await shop.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
+    const server = await workspace.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
     const key = await waitFor(() => /sfk_\w+/.exec(server.stdout())?.[0], "the key", server.stderr);
     const brands = `${server.url}/restapi/brands.json`;
     const created = await fetchWithKey(brands, key, { method: "POST", body: '{"Name":"Acme"}', ...once });
@@ -77,7 +77,7 @@ describe.each(engines)("the executable on $name", (kind) => {
     const found = await fetchWithKey(`${server.url}/restapi/brands/${ID}.xml`, key, once);
     expect(await found.text()).toContain("<Name>Acme</Name>");
     expect(await documentsThatDiffer(server.url)).toEqual([]);
-    await expectConsole(shop, server, "demo", bare);
+    await expectConsole(workspace, server, "demo", bare);
     const before = childrenOf(server.pid);
     await reload(server, /replaced 3 processes/);
     expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);
@@ -85,31 +85,31 @@ describe.each(engines)("the executable on $name", (kind) => {
     expect(await buildInfo(server)).toEqual([`version="${version}",commit="${readBuild().commit}"`]);
     server.kill();
     expect(await server.exited).toBe(0);
-    const again = await shop.serve(["--demo"], bare);
+    const again = await workspace.serve(["--demo"], bare);
     await waitFor(() => again.stdout().includes(`KEY=$(${executable} key create --site demo`), "how to create a key");
   }, 60_000);
 });
 
 describe("the executable", () => {
   const installed = join(folder, "storefront");
-  let shop: Workshop;
-  let upgraded: Workshop;
+  let workspace: Workspace;
+  let upgraded: Workspace;
   beforeEach(() => {
-    shop = openWorkshop(undefined, [executable]);
-    upgraded = openWorkshop(undefined, [installed]);
+    workspace = openWorkspace(undefined, [executable]);
+    upgraded = openWorkspace(undefined, [installed]);
   });
-  afterEach(() => Promise.all([shop.close(), upgraded.close()]));
+  afterEach(() => Promise.all([workspace.close(), upgraded.close()]));
 
   test("tells its version and commit", async () => {
     const { commit } = readBuild();
     expect(commit).toMatch(/^[0-9a-f]{12}$/);
-    expect(await shop.must(["--version"], bare)).toBe(`${version} (${commit})\n`);
+    expect(await workspace.mustRun(["--version"], bare)).toBe(`${version} (${commit})\n`);
   });
 
   test.skipIf(process.platform !== "linux")(
     "runs with the settings for the runtime, under the same process ID and name",
     async () => {
-      const server = await shop.serve([], { env: { ...bare.env, MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "12" } });
+      const server = await workspace.serve([], { env: { ...bare.env, MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "12" } });
       const environment = readFileSync(`/proc/${server.pid}/environ`, "latin1").split("\0");
       expect(environment).toContain("BUN_JSC_useWarmUpMarkedBlocks=0");
       expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=12");
@@ -118,11 +118,11 @@ describe("the executable", () => {
   );
 
   test("reads no settings from files in the folder where it is started", async () => {
-    writeFileSync(shop.file(".env"), "STOREFRONT_RATE=many\n");
-    writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
-    writeFileSync(shop.file("preload.ts"), `await Bun.write("${shop.file("loaded")}", "");\n`);
-    await shop.serve([], bare);
-    expect(existsSync(shop.file("loaded"))).toBe(false);
+    writeFileSync(workspace.file(".env"), "STOREFRONT_RATE=many\n");
+    writeFileSync(workspace.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
+    writeFileSync(workspace.file("preload.ts"), `await Bun.write("${workspace.file("loaded")}", "");\n`);
+    await workspace.serve([], bare);
+    expect(existsSync(workspace.file("loaded"))).toBe(false);
   });
 
   /** Replaces the installed executable by an executable that names `commit` as its source. */

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { expectConsole } from "../support/console/sign-in.ts";
-import { openWorkshop, type Workshop, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/programs/packing.ts";
 
@@ -24,7 +24,7 @@ const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
 const home = join(project, "node_modules/@storefront-server/storefront");
 const program = join(home, "bin/storefront.js");
-let shop: Workshop;
+let workspace: Workspace;
 let packedBytes: number;
 beforeAll(async () => {
   // The steps of npm before it packs; its other steps need a repository.
@@ -35,40 +35,45 @@ beforeAll(async () => {
   symlinkSync(join(root, "node_modules/bun"), join(project, "node_modules/bun"));
   mkdirSync(join(home, "dist"), { recursive: true });
   writeFileSync(join(home, "dist/commit"), "0123456789abcdef0123456789abcdef01234567\n");
-  shop = openWorkshop(undefined, [process.execPath, join(home, "src/main.ts")]);
+  workspace = openWorkspace(undefined, [process.execPath, join(home, "src/main.ts")]);
 }, 60_000);
 afterAll(async () => {
-  await shop.close();
+  await workspace.close();
   rmSync(project, { recursive: true, force: true });
 });
 
 test("runs with Node, and tells its version and the commit that it was packed from", async () => {
-  const printed = await runOutside(["node", program, "--version"], shop.folder);
+  const printed = await runOutside(["node", program, "--version"], workspace.folder);
   expect(printed).toBe(`${version} (0123456789ab)\n`);
 });
 
 test("serves a demo with several workers, every document included, and names the command as it is installed", async () => {
-  const server = await shop.serve(["--demo", "--workers", "2"]);
+  const server = await workspace.serve(["--demo", "--workers", "2"]);
   expect(await documentsThatDiffer(server.url)).toEqual([]);
   server.kill();
   expect(await server.exited).toBe(0);
-  const again = await shop.serve(["--demo"]);
+  const again = await workspace.serve(["--demo"]);
   await waitFor(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
 });
 
 test("serves the console, without its source and the packages that it is made of", async () => {
-  const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
-  await expectConsole(shop, server, "demo");
+  const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
+  await expectConsole(workspace, server, "demo");
   expect(existsSync(join(home, "src/console"))).toBe(false);
   expect(readdirSync(join(home, "dist/console")).sort()).toEqual(["console.js.LICENSE.txt", "console.js.br"]);
   expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
 });
 
 test("reads no settings from files in the folder where it is started, and runs no code there", async () => {
-  writeFileSync(shop.file(".env"), "STOREFRONT_RATE=many\n");
-  writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
-  writeFileSync(shop.file("preload.ts"), `await Bun.write("${shop.file("loaded")}", "");\n`);
-  const installed = openWorkshop(shop.database, ["sh", "-c", `cd "${shop.folder}" && exec node "$0" "$@"`, program]);
+  writeFileSync(workspace.file(".env"), "STOREFRONT_RATE=many\n");
+  writeFileSync(workspace.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
+  writeFileSync(workspace.file("preload.ts"), `await Bun.write("${workspace.file("loaded")}", "");\n`);
+  const installed = openWorkspace(workspace.database, [
+    "sh",
+    "-c",
+    `cd "${workspace.folder}" && exec node "$0" "$@"`,
+    program,
+  ]);
   try {
     const server = await installed.serve(["--workers", "2"]);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -77,7 +82,7 @@ test("reads no settings from files in the folder where it is started, and runs n
   } finally {
     await installed.close();
   }
-  expect(existsSync(shop.file("loaded"))).toBe(false);
+  expect(existsSync(workspace.file("loaded"))).toBe(false);
 });
 
 test("is a file of at most 3 MB", () => {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createSignInLink } from "../../src/operator/sessions.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { openWorkshop } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 
 let server: TestConsole;
 beforeEach(async () => {
@@ -91,11 +91,11 @@ test("an operator who was removed has no session, also when there is another one
 });
 
 test("no link and no session is in the log, whatever is logged", async () => {
-  const shop = openWorkshop();
-  const started = await shop.serve(["--admin", "127.0.0.1:0", "--log", "trace", "--access-log", "--slow-ms", "1"]);
+  const workspace = openWorkspace();
+  const started = await workspace.serve(["--admin", "127.0.0.1:0", "--log", "trace", "--access-log", "--slow-ms", "1"]);
   const { adminUrl = "" } = started;
-  await shop.must(["operator", "add", "anna"]);
-  const link = secretOf((await shop.must(["operator", "link", "anna", "--url", adminUrl])).trim());
+  await workspace.mustRun(["operator", "add", "anna"]);
+  const link = secretOf((await workspace.mustRun(["operator", "link", "anna", "--url", adminUrl])).trim());
   const headers = { "Content-Type": "application/json", Origin: adminUrl };
   const request = { method: "POST", headers, body: JSON.stringify({ link }) };
   const response = await fetch(`${adminUrl}/operator/session`, request);
@@ -105,7 +105,7 @@ test("no link and no session is in the log, whatever is logged", async () => {
   started.kill();
   await started.exited;
   const written = started.stderr() + started.stdout();
-  await shop.close();
+  await workspace.close();
   expect(written).toContain("Storefront listens on");
   for (const secret of [link, secretOf(cookie)]) expect(written).not.toContain(secret);
 });

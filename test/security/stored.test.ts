@@ -3,31 +3,31 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
 import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkshop, type Workshop } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
 import { startReceiver } from "../support/webhooks/receiver.ts";
 import { openClient } from "../support/wire/client.ts";
 
 describe.each(engines)("on $name", (kind) => {
-  let shop: Workshop;
+  let workspace: Workspace;
   let key: string;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  useWorkspace(kind, (opened) => {
+    workspace = opened;
   });
   beforeEach(async () => {
     key = (
-      await shop.must(["site", "add", "garden", "--hostname", "garden.example", "--default", "--with-key"])
+      await workspace.mustRun(["site", "add", "garden", "--hostname", "garden.example", "--default", "--with-key"])
     ).trim();
-    await shop.must(["import", "--site", "garden", "brands", "-"], { stdin: "Name\nConfidential\n" });
+    await workspace.mustRun(["import", "--site", "garden", "brands", "-"], { stdin: "Name\nConfidential\n" });
   });
 
   const addWebhook = async (url: string) =>
-    (await shop.must(["webhook", "add", "--site", "garden", url, "--since", "0.0"])).trim();
+    (await workspace.mustRun(["webhook", "add", "--site", "garden", url, "--since", "0.0"])).trim();
 
   test("backups and site files have records, digests of keys and secrets of webhooks, no key, and only their owner can read them", async () => {
     const secret = await addWebhook("http://127.0.0.1:9/");
-    await shop.must(["backup", shop.file("all")]);
-    await shop.must(["export-site", "garden", shop.file("one")]);
-    for (const file of ["all", "one"].map(shop.file)) {
+    await workspace.mustRun(["backup", workspace.file("all")]);
+    await workspace.mustRun(["export-site", "garden", workspace.file("one")]);
+    for (const file of ["all", "one"].map(workspace.file)) {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       const text = new TextDecoder().decode(Bun.gunzipSync(readFileSync(file)));
       for (const part of ["Confidential", Bun.SHA256.hash(key, "hex"), key.slice(0, 12), secret])
@@ -38,9 +38,11 @@ describe.each(engines)("on $name", (kind) => {
 
   test("the database has records, deleted ones too, digests of keys and secrets of webhooks, and no key", async () => {
     const secret = await addWebhook("http://127.0.0.1:9/");
-    await shop.must(["delete", "--site", "garden", "brands", "1"]);
+    await workspace.mustRun(["delete", "--site", "garden", "brands", "1"]);
     const rows = await Promise.all(
-      ["journal", "records", "webhook_secrets"].map((table) => kind.select(shop.database, `select * from ${table}`)),
+      ["journal", "records", "webhook_secrets"].map((table) =>
+        kind.select(workspace.database, `select * from ${table}`),
+      ),
     );
     const text = JSON.stringify(rows);
     for (const part of ["Confidential", Bun.SHA256.hash(key, "hex"), secret]) expect(text).toContain(part);
@@ -48,16 +50,16 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("what another program writes into the database is served, and `check` finds what the history does not have", async () => {
-    await kind.run(shop.database, "update records set body = replace(body, 'Confidential', 'Forged')");
-    const server = await shop.serve();
+    await kind.run(workspace.database, "update records set body = replace(body, 'Confidential', 'Forged')");
+    const server = await workspace.serve();
     expect(await (await fetchWithKey(`${server.url}/restapi/brands/1.json`, key)).text()).toContain('"Forged"');
-    expect((await shop.run(["check"])).code).toBe(1);
+    expect((await workspace.run(["check"])).code).toBe(1);
   });
 
   test("no line of the log has a key, a secret of a webhook or a record, wherever clients put the key", async () => {
     const receiver = await startReceiver();
     const secret = await addWebhook(receiver.url);
-    const server = await shop.serve(["--log", "debug", "--slow-ms", "1"]);
+    const server = await workspace.serve(["--log", "debug", "--slow-ms", "1"]);
     const url = `${server.url}/restapi/brands.json`;
     await fetchWithKey(`${url}?key=${key}`, key);
     await fetchWithKey(url, `Bearer ${key}`);
@@ -84,7 +86,7 @@ describe.each(engines)("on $name", (kind) => {
 
   test("without a session the admin listener has metrics alone, which name no site, host, key, record or receiver", async () => {
     const secret = await addWebhook("http://127.0.0.1:9/hooks");
-    const server = await shop.serve(["--admin", "127.0.0.1:0"]);
+    const server = await workspace.serve(["--admin", "127.0.0.1:0"]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Host: "garden.example" } });
     const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
     expect(metrics).toContain('route="/restapi/brands.json"');
@@ -98,9 +100,9 @@ describe.each(engines)("on $name", (kind) => {
   test("a receiver gets the changes of its site, and no key, secret or change of another site", async () => {
     const receiver = await startReceiver();
     const secret = await addWebhook(receiver.url);
-    const other = (await shop.must(["site", "add", "other", "--with-key"])).trim();
-    await shop.must(["import", "--site", "other", "brands", "-"], { stdin: "Name\nTheirs\n" });
-    const server = await shop.serve();
+    const other = (await workspace.mustRun(["site", "add", "other", "--with-key"])).trim();
+    await workspace.mustRun(["import", "--site", "other", "brands", "-"], { stdin: "Name\nTheirs\n" });
+    const server = await workspace.serve();
     await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"Last"}' });
     await receiver.received(1, ({ body }) => body.includes('"Last"'));
     await receiver.stop();
@@ -112,12 +114,12 @@ describe.each(engines)("on $name", (kind) => {
 
   if (kind.name === "SQLite") {
     test("a new database file can be read by its owner only, and an existing file keeps its mode", async () => {
-      await shop.serve();
-      const path = shop.database.replace("sqlite:", "");
+      await workspace.serve();
+      const path = workspace.database.replace("sqlite:", "");
       const modes = () => ["", "-wal", "-shm"].map((end) => statSync(path + end).mode & 0o777);
       expect(modes()).toEqual([0o600, 0o600, 0o600]);
       chmodSync(path, 0o640);
-      await shop.must(["site", "add", "second"]);
+      await workspace.mustRun(["site", "add", "second"]);
       expect(modes()[0]).toBe(0o640);
     });
   }

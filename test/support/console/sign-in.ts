@@ -1,19 +1,24 @@
 // The console of a server that runs as a process, without a page.
 
 import { expect } from "bun:test";
-import type { RunOptions, Served, Workshop } from "../programs/command.ts";
+import type { RunOptions, Served, Workspace } from "../programs/command.ts";
 import { differsFromSource, scriptOf } from "./script.ts";
 
 /** Checks that the console of a server is the one of this source, and that an operator whom a command adds can sign in and sees `site`. */
-export async function expectConsole(shop: Workshop, server: Served, site: string, options?: RunOptions): Promise<void> {
+export async function expectConsole(
+  workspace: Workspace,
+  server: Served,
+  site: string,
+  options?: RunOptions,
+): Promise<void> {
   const { adminUrl = "" } = server;
   expect(await differsFromSource(adminUrl)).toBe(false);
   for (const encoding of ["br", "gzip"]) {
     const { headers, bytes } = await scriptOf(adminUrl, encoding);
     expect([headers.get("Content-Encoding"), bytes.length < 450_000]).toEqual([encoding, true]);
   }
-  await shop.must(["operator", "add", "olga"], options);
-  const [link = ""] = (await shop.must(["operator", "link", "olga", "--url", adminUrl], options)).split("\n");
+  await workspace.mustRun(["operator", "add", "olga"], options);
+  const [link = ""] = (await workspace.mustRun(["operator", "link", "olga", "--url", adminUrl], options)).split("\n");
   const body = JSON.stringify({ link: new URL(link).hash.replace("#sign-in=", "") });
   // A connection that is kept would hold up a server that stops.
   const headers = { Origin: adminUrl, "Content-Type": "application/json", Connection: "close" };

@@ -47,7 +47,7 @@ export interface Served {
   kill(signal?: NodeJS.Signals): void;
 }
 
-export interface Workshop {
+export interface Workspace {
   readonly folder: string;
   readonly database: string;
   /** The contents of the database, read without a process. */
@@ -56,7 +56,7 @@ export interface Workshop {
   /** Runs a command to its end. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that must succeed, and returns its stdout. */
-  must(args: readonly string[], options?: RunOptions): Promise<string>;
+  mustRun(args: readonly string[], options?: RunOptions): Promise<string>;
   /** Runs a command on a terminal, where both outputs are shown. */
   runOnTerminal(args: readonly string[]): Promise<{ code: number; shown: string }>;
   start(args: readonly string[], options?: RunOptions): Started;
@@ -77,7 +77,7 @@ export interface Started extends Omit<Served, "url" | "adminUrl"> {
  * @param url the database of the commands; by default an SQLite file in the folder
  * @param program what to run instead of the source: a file and its first arguments
  */
-export function openWorkshop(url?: string, program?: readonly string[]): Workshop {
+export function openWorkspace(url?: string, program?: readonly string[]): Workspace {
   const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
   const database = url ?? `sqlite:${join(folder, "test.db")}`;
   const running = new Set<Started>();
@@ -132,7 +132,7 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
     file: (name) => join(folder, name),
     start,
     run,
-    async must(args, options) {
+    async mustRun(args, options) {
       const { code, stdout, stderr } = await run(args, options);
       if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${stderr}`);
       return stdout;
@@ -166,15 +166,15 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   };
 }
 
-/** Opens a workshop on a new database for each test of the `describe` block that calls this, and passes it to `set`. */
-export function useWorkshop(kind: EngineKind, set: (workshop: Workshop) => void): void {
-  let workshop: Workshop;
+/** Opens a workspace on a new database for each test of the `describe` block that calls this, and passes it to `set`. */
+export function useWorkspace(kind: EngineKind, set: (workspace: Workspace) => void): void {
+  let workspace: Workspace;
   beforeAll(() => kind.open());
   beforeEach(async () => {
-    workshop = openWorkshop(await kind.newDatabase());
-    set(workshop);
+    workspace = openWorkspace(await kind.newDatabase());
+    set(workspace);
   });
-  afterEach(() => workshop.close());
+  afterEach(() => workspace.close());
   afterAll(() => kind.close());
 }
 
@@ -217,7 +217,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
 }
 
 /** A `wrap` for `RunOptions` that drops the capability of root to use files without permission. */
-export function withoutPower(command: string): string {
+export function withoutRootCapabilities(command: string): string {
   const isRoot = process.getuid?.() === 0;
   return isRoot ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
 }
