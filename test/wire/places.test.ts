@@ -219,10 +219,10 @@ describe("at the limit of connections", () => {
     await openAll(limit - 2, toRequest("GET /later HTTP/1.1"));
     const [newborn] = (await openAll(1)) as [WireClient];
     await openAll(1, toRequest("GET /later HTTP/1.1"));
-    await pass(2);
+    await advanceClock(2);
     expect(await isServed()).toBe(false);
     expect(await areOpen([newborn])).toEqual([true]);
-    await pass(1);
+    await advanceClock(1);
     expect(await isServed()).toBe(true);
     expect(await areOpen([newborn])).toEqual([false]);
     for (const release of releases) release();
