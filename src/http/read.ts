@@ -144,7 +144,9 @@ function respondWithSelection(
   const { format } = route;
   const name = `${format.name}?${context.target.query}`;
   const { request } = context;
-  const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
+  const page = version.page(name, () =>
+    createPage(collection, version, name, format, query, () => !request.isAbandoned),
+  );
   return whenResolved(page, (made) =>
     respondPage(context, route, snapshot, query, { ...made, revision: version.revision }),
   );
@@ -196,7 +198,7 @@ async function readUncachedPage(
   return { body, total: page.total, revision: page.revision };
 }
 
-function makePage(
+function createPage(
   { resource, limiter, selections }: Collection,
   version: CollectionVersion,
   name: string,

@@ -117,11 +117,11 @@ const mark = "whsec_";
 const length = 32;
 
 /** Creates a secret in the form of Standard Webhooks 1.0: `whsec_` and 32 random bytes in base64. */
-export function makeWebhookSecret(): string {
+export function createWebhookSecret(): string {
   return mark + randomBytes(length).toString("base64");
 }
 
-/** Whether `text` is a secret in exactly the form of `makeWebhookSecret`. */
+/** Whether `text` is a secret in exactly the form of `createWebhookSecret`. */
 export function isWebhookSecret(text: string): boolean {
   const bytes = Buffer.from(text.slice(mark.length), "base64");
   return bytes.length === length && text === mark + bytes.toString("base64");

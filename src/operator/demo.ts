@@ -20,7 +20,7 @@ const demoOperator = "demo";
  * If the database has no sites, creates the default site `demo` with sample records and a key that may write. Returns the key, which is not stored;
  * undefined if there was a site already.
  */
-export async function makeDemo(engine: Engine, now: number): Promise<string | undefined> {
+export async function createDemo(engine: Engine, now: number): Promise<string | undefined> {
   const site = await addDemo(engine, now);
   if (!site) return undefined;
   const samples: [Resource, readonly Values[]][] = [
@@ -46,7 +46,7 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
  * Returns a sign-in link for the operator `demo`, and adds this operator if the database has none. Returns undefined if there are only other
  * operators.
  */
-export async function makeDemoLink(engine: Engine, now: number): Promise<string | undefined> {
+export async function createDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
   if (operators.length === 0) await unlessThere(createOperator(engine, demoOperator, [], now));
   else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;

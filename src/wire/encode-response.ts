@@ -170,11 +170,11 @@ let current: DateLines | undefined;
 
 /** Returns the lines for a response that is sent now. If the event loop is blocked, their time is late by as long. */
 function dateLines(): DateLines {
-  current ??= makeLines();
+  current ??= createLines();
   return current;
 }
 
-function makeLines(): DateLines {
+function createLines(): DateLines {
   const now = Date.now();
   setTimeout(() => (current = undefined), 1000 - (now % 1000)).unref();
   const date = `Date: ${new Date(now).toUTCString()}`;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
+import { createDemo, createDemoLink } from "../../src/operator/demo.ts";
 import { listOperators } from "../../src/operator/operators.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
@@ -54,9 +54,9 @@ describe.each(engines)("sites on $name", (kind) => {
   });
 
   test("and operators of a demo are created once, also if several servers start it at the same time", async () => {
-    const demos = await Promise.all([1, 2, 3].map(() => makeDemo(engine, 1)));
+    const demos = await Promise.all([1, 2, 3].map(() => createDemo(engine, 1)));
     expect(demos.filter((key) => key !== undefined)).toHaveLength(1);
-    const links = await Promise.all([1, 2, 3].map(() => makeDemoLink(engine, 1)));
+    const links = await Promise.all([1, 2, 3].map(() => createDemoLink(engine, 1)));
     expect(new Set(links.filter((link) => link !== undefined)).size).toBe(3);
     expect([(await listSites(engine)).length, (await listOperators(engine)).length]).toEqual([1, 1]);
   });

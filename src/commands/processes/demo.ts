@@ -3,7 +3,7 @@
 import type { Config } from "../../config.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { basePath } from "../../model/resource.ts";
-import { makeDemo, makeDemoLink } from "../../operator/demo.ts";
+import { createDemo, createDemoLink } from "../../operator/demo.ts";
 import { listSites } from "../../operator/sites/sites.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 import { consoleUrl, signInLink } from "../shared/console-address.ts";
@@ -27,9 +27,9 @@ export interface DemoSite {
 /** Creates the sample site if the database has no site, and a sign-in link. Returns the site to try. */
 export function prepareDemo({ database }: Config, as: string | undefined): Promise<DemoSite> {
   return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
-    const key = await makeDemo(engine, Date.now());
+    const key = await createDemo(engine, Date.now());
     const sites = await listSites(engine);
-    const link = await makeDemoLink(engine, Date.now());
+    const link = await createDemoLink(engine, Date.now());
     return { isNew: engine.isNew === true, key, site: sites.find((site) => site.Default === "yes") ?? sites[0], link };
   });
 }

@@ -10,8 +10,8 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
+  createWebhookSecret,
   type DeliveryAttempt,
-  makeWebhookSecret,
   type WebhookRef,
   type WebhookState,
   type WebhookStateUpdate,
@@ -79,7 +79,7 @@ export async function rotateWebhook(
   now: number,
 ): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
   const webhook = await getWebhook(engine, id);
-  const secret = makeWebhookSecret();
+  const secret = createWebhookSecret();
   const until = now + secretOverlapMs;
   if (!(await engine.rotateWebhookSecret(webhookRefOf(webhook), secret, now, until))) throw incompleteError(id);
   return { webhook, secret, until };
@@ -216,7 +216,7 @@ export async function createWebhook(
     return [toCreateIntent(webhookResource, values, now)];
   });
   const record: WebhookRecord = JSON.parse(body as string);
-  const secret = makeWebhookSecret();
+  const secret = createWebhookSecret();
   const state = newWebhookState(webhookRefOf(record), { ...position, home: await engine.readDatabaseId() });
   try {
     await engine.saveWebhook(state, [{ secret, createdAt: now, until: null }]);

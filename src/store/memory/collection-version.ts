@@ -61,7 +61,7 @@ export class CollectionVersion {
 
   /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
   list(encoding: Encoding): MaybePromise<EncodedList> {
-    return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#makeList(encoding)));
+    return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#createList(encoding)));
   }
 
   /**
@@ -105,7 +105,7 @@ export class CollectionVersion {
     return use;
   }
 
-  *#makeList(encoding: Encoding): Steps<EncodedList> {
+  *#createList(encoding: Encoding): Steps<EncodedList> {
     const parts = [new ListPart(Buffer.from(encoding.listStart))];
     for (const block of this.blocks) {
       parts.push(block.encoded(encoding).part(parts.length === 1));

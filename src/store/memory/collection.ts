@@ -70,14 +70,14 @@ export class Collection {
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
     if (this.#pendingChanges.size > Math.max(maxPendingChanges, this.#version.size * pendingShare))
-      this.#makeNextEarly();
+      this.#createNextEarly();
   }
 
   /** Returns the records with all changes so far. Many pending changes are put into blocks in slices. */
   version(): MaybePromise<CollectionVersion> {
     if (this.#pendingChanges.size === 0) return this.#next ?? this.#version;
     // The version in progress may lack the latest changes: ask again after it.
-    return this.#next ? this.#next.then(() => this.version()) : this.#makeNext();
+    return this.#next ? this.#next.then(() => this.version()) : this.#createNext();
   }
 
   /** Returns an independent collection with the same records. It shares the blocks; changes that are not in blocks yet are copied. */
@@ -101,22 +101,22 @@ export class Collection {
     this.#revision = Math.max(this.#revision, revision);
   }
 
-  #makeNextEarly(): void {
+  #createNextEarly(): void {
     if (this.#next) return;
     // No request waits for the blocks, so a failure is ignored. The next list tries again and reports it.
     try {
-      Promise.resolve(this.#makeNext()).catch(() => {});
+      Promise.resolve(this.#createNext()).catch(() => {});
     } catch {}
   }
 
-  #makeNext(): MaybePromise<CollectionVersion> {
-    const made = slices.run(this.#makeVersion());
+  #createNext(): MaybePromise<CollectionVersion> {
+    const made = slices.run(this.#createVersion());
     if (!(made instanceof Promise)) return made;
     this.#next = made.finally(() => (this.#next = undefined));
     return this.#next;
   }
 
-  *#makeVersion(): Steps<CollectionVersion> {
+  *#createVersion(): Steps<CollectionVersion> {
     const changed = this.#pendingChanges;
     const [revision, bytes] = [this.#revision, this.#pendingBytes];
     this.#changesInNext = changed;

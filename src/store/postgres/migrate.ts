@@ -63,7 +63,7 @@ const hasColumn = ({ table, column }: Column) => `, exists (
 
 const lacksColumn = (row: ResultRow) => (one: Column) => !row[`${one.table}.${one.column}`];
 
-const makeSchema = `create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
+const createSchema = `create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
 insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
 
 const lockSchema = "select id from storefront_schema where id = 1 for update";
@@ -158,7 +158,7 @@ async function upgradeBetweenOthers(
  * find nothing to do. Returns whether this process has created the tables.
  */
 async function upgrade(connection: PostgresConnection, progress: CallProgress, latest: Latest): Promise<boolean> {
-  await makeLock(connection);
+  await createLock(connection);
   // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
   const schema = await toSchema(connection, rows?.[0] as ResultRow, latest.additions);
@@ -169,7 +169,7 @@ async function upgrade(connection: PostgresConnection, progress: CallProgress, l
     if (schema.hasIncompleteSites) await completeSitesIn(connection);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
-      await makeViews(connection, schema.views, latest.resources),
+      await createViews(connection, schema.views, latest.resources),
     );
   }
   await commitTransaction(connection, progress);
@@ -186,11 +186,11 @@ async function completeSitesIn(connection: PostgresConnection): Promise<void> {
 const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
 /** Creates the table with the lock. Tries again if another process creates it at the same moment. */
-async function makeLock(connection: PostgresConnection): Promise<void> {
+async function createLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
       // This commit need not wait: the upgrade is committed after it, and that commit makes the table durable too.
-      await commitWithoutWait(connection, `begin; ${makeSchema}`);
+      await commitWithoutWait(connection, `begin; ${createSchema}`);
       return;
     } catch (error) {
       if (!madeByAnother.includes(codeOf(error))) throw error;
@@ -212,7 +212,7 @@ function areViewsCurrent(views: string, resources: readonly Resource[]): boolean
  * @param views the definitions of the existing views, one per line
  * @returns the definitions of all views after this, one per line
  */
-async function makeViews(
+async function createViews(
   connection: PostgresConnection,
   views: string,
   resources: readonly Resource[],

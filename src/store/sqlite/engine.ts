@@ -12,7 +12,7 @@ import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents, type WorkerCall } from "./messages.ts";
-import { makeViews, migrate } from "./migrate.ts";
+import { createViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
 import { fillAndSwapTables, pauseForOtherWriters } from "./table-sets.ts";
@@ -36,7 +36,7 @@ export function openSqlite(path: string, resources: readonly Resource[], options
   const database = openDatabase(path, busyTimeout);
   try {
     const isNew = migrate(database);
-    withSqliteErrors(() => makeViews(database, resources));
+    withSqliteErrors(() => createViews(database, resources));
     return { ...createEngine(database, path, options), isNew };
   } catch (error) {
     database.close();

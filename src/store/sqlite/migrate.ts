@@ -96,7 +96,7 @@ function isEmptySchema(database: Database): boolean {
 }
 
 /** Creates the reporting view of each resource, and adds missing columns. */
-export function makeViews(database: Database, resources: readonly Resource[]): void {
+export function createViews(database: Database, resources: readonly Resource[]): void {
   if (outdatedViews(database, resources).length === 0) return;
   runInTransaction(database, () => {
     for (const { name, sql } of outdatedViews(database, resources)) {

@@ -48,7 +48,7 @@ function createTableSets(database: Database, open: () => Database, amend?: Amend
     readNames: async () => tableNamesIn(database),
     create: async (set) => {
       const found = version(database);
-      makeTables(database, set);
+      createTables(database, set);
       return found;
     },
     insert: async (set, chunk) => {
@@ -79,7 +79,7 @@ function rename(database: Database, filled: TableSet, replaced: TableSet): void 
 }
 
 /** Creates tables like those in use. SQLite cannot rename an index, so an index of a restored table keeps the name that it gets here. */
-function makeTables(database: Database, set: TableSet): void {
+function createTables(database: Database, set: TableSet): void {
   const made = database.query(
     "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
   );

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config.ts";
-import { makeDemo } from "../../../src/operator/demo.ts";
+import { createDemo } from "../../../src/operator/demo.ts";
 import { start } from "../../../src/start.ts";
 
 export interface DemoServer {
@@ -50,7 +50,7 @@ export async function startDemo(): Promise<DemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
   const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });
   const running = await start(config);
-  const key = (await makeDemo(running.engine, Date.now())) as string;
+  const key = (await createDemo(running.engine, Date.now())) as string;
   return {
     url: running.url,
     key,
