@@ -3,10 +3,10 @@
 import { once } from "../lib/concurrency.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { WireResponse } from "../wire/response.ts";
+import { requestedHost } from "./authorization/requested-host.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { requestedHost } from "./requested-host.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
 
 interface DocumentationOptions {

@@ -13,7 +13,7 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError } from "../wire/request-error.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { ResolvedInMemory } from "./authorizer.ts";
+import type { ResolvedInMemory } from "./authorization/authorizer.ts";
 import { toProblemError } from "./common/error-response.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";

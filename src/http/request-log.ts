@@ -5,7 +5,7 @@ import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../l
 import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { bodyLength } from "../wire/response-body.ts";
-import { clientAddress } from "./client-network.ts";
+import { clientAddress } from "./authorization/client-network.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { traceIn } from "./request-ids.ts";

@@ -7,15 +7,15 @@ import { BoundedCache } from "../lib/bounded-cache.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
 import { basePath, publicResources, type Resource } from "../model/resource.ts";
-import type { RequestAuthorizer } from "./authorizer.ts";
+import type { RequestAuthorizer } from "./authorization/authorizer.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
+import { resourceRoutes } from "./records/resource-routes.ts";
 import type { Metrics } from "./request-metrics.ts";
 import { type RequestTarget, toTarget } from "./request-target.ts";
-import { resourceRoutes } from "./resource-routes.ts";
 import { idIn, type Route } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RunningIdempotencyKeys } from "../../src/http/idempotency.ts";
+import { RunningIdempotencyKeys } from "../../src/http/records/idempotency.ts";
 import type { Outcome } from "../../src/model/change.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { KeyUseTracker } from "../../src/http/key-use-tracker.ts";
+import { KeyUseTracker } from "../../src/http/authorization/key-use-tracker.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";

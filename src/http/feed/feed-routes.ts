@@ -9,7 +9,7 @@ import { readCursorAt } from "../../store/changes/feed.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import type { RequestAuthorizer } from "../authorizer.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { chooseCoding } from "../compression.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";

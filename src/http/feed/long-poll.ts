@@ -14,7 +14,7 @@ import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 import type { ApiKey } from "../../system/system-records.ts";
-import type { RequestAuthorizer } from "../authorizer.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import type { RequestContext } from "../request-context.ts";
 import { PollPlaces } from "./poll-places.ts";
 

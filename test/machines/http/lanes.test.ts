@@ -2,7 +2,7 @@
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import pino from "pino";
-import { RequestAuthorizer } from "../../../src/http/authorizer.ts";
+import { RequestAuthorizer } from "../../../src/http/authorization/authorizer.ts";
 import { createDocumentation } from "../../../src/http/documentation.ts";
 import { LongPolls } from "../../../src/http/feed/long-poll.ts";
 import { HttpHandler } from "../../../src/http/handler.ts";

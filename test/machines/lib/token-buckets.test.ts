@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { rateLimitHeaders, tooManyRequestsError } from "../../../src/http/authorizer.ts";
-import { networkOf } from "../../../src/http/client-network.ts";
+import { rateLimitHeaders, tooManyRequestsError } from "../../../src/http/authorization/authorizer.ts";
+import { networkOf } from "../../../src/http/authorization/client-network.ts";
 import { maxBuckets, TokenBuckets } from "../../../src/lib/token-buckets.ts";
 
 const limit = { tokensPerSecond: 2, maxTokens: 4 };

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { json } from "../../../src/formats/json.ts";
 import { xml } from "../../../src/formats/xml.ts";
 import { chooseCoding, compressList } from "../../../src/http/compression.ts";
-import { parseListParameters } from "../../../src/http/list-parameters.ts";
+import { parseListParameters } from "../../../src/http/records/list-parameters.ts";
 import type { BufferWithHeadroom } from "../../../src/lib/bytes.ts";
 import { slices } from "../../../src/lib/slices.ts";
 import { tickBudgetMs } from "../../../src/lib/tick-budgets.ts";

@@ -1,7 +1,7 @@
 // A cached selection is updated by the later changes, or built again if these changes are not known any more.
 
 import { expect, test } from "bun:test";
-import { parseListParameters } from "../../../src/http/list-parameters.ts";
+import { parseListParameters } from "../../../src/http/records/list-parameters.ts";
 import { orderStatus } from "../../../src/resources/order-status.ts";
 import { Collection } from "../../../src/store/memory/collection.ts";
 

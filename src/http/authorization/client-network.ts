@@ -1,7 +1,7 @@
 // The client's address and network. Failed authentications are counted by network (contract section 9).
 
 import { isIPv4, isIPv6 } from "node:net";
-import type { WireRequest } from "../wire/request.ts";
+import type { WireRequest } from "../../wire/request.ts";
 
 /**
  * Returns the client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the smallest network that a customer gets (RFC 6177

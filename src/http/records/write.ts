@@ -1,24 +1,24 @@
 // Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome.
 
-import type { RecordChanges } from "../model/canonical-json.ts";
-import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../model/change.ts";
-import { documentOf } from "../model/encoding.ts";
-import { OutdatedError, ProblemError } from "../model/errors.ts";
-import type { Head } from "../model/head.ts";
-import { requireOneId, toDeclaredJson, toId } from "../model/record.ts";
-import { basePath } from "../model/resource.ts";
-import type { WriteQueue } from "../store/writes/write-queue.ts";
-import type { ApiKey } from "../system/system-records.ts";
-import type { HeaderParts } from "../wire/header-parts.ts";
-import type { BodyBytes } from "../wire/request-body.ts";
-import type { WireResponse } from "../wire/response.ts";
-import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "./conditional-requests.ts";
+import type { RecordChanges } from "../../model/canonical-json.ts";
+import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../../model/change.ts";
+import { documentOf } from "../../model/encoding.ts";
+import { OutdatedError, ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import { requireOneId, toDeclaredJson, toId } from "../../model/record.ts";
+import { basePath } from "../../model/resource.ts";
+import type { WriteQueue } from "../../store/writes/write-queue.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import type { HeaderParts } from "../../wire/header-parts.ts";
+import type { BodyBytes } from "../../wire/request-body.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "../conditional-requests.ts";
+import type { RequestContext } from "../request-context.ts";
+import { toResponse } from "../responses.ts";
+import { idIn, type ResourceRoute } from "../route.ts";
 import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
 import { recordNotFoundError } from "./read.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
-import type { RequestContext } from "./request-context.ts";
-import { toResponse } from "./responses.ts";
-import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 

@@ -18,19 +18,19 @@
 // - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
 //   next response, also of requests that are in flight.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
-import { OutdatedError, ProblemError } from "../model/errors.ts";
-import { systemSite } from "../model/system-site.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { ApiKey, Site } from "../system/system-records.ts";
-import type { SystemSiteIndex } from "../system/system-site-index.ts";
-import type { WireRequest } from "../wire/request.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { type Limit, TokenBuckets } from "../../lib/token-buckets.ts";
+import { OutdatedError, ProblemError } from "../../model/errors.ts";
+import { systemSite } from "../../model/system-site.ts";
+import type { Snapshot } from "../../store/memory/snapshot.ts";
+import type { ApiKey, Site } from "../../system/system-records.ts";
+import type { SystemSiteIndex } from "../../system/system-site-index.ts";
+import type { WireRequest } from "../../wire/request.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { authenticate } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
-import type { HttpDependencies } from "./dependencies.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
-import type { AuthorizedView, RequestContext } from "./request-context.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 
 export interface AuthorizerOptions {

@@ -1,14 +1,14 @@
 // The parameters of lists (contract section 6): paging, `sort`, `filter` and `fields`.
 
-import { BoundedCache } from "../lib/bounded-cache.ts";
-import { findNearestPath } from "../lib/text.ts";
-import { ProblemError } from "../model/errors.ts";
-import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../model/limits.ts";
-import { type StorefrontRecord, toId, type Values } from "../model/record.ts";
-import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
-import type { Order, RecordFilter } from "../store/memory/order.ts";
-import { parseNumber, splitValues } from "./common/parameters.ts";
-import { rejectMistakenParameters } from "./parameter-advice.ts";
+import { BoundedCache } from "../../lib/bounded-cache.ts";
+import { findNearestPath } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
+import { type StorefrontRecord, toId, type Values } from "../../model/record.ts";
+import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import type { Order, RecordFilter } from "../../store/memory/order.ts";
+import { parseNumber, splitValues } from "../common/parameters.ts";
+import { rejectMistakenParameters } from "../parameter-advice.ts";
 
 /** The parsed parameters of a list. */
 export interface ListParameters {

@@ -1,11 +1,11 @@
 // Checks the API key of a request: whether it is valid for the site of the request, and whether it may write.
 
-import { hashApiKey, isKey } from "../model/api-key.ts";
-import { ProblemError } from "../model/errors.ts";
-import type { ApiKey, Site } from "../system/system-records.ts";
-import type { SystemSiteIndex } from "../system/system-site-index.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
-import type { KeyRejection, RequestContext } from "./request-context.ts";
+import { hashApiKey, isKey } from "../../model/api-key.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { ApiKey, Site } from "../../system/system-records.ts";
+import type { SystemSiteIndex } from "../../system/system-site-index.ts";
+import type { RequestHeaders } from "../../wire/header-fields.ts";
+import type { KeyRejection, RequestContext } from "../request-context.ts";
 
 /**
  * Returns the request's key if it is valid for `site` now. Sets the key and the reason of a rejection in the request context, for the log.

@@ -1,14 +1,14 @@
 // Reads the body of a write: checks its encoding, and parses and validates the record in it.
 
-import type { Format } from "../formats/format.ts";
-import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "../model/canonical-json.ts";
-import { storedEncoding } from "../model/encoding.ts";
-import { ProblemError } from "../model/errors.ts";
-import { parseNewRecord, parseRecordChanges } from "../model/record.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
-import type { BodyBytes } from "../wire/request-body.ts";
-import type { RequestContext } from "./request-context.ts";
-import type { ResourceRoute } from "./route.ts";
+import type { Format } from "../../formats/format.ts";
+import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "../../model/canonical-json.ts";
+import { storedEncoding } from "../../model/encoding.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
+import type { RequestHeaders } from "../../wire/header-fields.ts";
+import type { BodyBytes } from "../../wire/request-body.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { ResourceRoute } from "../route.ts";
 
 /** Maximum size of a request body, in bytes (contract section 4). */
 export const maxBodyBytes = 1024 * 1024;

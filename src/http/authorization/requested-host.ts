@@ -1,9 +1,9 @@
 // The host of a request, by which its site is found.
 
-import { BoundedCache } from "../lib/bounded-cache.ts";
-import { ProblemError } from "../model/errors.ts";
-import { hostnameOf } from "../model/hostname.ts";
-import type { RequestContext } from "./request-context.ts";
+import { BoundedCache } from "../../lib/bounded-cache.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { hostnameOf } from "../../model/hostname.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** Normalized hostnames, by host as requested. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port at most 5. */
 const hostnames = new BoundedCache(1024, 300, hostnameOf);

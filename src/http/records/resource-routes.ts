@@ -3,21 +3,21 @@
 // A request can wait for its body, for the database or for other writes. During the wait, its key may be revoked, its site suspended or removed, or
 // the site's epoch may change. So the request is authorized again after each wait, and if its authorization or view was outdated, the work is repeated.
 
-import { type Format, formats } from "../formats/format.ts";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { basePath, publicResources, type Resource } from "../model/resource.ts";
-import { Snapshot } from "../store/memory/snapshot.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
-import type { BodyBytes } from "../wire/request-body.ts";
-import type { WireResponse } from "../wire/response.ts";
-import { requireWriteScope } from "./authenticate.ts";
-import type { RequestAuthorizer } from "./authorizer.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { type Format, formats } from "../../formats/format.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { basePath, publicResources, type Resource } from "../../model/resource.ts";
+import { Snapshot } from "../../store/memory/snapshot.ts";
+import type { SiteView } from "../../store/reads/site-views.ts";
+import type { BodyBytes } from "../../wire/request-body.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { type ResourceRoute, siteRoute } from "../route.ts";
 import { RunningIdempotencyKeys } from "./idempotency.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
-import type { AuthorizedView, RequestContext } from "./request-context.ts";
-import { type ResourceRoute, siteRoute } from "./route.ts";
 import { respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {

@@ -1,11 +1,11 @@
 // Implements `Idempotency-Key` (contract section 7): compares requests by digest, and rejects a key that is in use in this process. The engine
 // stores the first outcome in the transaction of the write.
 
-import type { Idempotency, Intent, Outcome } from "../model/change.ts";
-import { ProblemError } from "../model/errors.ts";
-import type { ApiKey } from "../system/system-records.ts";
-import type { BodyBytes } from "../wire/request-body.ts";
-import type { RequestContext } from "./request-context.ts";
+import type { Idempotency, Intent, Outcome } from "../../model/change.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import type { BodyBytes } from "../../wire/request-body.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /**
  * Returns the name of the `Idempotency-Key` and the digest of the request; undefined without that header.

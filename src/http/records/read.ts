@@ -1,20 +1,23 @@
 // Responds to GET and HEAD of lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
 
-import type { Format } from "../formats/format.ts";
-import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
-import { versionParts } from "../model/change.ts";
-import { ProblemError } from "../model/errors.ts";
-import { type StorefrontRecord, toId } from "../model/record.ts";
-import type { Collection } from "../store/memory/collection.ts";
-import { type CollectionVersion, type Page, toDocument } from "../store/memory/collection-version.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
-import type { MemoryRecord } from "../store/memory/memory-record.ts";
-import { Snapshot } from "../store/memory/snapshot.ts";
-import type { SiteView } from "../store/reads/site-views.ts";
-import type { UncachedSite } from "../store/reads/uncached-site.ts";
-import type { WireResponse } from "../wire/response.ts";
-import { chooseCoding } from "./compression.ts";
-import { isNotModified, toEtag } from "./conditional-requests.ts";
+import type { Format } from "../../formats/format.ts";
+import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
+import { versionParts } from "../../model/change.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { type StorefrontRecord, toId } from "../../model/record.ts";
+import type { Collection } from "../../store/memory/collection.ts";
+import { type CollectionVersion, type Page, toDocument } from "../../store/memory/collection-version.ts";
+import type { EncodedList } from "../../store/memory/encoded-list.ts";
+import type { MemoryRecord } from "../../store/memory/memory-record.ts";
+import { Snapshot } from "../../store/memory/snapshot.ts";
+import type { SiteView } from "../../store/reads/site-views.ts";
+import type { UncachedSite } from "../../store/reads/uncached-site.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { chooseCoding } from "../compression.ts";
+import { isNotModified, toEtag } from "../conditional-requests.ts";
+import type { RequestContext } from "../request-context.ts";
+import { respondEncoded, toResponse } from "../responses.ts";
+import { idIn, type ResourceRoute } from "../route.ts";
 import {
   type ListParameters,
   parseListParameters,
@@ -22,9 +25,6 @@ import {
   rejectLookUpParameters,
   toLinkHeader,
 } from "./list-parameters.ts";
-import type { RequestContext } from "./request-context.ts";
-import { respondEncoded, toResponse } from "./responses.ts";
-import { idIn, type ResourceRoute } from "./route.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
 export function respondToRead(

@@ -1,7 +1,7 @@
 // Tracks when API keys were last used.
 
-import { errorMessage } from "../lib/errors-for-log.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 
 /** Milliseconds between two writes to the database. */
 const flushIntervalMs = 30_000;
