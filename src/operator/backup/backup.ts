@@ -7,7 +7,7 @@ import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts"
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { ConsistencyChecker } from "../../store/database/consistency-check.ts";
+import { findStreamedInconsistencies } from "../../store/database/consistency-check.ts";
 import { removedEpoch } from "../../store/database/site-state.ts";
 import { requireFolder } from "../atomic-file.ts";
 import { isStandardInput } from "../standard-streams.ts";
@@ -52,13 +52,8 @@ export async function verifyBackup(file: string, onRow: () => void = () => {}): 
  * @param onRow called for each row
  * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
-export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
-  using checker = new ConsistencyChecker();
-  for await (const row of readBackup("storefront", file)) {
-    checker.add(row);
-    onRow();
-  }
-  return checker.finish();
+export function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
+  return findStreamedInconsistencies(readBackup("storefront", file), onRow);
 }
 
 /** The result of a restore. */

@@ -21,6 +21,19 @@ export function findRowInconsistencies(rows: Iterable<DumpedRow>, onRow: () => v
   return checker.finish();
 }
 
+/** Checks rows that are still being read, as `findRowInconsistencies` does. */
+export async function findStreamedInconsistencies(
+  rows: AsyncIterable<DumpedRow>,
+  onRow: () => void = () => {},
+): Promise<string[]> {
+  using checker = new ConsistencyChecker();
+  for await (const row of rows) {
+    checker.add(row);
+    onRow();
+  }
+  return checker.finish();
+}
+
 /** Maximum inconsistencies that are listed. In a badly damaged database, each record may have some. */
 export const maxListedInconsistencies = 1000;
 

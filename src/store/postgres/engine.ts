@@ -3,7 +3,7 @@
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
-import { ConsistencyChecker } from "../database/consistency-check.ts";
+import { findStreamedInconsistencies } from "../database/consistency-check.ts";
 import { createOperationCalls } from "../database/operations.ts";
 import { renewSite } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
@@ -124,7 +124,7 @@ function createMaintenance(primary: Primary, pool: Pool, timeout: number, notice
     renewEpochs: () => notices.notifyAfter(calls.renewEpochs()),
     replaceAllData: (rows, save, amend) => notices.notifyAfter(fillAndSwapTables(primary, rows, save, amend)),
     findInconsistencies: async (onRow?: () => void) => [
-      ...(await checkRowsOf(primary, onRow)),
+      ...(await findStreamedInconsistencies(dumpRows(primary), onRow)),
       ...describeLeftoverTables(await pool.read(readTableNames)),
     ],
   } satisfies Partial<Engine>;
@@ -134,13 +134,4 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
   const [rows = []] = await connection.script(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row, connection)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined, connection));
-}
-
-async function checkRowsOf(primary: Primary, onRow: () => void = () => {}): Promise<readonly string[]> {
-  using checker = new ConsistencyChecker();
-  for await (const row of dumpRows(primary)) {
-    checker.add(row);
-    onRow();
-  }
-  return checker.finish();
 }
