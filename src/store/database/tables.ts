@@ -195,6 +195,16 @@ export function tablesWith(site: number | undefined): TableName[] {
   return tableNames.filter((table) => !isLocal(table) && (site === undefined || siteColumnOf(table)));
 }
 
+/** Which rows a dump has. */
+export interface DumpOptions {
+  /** Returns the name under which the database has a table; by default, the name of the table itself. */
+  readonly nameOf?: (table: TableName) => string;
+  /** The tables that exist; by default, all of them. */
+  readonly present?: readonly TableName[];
+  /** The site to read; by default, all sites. */
+  readonly site?: number | undefined;
+}
+
 function isLocal(table: TableName): boolean {
   const { isLocal: local = false }: Table = tables[table];
   return local;

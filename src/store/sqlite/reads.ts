@@ -15,7 +15,7 @@ import { type ExecuteOperation, transactionOf } from "../database/operations.ts"
 import { parseCounts, type StoredCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
-import { dumpedColumns, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
+import { type DumpOptions, dumpedColumns, siteColumnOf, tablesWith } from "../database/tables.ts";
 import { tableNamesIn } from "./database.ts";
 import { fromSqlite, withSqliteErrors } from "./errors.ts";
 import { runStatements } from "./transaction.ts";
@@ -232,15 +232,6 @@ function journalStatements(database: Database) {
 }
 
 type Cell = string | number | null;
-
-interface DumpOptions {
-  /** Returns the name under which the database has a table; by default, the name of the table itself. */
-  readonly nameOf?: (table: TableName) => string;
-  /** The tables that exist; by default, all of them. */
-  readonly present?: readonly TableName[];
-  /** The site to read; by default, all sites. */
-  readonly site?: number | undefined;
-}
 
 /** Reads every row of every table as of one moment, on a separate connection. Opens it with `open`, and closes it at the end. */
 export function* dumpRows(

@@ -1,0 +1,30 @@
+import type { DumpedRow } from "../../model/engine.ts";
+import { type DumpOptions, tablesWith } from "../database/tables.ts";
+import { openConnection, step } from "./long-connections.ts";
+import type { Primary } from "./primary.ts";
+import { sql } from "./statements.ts";
+
+/** Rows that one step of a dump reads. */
+const pageSize = 1000;
+
+/** Reads every row of every table as of one moment, on a separate connection. */
+export async function* dumpRows(
+  primary: Primary,
+  { nameOf = (table) => table, present, site }: DumpOptions = {},
+): AsyncGenerator<DumpedRow> {
+  const connection = await openConnection(primary);
+  try {
+    await step(connection, connection.script(sql.beginRead));
+    for (const table of tablesWith(site)) {
+      if (present && !present.includes(table)) continue;
+      const pages = connection.pages(sql.dump(table, nameOf(table), site), pageSize);
+      for (;;) {
+        const page = await step(connection, pages.next());
+        if (page.done) break;
+        for (const row of page.value) yield { table, row };
+      }
+    }
+  } finally {
+    await connection.close();
+  }
+}
