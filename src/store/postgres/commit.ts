@@ -1,5 +1,5 @@
-// Commits batches: one transaction per batch, in two round trips. The first round trip locks the sites, and reads the rows that the batch may change.
-// Then `decideBatch` decides the outcomes. The second round trip stores the results and commits.
+// Commits batches. `commitBatch` has one transaction per batch, in two round trips. The first locks the sites, and reads the rows that the batch may
+// change. Then `decideBatch` decides the outcomes. The second stores the results and commits. `commitAtomically` has one transaction for all its batches.
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type { OnOutcomes } from "../../model/engine.ts";

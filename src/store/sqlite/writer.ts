@@ -1,4 +1,5 @@
-// The write side of the SQLite engine, in the writer thread: one connection, one transaction per batch.
+// The write side of the SQLite engine, in the writer thread. It has one connection, and one transaction per batch; a transaction of several batches
+// begins with `beginBatches`.
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
