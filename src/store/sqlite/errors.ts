@@ -3,7 +3,7 @@
 import { SQLiteError } from "bun:sqlite";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { describeDiskError } from "./files.ts";
+import { describeDiskError } from "./full-disk.ts";
 
 /** Runs `work`, and converts its errors with `fromSqlite`. */
 export function withSqliteErrors<T>(work: () => T, subject?: string, path?: string): T {
@@ -26,10 +26,11 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
     /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
   if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
     const why = (path !== undefined && describeDiskError(path, error)) || errorMessage(error);
-    return new ProblemError("unavailable", `${subject} cannot be used: ${why}`, {
-      retryAfterSeconds: 1,
-      cause: error,
-    });
+    return unavailableError(`${subject} cannot be used: ${why}`, error);
   }
   return error;
+}
+
+export function unavailableError(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }

@@ -3,9 +3,9 @@
 import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
 import { createOperationCalls, isRead } from "../database/operations.ts";
 import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
+import { unavailableError } from "./errors.ts";
 import { logSize } from "./files.ts";
 import { requireCurrent } from "./migrate.ts";
 import { createReader } from "./reads.ts";
@@ -107,8 +107,4 @@ function guardAlone(file: string): () => void {
 function stateOf(file: string): string {
   const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");
-}
-
-function unavailableError(detail: string): ProblemError {
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }

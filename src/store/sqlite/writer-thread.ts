@@ -10,6 +10,7 @@
 
 import { ProblemError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
+import { unavailableError } from "./errors.ts";
 import type { OperationCall, WorkerCall, WorkerFailure, WorkerResult, WorkerStart } from "./messages.ts";
 
 interface PendingCall {
@@ -107,10 +108,6 @@ export class WriterThread {
 function toThrownError({ problem, code, message }: WorkerFailure): Error {
   if (problem === "unavailable") return unavailableError(message);
   return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
-}
-
-function unavailableError(detail: string): ProblemError {
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 
 // Small operations in batches.

@@ -3,7 +3,6 @@
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
-import { ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
@@ -20,7 +19,7 @@ import {
 } from "../writes/batch.ts";
 import { FoundRecords } from "../writes/found-records.ts";
 import { openDatabase } from "./database.ts";
-import { withSqliteErrors } from "./errors.ts";
+import { unavailableError, withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
 import type { OperationCall, WorkerStart } from "./messages.ts";
 import { version } from "./migrate.ts";
@@ -94,13 +93,7 @@ export class Writer {
    */
   #requireTransaction(): void {
     if (this.#database.inTransaction) return;
-    throw new ProblemError(
-      "unavailable",
-      "the transaction of several batches has ended early; nothing of it is stored",
-      {
-        retryAfterSeconds: 1,
-      },
-    );
+    throw unavailableError("the transaction of several batches has ended early; nothing of it is stored");
   }
 
   /** Runs `work` in a transaction. Checks the files before it, and after its commit: a write is acknowledged only if they were still in place. */

@@ -1,0 +1,54 @@
+// Finds out whether a full disk has caused an error of SQLite. If SQLite cannot create a file, it says only "disk I/O error".
+
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** Minimum bytes of an index (`-shm`). SQLite creates the index when the first process opens the database. */
+const minIndexBytes = 32 * 1024;
+
+/**
+ * Finds out whether the disk of the database at `path` is full. Returns a sentence that names the file that could not be created, if any; undefined
+ * if the error has another cause.
+ * @param error an error of SQLite
+ */
+export function describeDiskError(path: string, error: unknown): string | undefined {
+  const { code = "" } = error as { code?: string };
+  if (!/^SQLITE_(IOERR|FULL|CANTOPEN)/.test(code)) return undefined;
+  const target = targetOf(path);
+  if (!isDiskFull(dirname(target))) return undefined;
+  const unmade = [target, `${target}-wal`, `${target}-shm`].find((file) => !isMade(file));
+  return unmade ? `the disk is full, and ${unmade} could not be made` : "the disk is full";
+}
+
+function isMade(file: string): boolean {
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  return size !== undefined && (!file.endsWith("-shm") || size >= minIndexBytes);
+}
+
+/** Tries to write as many bytes as SQLite needs. The free space that the file system reports does not consider quotas and reserves. */
+function isDiskFull(folder: string): boolean {
+  const trial = `${folder}/storefront-${process.pid}-${randomBytes(4).toString("hex")}.trial`;
+  try {
+    const descriptor = openSync(trial, "wx", 0o600);
+    try {
+      const bytes = randomBytes(minIndexBytes);
+      // If the disk becomes full during the write, fewer bytes are written.
+      return writeSync(descriptor, bytes) < bytes.length;
+    } finally {
+      closeSync(descriptor);
+      rmSync(trial, { force: true });
+    }
+  } catch (error) {
+    return ["ENOSPC", "EDQUOT"].includes(String((error as NodeJS.ErrnoException).code));
+  }
+}
+
+/** Returns the target if `path` is a symbolic link, because log and index are in its folder; otherwise the path itself. */
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
