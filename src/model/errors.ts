@@ -132,3 +132,9 @@ export function withFileErrors<T>(fault: string, access: () => T): T {
     return throwFileError(error);
   }
 }
+
+/** Returns a function that runs an access to a temporary file as `withFileErrors` does. Its errors also say how to choose another folder. */
+export function withTemporaryFileErrors(fault: string): <T>(access: () => T) => T {
+  const faultWithHint = `${fault} (set TMPDIR for another folder)`;
+  return (access) => withFileErrors(faultWithHint, access);
+}

@@ -4,10 +4,12 @@ import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine, RecordRow } from "../../model/engine.ts";
-import { withFileErrors } from "../../model/errors.ts";
+import { withTemporaryFileErrors } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
 import { type BatchInput, decideBatch, emptyBatchInput, keysOfBatch } from "../../store/writes/batch.ts";
+
+const withScratchErrors = withTemporaryFileErrors("the records cannot be copied to a temporary file for the dry run");
 
 export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
 
@@ -119,11 +121,4 @@ class SiteCopy {
   close(): void {
     this.#database.close();
   }
-}
-
-function withScratchErrors<T>(access: () => T): T {
-  return withFileErrors(
-    "the records cannot be copied to a temporary file for the dry run (set TMPDIR for another folder)",
-    access,
-  );
 }

@@ -4,8 +4,10 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { JournalEntry } from "../../model/change.ts";
-import { withFileErrors } from "../../model/errors.ts";
+import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { requireBefore } from "./journal-entries.ts";
+
+const withScratchErrors = withTemporaryFileErrors("the changed records cannot be kept in a temporary file");
 
 /** The changes to undo. */
 export interface UndoRange {
@@ -127,11 +129,4 @@ function toRecord(row: Row): RecordToUndo {
 /** Returns the record before the change of an entry; null if it did not exist. @throws ProblemError `not-found` as `requireBefore` */
 function stateBefore(entry: JournalEntry): string | null {
   return entry.operation === "create" ? null : requireBefore(entry);
-}
-
-function withScratchErrors<T>(access: () => T): T {
-  return withFileErrors(
-    "the changed records cannot be kept in a temporary file (set TMPDIR for another folder)",
-    access,
-  );
 }

@@ -2,11 +2,13 @@
 
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
-import { withFileErrors } from "../../model/errors.ts";
+import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/system-site.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { findCursorRevision } from "./cursor.ts";
 import { isImportingEpoch, isLiveEpoch } from "./site-state.ts";
+
+const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
@@ -357,8 +359,4 @@ class CheckedRecords {
     this.#numbers.set(name, this.#kinds.length);
     return this.#kinds.push({ site_id, resource }) - 1;
   }
-}
-
-function withScratchErrors<T>(access: () => T): T {
-  return withFileErrors("the check cannot use its temporary file (set TMPDIR for another folder)", access);
 }

@@ -1,6 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
-import { withFileErrors } from "../../model/errors.ts";
+import { withTemporaryFileErrors } from "../../model/errors.ts";
+
+const withScratchErrors = withTemporaryFileErrors("the values of the records cannot be kept in a temporary file");
 
 /** The IDs of records by the value of a field, in a temporary file. It takes the same memory for any number of records. */
 export class ValueIndex {
@@ -58,11 +60,4 @@ function statements(database: Database) {
     has: database.query<object, [number, string]>("select 1 from scratch.found where id = ? and value = ?"),
     count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
   };
-}
-
-function withScratchErrors<T>(access: () => T): T {
-  return withFileErrors(
-    "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)",
-    access,
-  );
 }
