@@ -8,15 +8,10 @@ import type { Resource } from "../../model/resource.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
 import type { CommitEngine } from "./dry-run-engine.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import {
-  type AcceptedOutcome,
-  countOutcome,
-  countRejected,
-  type ImportSummary,
-  rejectionFieldError,
-} from "./import-summary.ts";
+import { type AcceptedOutcome, countOutcome, countRejected, type ImportSummary } from "./import-summary.ts";
 import type { Matcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
+import { rejectionFieldError } from "./row-errors.ts";
 import type { PendingRow } from "./spooled-rows.ts";
 
 /** Maximum times that a row is matched, if others move its match value to another record before the row is stored. */

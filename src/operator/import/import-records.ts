@@ -24,9 +24,10 @@ import { commitSpooledRows } from "./atomic-import.ts";
 import { DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { ImportContext, type ImportOptions, isFoundOtherwise, maxMatches } from "./import-context.ts";
-import { emptySummary, type ImportSummary, repeatedValueError, withStored } from "./import-summary.ts";
+import { emptySummary, type ImportSummary, withStored } from "./import-summary.ts";
 import { readMatcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
+import { repeatedValueError } from "./row-errors.ts";
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 /**

@@ -1,8 +1,8 @@
-// Counts the outcomes of rows, and creates the errors of rejected rows.
+// Counts the outcomes of rows, and lists the field errors of rejected rows.
 
 import type { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 
 /** A field error, and the number of its row. */
@@ -49,32 +49,6 @@ export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Ou
   if (outcome.kind === "unchanged") summary.unchanged++;
   else if (intent.operation === "create") summary.created++;
   else summary.updated++;
-}
-
-/** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
-export function idGivenError(id: number | undefined): FieldError {
-  const howToKeepIds = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
-  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${howToKeepIds}` };
-}
-
-/** Creates the error for a row from the rejection of its intent. */
-export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
-  if (rejectionReason === "found-otherwise")
-    return { field: ifFound?.keys.join(".") ?? "", detail: "other writers keep moving this value to other records" };
-  if (rejectionReason === "other-epoch")
-    return { field: "", detail: "the site was restored or removed during the import" };
-  if (rejectionReason === "id-exists") return idGivenError(id);
-  const deleted = `the record ${id} was deleted`;
-  return {
-    field: "",
-    detail:
-      rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
-  };
-}
-
-/** Creates the error for a row that would match the record of an earlier row which is not stored yet. */
-export function repeatedValueError(field = ""): ProblemError {
-  return invalidRecordError([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
 /** Counts a rejected row, and lists its field errors: at most `maxFieldErrors` of all rows. @param texts copies the texts that are listed */

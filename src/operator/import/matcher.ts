@@ -10,7 +10,7 @@ import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
-import { idGivenError } from "./import-summary.ts";
+import { idGivenError } from "./row-errors.ts";
 
 /** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifFound`: see `Intent`. */
 export type Match = { readonly ifFound?: FoundBy | undefined } & (
