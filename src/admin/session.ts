@@ -16,7 +16,7 @@ import {
 } from "../operator/sessions.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
-import { systemOf } from "../system/system-changes.ts";
+import { systemOf } from "../system/read-system-records.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { RequestHeaders } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";

@@ -4,9 +4,9 @@ import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
+import { readSystemRecords } from "../system/read-system-records.ts";
 import {
   commitSystemChanges,
-  readSystemRecords,
   toCreateIntent,
   toDeleteIntent,
   toInstant,

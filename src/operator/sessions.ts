@@ -4,7 +4,7 @@
 import { randomText } from "../lib/text.ts";
 import type { Credential, Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { readSystemRecords } from "../system/system-changes.ts";
+import { readSystemRecords } from "../system/read-system-records.ts";
 import type { SystemRecords } from "../system/system-records.ts";
 import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 

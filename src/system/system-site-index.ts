@@ -4,7 +4,7 @@
 // site, so it always has the same changes as that snapshot. To catch it up, get the up-to-date view of the system site
 // (store/reads/site-views.ts). Each changed record is parsed once. A look-up is one `Map.get`, because every request makes two of them.
 //
-// Commands have no snapshots, so functions of operator/ read the records with system-changes.ts.
+// Commands have no snapshots, so functions of operator/ read the records with read-system-records.ts.
 
 import type { RecordChange } from "../model/change.ts";
 import { toDeclaredJson } from "../model/record.ts";

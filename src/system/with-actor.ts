@@ -6,7 +6,7 @@
 import type { Amend } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { shareSystemRecords } from "./system-changes.ts";
+import { shareSystemRecords } from "./read-system-records.ts";
 
 /**
  * Wraps `engine` for one command or one action of an operator: the journal shows this actor and run with each change that the wrapper commits.

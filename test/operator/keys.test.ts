@@ -8,7 +8,8 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { commitSystemChanges, readSystemRecords, toCreateIntent } from "../../src/system/system-changes.ts";
+import { readSystemRecords } from "../../src/system/read-system-records.ts";
+import { commitSystemChanges, toCreateIntent } from "../../src/system/system-changes.ts";
 import type { KeyRecord, SiteRecord } from "../../src/system/system-records.ts";
 import { engines } from "../support/engine/engines.ts";
 

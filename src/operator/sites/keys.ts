@@ -5,13 +5,8 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import { key as keyResource } from "../../resources/key.ts";
-import {
-  commitSystemChanges,
-  readSystemRecords,
-  toCreateIntent,
-  toInstant,
-  toUpdateIntent,
-} from "../../system/system-changes.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
+import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type KeyRecord, type SiteRecord, type SystemRecords, toApiKey } from "../../system/system-records.ts";
 
 /** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */

@@ -9,13 +9,8 @@ import { toDeclaredJson, type Values } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 import { site as siteResource } from "../../resources/site.ts";
-import {
-  commitSystemChanges,
-  readSystemRecords,
-  toCreateIntent,
-  toInstant,
-  toUpdateIntent,
-} from "../../system/system-changes.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
+import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type SiteRecord, type SystemRecords, splitWords, toSite } from "../../system/system-records.ts";
 import { listWebhooks } from "../webhooks/webhook-list.ts";
 import { listKeys } from "./keys.ts";

@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { WebhookRef, WebhookState } from "../../model/webhooks.ts";
 import { findCursorRevision } from "../../store/database/cursor.ts";
-import { readSystemRecords } from "../../system/system-changes.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
 
 /** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */

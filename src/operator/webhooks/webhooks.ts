@@ -17,9 +17,9 @@ import {
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
 import {
   commitSystemChanges,
-  readSystemRecords,
   toCreateIntent,
   toDeleteIntent,
   toInstant,
