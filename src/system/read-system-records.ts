@@ -45,7 +45,10 @@ class SystemRecordsCache {
 /** Maximum rows of a system site that is cached: about 25 MB. */
 const maxCachedRows = 50_000;
 
-/** The cache of each engine. A wrapper can share the cache of the engine that it wraps (`shareSystemRecords`). */
+/**
+ * The cache of each engine. A wrapper (`{ ...engine, commit }`) begins with an empty cache, so a wrapper through which the records are read must share the
+ * cache of the engine that it wraps (`shareSystemRecords`). Otherwise, each action of the console would parse all records.
+ */
 const caches = new WeakMap<Engine, SystemRecordsCache>();
 
 function cacheOf(engine: Engine): SystemRecordsCache {
