@@ -1,8 +1,8 @@
 // The command `import-site`.
 
 import { Command } from "commander";
-import type { RestrictedKey } from "../operator/backup/restrictions.ts";
 import { importSite } from "../operator/site-files/import-site.ts";
+import type { RestrictedKey } from "../operator/site-files/removed-keys.ts";
 import { formatSiteCounts } from "./export-site.ts";
 import { toConfig, withNewEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";

@@ -5,18 +5,15 @@
 
 import type { Amend, Amendment, KeyChange, Swap } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
-import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
-import { toDeclaredJson, type Values } from "../../model/record.ts";
+import type { Values } from "../../model/record.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { operator as operatorResource } from "../../resources/operator.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { readAllRows } from "../../store/database/read-all-rows.ts";
 import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, WebhookRecord } from "../../system/system-records.ts";
-import type { ImportedKey } from "../site-files/site-file-settings.ts";
 import { webhookRefOf } from "../webhooks/webhook-list.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
 
@@ -217,7 +214,7 @@ type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
  * @param later the later state, if it is known
  * @returns undefined if nothing is narrower
  */
-function narrowedKey(key: Limits, later: Limits | undefined): Values | undefined {
+export function narrowedKey(key: Limits, later: Limits | undefined): Values | undefined {
   if (!later || key.Revoked) return undefined;
   const values = {
     ...(later.Revoked && !key.Revoked ? { Revoked: later.Revoked } : {}),
@@ -288,50 +285,4 @@ function* rotationsIn(changes: readonly KeyChange[]): Generator<{ created: numbe
 
 function isValid({ Expires, Revoked }: KeyRecord, now: number): boolean {
   return Revoked === "" && !(Date.parse(Expires) <= now);
-}
-
-// Keys that were deleted with their sites. The journal of the system site contains their last state until it is pruned.
-
-/** Maximum entries per read. */
-const pageSize = 1000;
-
-/** A key that was restricted before its site was removed, and is restricted in the same way after the import. */
-export type RestrictedKey = Pick<Restriction, "name" | "change">;
-
-/** Restricts the keys of a site file as they were restricted in this database before their site was removed. */
-export async function restrictKeys(
-  engine: Engine,
-  keys: readonly ImportedKey[],
-): Promise<{ keys: readonly ImportedKey[]; restricted: readonly RestrictedKey[] }> {
-  const removed = await removedKeys(engine, new Set(keys.map(({ values }) => String(values.Digest))));
-  const restricted: RestrictedKey[] = [];
-  const narrowed = keys.map((key) => {
-    const record = key.values as unknown as KeyRecord;
-    const values = narrowedKey(record, removed.get(record.Digest));
-    if (!values) return key;
-    restricted.push({ name: record.Prefix, change: values.Revoked ? "revoked" : "narrowed" });
-    return { ...key, values: { ...key.values, ...values } };
-  });
-  return { keys: narrowed, restricted };
-}
-
-/** Reads the keys with these digests that were deleted, in their state before the last deletion. */
-async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
-  const { rows } = await readAllRows(engine, systemSite);
-  const deletions = rows
-    .flatMap(({ resource, revision, body }) => (resource === keyResource.name && body === null ? [revision] : []))
-    .sort((a, b) => a - b);
-  const found = new Map<string, KeyRecord>();
-  let read = 0;
-  for (const revision of digests.size > 0 ? deletions : []) {
-    if (revision <= read) continue;
-    const { entries } = await engine.readJournalPage(systemSite, revision - 1, pageSize);
-    for (const { resource, operation, body } of entries) {
-      if (resource !== keyResource.name || operation !== "delete") continue;
-      const record = JSON.parse(toDeclaredJson(keyResource, body)) as KeyRecord;
-      if (digests.has(record.Digest)) found.set(record.Digest, record);
-    }
-    read = entries.at(-1)?.revision ?? revision;
-  }
-  return found;
 }
