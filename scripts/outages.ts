@@ -11,8 +11,8 @@ import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/http/certificate.ts";
 import { childrenOf } from "../test/support/programs/children.ts";
-import { waitFor } from "../test/support/programs/command.ts";
 import { type ServerProcess, startProcess } from "../test/support/programs/processes.ts";
+import { waitUntil } from "../test/support/time.ts";
 
 export interface Outage {
   /** The responses of `/metrics`, one scrape after the other. An empty text if the server did not respond. */
@@ -57,8 +57,8 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
       const scrapes = [await scrape(server)];
       for (let ended = 1; ended <= 3; ended++) {
         process.kill(childrenOf(server.pid)[0] as number, "SIGKILL");
-        await waitFor(() => server.log().split("starting another").length > scrapes.length, "another worker");
-        await waitFor(async () => (await scrape(server)).includes("\nstorefront_workers 2\n"), "both workers");
+        await waitUntil(() => server.log().split("starting another").length > scrapes.length, "another worker");
+        await waitUntil(async () => (await scrape(server)).includes("\nstorefront_workers 2\n"), "both workers");
         scrapes.push(await scrape(server));
       }
       // Add quiet scrapes before these, because the rule covers the last 15 minutes, and the test evaluates it at the end of two hours.
@@ -105,7 +105,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
         });
         const lag = /^storefront_webhook_lag_changes\{webhook="1"\} 1$/m;
         const isShown = (text: string) => text.includes("\nstorefront_webhooks_given_up 1\n") && lag.test(text);
-        await waitFor(async () => isShown(await scrape(server)), "the webhook to give up", server.log);
+        await waitUntil(async () => isShown(await scrape(server)), "the webhook to give up", { output: server.log });
         return { scrapes: [await scrape(server)], firing: ["StorefrontWebhookGaveUp"] };
       });
     } finally {
@@ -132,7 +132,9 @@ async function withServer<T>(
   const server = await startProcess({ DATABASE: database, ADMIN: "127.0.0.1:0", ...settings });
   try {
     // Each process reads the time of the last backup after its first scrape, and shows it from the next scrape on.
-    await waitFor(async () => (await scrape(server)).includes("storefront_last_backup"), "the last backup", server.log);
+    await waitUntil(async () => (await scrape(server)).includes("storefront_last_backup"), "the last backup", {
+      output: server.log,
+    });
     return await work(server, engine);
   } finally {
     await engine.close().catch(() => {});

@@ -1,15 +1,8 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  fetchWithKey,
-  openWorkspace,
-  quote,
-  type Served,
-  type Workspace,
-  waitFor,
-} from "../support/programs/command.ts";
-import { letPass } from "../support/time.ts";
+import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
+import { letPass, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 let workspace: Workspace;
@@ -102,9 +95,11 @@ describe("--access-log", () => {
     const client = await openClient(Number(new URL(server.url).port));
     const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 99"];
     client.send(`${lines.join("\r\n")}\r\n\r\n{`);
-    await waitFor(async () => (await fetch(`${server.url}/healthz`)).ok, "the server to have the request");
+    await waitUntil(async () => (await fetch(`${server.url}/healthz`)).ok, "the server to have the request");
     client.socket.resetAndDestroy();
-    await waitFor(() => logged(server, "request").some(({ method }) => method === "POST"), "the line", server.stderr);
+    await waitUntil(() => logged(server, "request").some(({ method }) => method === "POST"), "the line", {
+      output: server.stderr,
+    });
     await end(server);
     const [line] = logged(server, "request").filter(({ method }) => method === "POST");
     expect(line).toMatchObject({ client: "127.0.0.1", status: 400 });
@@ -159,7 +154,7 @@ describe("--access-log", () => {
     }
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     process.kill(server.pid, "SIGTERM");
-    await waitFor(() => !isAlive(server.pid), "its end");
+    await waitUntil(() => !isAlive(server.pid), "its end");
   });
 });
 

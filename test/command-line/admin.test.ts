@@ -2,7 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { childrenOf } from "../support/programs/children.ts";
-import { openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 let workspace: Workspace;
@@ -14,7 +15,7 @@ afterEach(() => workspace.close());
 const anyPort = ["--admin", "127.0.0.1:0"];
 /** Reads the metrics. Repeats the request after 503, which means that the processes of a busy machine did not respond in time. */
 const metricsOf = ({ adminUrl }: Served) =>
-  waitFor(async () => {
+  waitUntil(async () => {
     const response = await fetch(`${adminUrl}/metrics`);
     return response.status !== 503 && response.text();
   }, "the metrics");
@@ -169,11 +170,11 @@ describe("the metrics of several workers", () => {
     await sendRequests(server, 20);
     await untilCounted(server, 20);
     process.kill(firstChild(server), "SIGKILL");
-    await waitFor(() => server.stderr().includes("starting another"), "a new worker");
+    await waitUntil(() => server.stderr().includes("starting another"), "a new worker");
     expect(requestsIn(await metricsOf(server))).toBe(20);
     await sendRequests(server, 20);
     process.kill(firstChild(server), "SIGTERM");
-    await waitFor(() => server.stderr().split("starting another").length === 3, "another new worker");
+    await waitUntil(() => server.stderr().split("starting another").length === 3, "another new worker");
     await untilCounted(server, 40);
   });
 
@@ -196,9 +197,9 @@ describe("the metrics of several workers", () => {
     expect(await states()).toEqual([0, 2, 0, 0]);
     for (const pid of [first, second]) process.kill(pid, "SIGCONT");
     expect(requestsIn(await metricsOf(server))).toBe(20);
-    await waitFor(async () => (await states()).join() === "2,2,0,1", "both workers");
+    await waitUntil(async () => (await states()).join() === "2,2,0,1", "both workers");
     process.kill(first, "SIGKILL");
-    await waitFor(async () => (await states()).join() === "2,2,1,1", "another worker");
+    await waitUntil(async () => (await states()).join() === "2,2,1,1", "another worker");
   });
 
   test("come from the admin process, which is replaced when it ends", async () => {
@@ -206,8 +207,8 @@ describe("the metrics of several workers", () => {
     const [first, second, admin] = childrenOf(server.pid);
     expect([first, second, admin].includes(undefined)).toBe(false);
     process.kill(admin as number, "SIGKILL");
-    await waitFor(() => server.stderr().includes("the admin process ended"), "its message");
-    await waitFor(() => metricsOf(server).then(Boolean, () => false), "the metrics");
+    await waitUntil(() => server.stderr().includes("the admin process ended"), "its message");
+    await waitUntil(() => metricsOf(server).then(Boolean, () => false), "the metrics");
     await sendRequests(server, 5);
     expect(requestsIn(await metricsOf(server))).toBe(5);
   });
@@ -215,7 +216,7 @@ describe("the metrics of several workers", () => {
 
 /** Waits until the metrics count `count` requests. For a worker that responds slowly, they first show its earlier values. */
 function untilCounted(server: Served, count: number) {
-  return waitFor(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
+  return waitUntil(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
 }
 
 /** Returns the first worker: process IDs ascend, and the admin process is started last. */

@@ -18,9 +18,9 @@ import {
   openWorkspace,
   useWorkspace,
   type Workspace,
-  waitFor,
   withoutRootCapabilities,
 } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
   let workspace: Workspace;
@@ -54,7 +54,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const file = await backUp();
     await add("Bolt");
     const killed = workspace.start(["restore", "-"]);
-    await waitFor(async () => (await otherTables()).includes("storefront_unused_"), "its tables");
+    await waitUntil(async () => (await otherTables()).includes("storefront_unused_"), "its tables");
     killed.kill("SIGKILL");
     await killed.exited;
     expect(await names()).toEqual(["Acme", "Bolt"]);
@@ -72,7 +72,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
     await add(...many);
     const killed = workspace.start(["restore", file]);
-    await waitFor(async () => (await otherTables()).includes("storefront_replaced_"), "the replaced tables");
+    await waitUntil(async () => (await otherTables()).includes("storefront_replaced_"), "the replaced tables");
     killed.kill("SIGKILL");
     await killed.exited;
     expect(await names()).toEqual(["Acme"]);
@@ -97,7 +97,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
         statuses.push((await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
       }
     })();
-    await waitFor(() => statuses.length > 10, "some writes");
+    await waitUntil(() => statuses.length > 10, "some writes");
     const restored = await workspace.run(["restore", file], { asProcess: true });
     const [kept = ""] = keptBy(restored.stderr);
     isOver = true;
@@ -218,7 +218,7 @@ describe("a backup", () => {
     const file = workspace.file("ended.backup");
     const left = () => readdirSync(workspace.folder).filter((entry) => entry.startsWith("ended."));
     const backup = workspace.start(["backup", file]);
-    await waitFor(() => left().length > 0, "the file");
+    await waitUntil(() => left().length > 0, "the file");
     backup.kill(signal);
     expect(await backup.exited).toBeGreaterThan(128);
     expect(left()).toEqual([]);

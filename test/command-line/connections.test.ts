@@ -1,7 +1,8 @@
 // More clients connect than the process has file descriptors.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 
 let workspace: Workspace;
@@ -46,11 +47,7 @@ test.each([
   writer.send(request);
   expect((await writer.responses(1))[0]?.status).toBe(201);
   const left = () => clients.filter(({ socket }) => !socket.readableEnded).length;
-  await waitFor(
-    () => left() === most,
-    `${most} connections`,
-    () => String(left()),
-  );
+  await waitUntil(() => left() === most, `${most} connections`, { output: () => String(left()) });
   expect(server.stderr()).toContain("idle connection ended");
 });
 
@@ -64,7 +61,7 @@ test("a write is stored even if each of many other connections has half a reques
 
 test("documentation is served even if idle connections use all file descriptors", async () => {
   const { server, open } = await serve(["--log", "debug"]);
-  await waitFor(() => server.stderr().includes("are loaded"), "everything to be loaded");
+  await waitUntil(() => server.stderr().includes("are loaded"), "everything to be loaded");
   for (let count = 0; count < 400; count++) await open();
   const reader = await open();
   const paths = ["/docs/guide", "/openapi.json", "/"];

@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../support/http/certificate.ts";
-import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let workspace: Workspace;
 beforeEach(() => {
@@ -30,7 +31,7 @@ test("a server whose database was deleted is not healthy", async () => {
     const { code, stderr } = await workspace.run(["health", "--url", server.url]);
     return code === 1 && stderr.includes("responds with 503, so the server is not ready");
   };
-  await waitFor(isUnhealthy, "the server to notice");
+  await waitUntil(isUnhealthy, "the server to notice");
 });
 
 test("the default address is the address of the server with the same environment, also with its own certificate", async () => {

@@ -7,9 +7,9 @@ import { repeatWithinMs, waitUntilAborted } from "../../src/commands/shared/inte
 import { getSite } from "../../src/operator/sites/sites.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
-import { openWorkspace, type Started, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Started, type Workspace } from "../support/programs/command.ts";
 import { type Data, dataOf } from "../support/programs/command-data.ts";
-import { letPass, ticks } from "../support/time.ts";
+import { letPass, ticks, waitUntil } from "../support/time.ts";
 
 let workspace: Workspace;
 let postgres: TestPostgres;
@@ -67,7 +67,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const site = await newSite();
     const started = startImport(site, "-");
     started.write(`Name\n${rows(1200)}`);
-    await waitFor(async () => (await stored(site)) === 1000, "the first 1000 rows");
+    await waitUntil(async () => (await stored(site)) === 1000, "the first 1000 rows");
     const { code, summary, stderr } = await interrupt(started, signal);
     const counts = { created: 1000, updated: 0, unchanged: 0, rejected: 0, faults: [], interrupted: true };
     expect([code, summary]).toMatchObject([1, counts]);
@@ -81,7 +81,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const site = await newSite();
     writeFileSync(workspace.file("many.csv"), `Name\n${rows(200_000)}`);
     const started = startImport(site, workspace.file("many.csv"));
-    await waitFor(async () => (await stored(site)) > 0, "the first rows");
+    await waitUntil(async () => (await stored(site)) > 0, "the first rows");
     const { code, summary } = await interrupt(started, "SIGINT");
     expect([code, summary.interrupted]).toEqual([1, true]);
     expect(summary.created).toBeLessThan(200_000);
@@ -92,7 +92,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const site = await newSite();
     const started = startImport(site, "-", option);
     started.write(`Name\n${rows(700)}`);
-    await waitFor(() => isReady(started), "the command to be ready");
+    await waitUntil(() => isReady(started), "the command to be ready");
     const { code, summary } = await interrupt(started, "SIGINT");
     expect([code, summary.interrupted]).toEqual([1, true]);
     if (option === "--atomic") expect(summary).toMatchObject({ created: 0, updated: 0 });
@@ -104,7 +104,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const open = async () => {
       const site = await newSite();
       const started = startImport(site, workspace.file("atomic.csv"), "--atomic");
-      await waitFor(() => isReady(started), "the command to be ready");
+      await waitUntil(() => isReady(started), "the command to be ready");
       return { site, started };
     };
     const first = await open();
@@ -127,9 +127,9 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     try {
       const started = startImport(site, "-");
       started.write(`Name\n${rows(500)}`);
-      await waitFor(() => isReady(started), "the command to be ready");
+      await waitUntil(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
-      await waitFor(() => /again to stop at once/.test(started.stderr()), "the first signal");
+      await waitUntil(() => /again to stop at once/.test(started.stderr()), "the first signal");
       await letPass(repeatWithinMs);
       started.kill("SIGINT");
       expect(await started.exited).toBe(1);
@@ -170,7 +170,7 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   end`);
   const stored = database.query<{ revision: number }, [number]>("select revision from sites where id = ?");
   const started = workspace.start(["undo", "--site", "large", "--since", "0", "--run", "all"]);
-  await waitFor(() => (stored.get(site)?.revision ?? 0) > count, "the first chunk");
+  await waitUntil(() => (stored.get(site)?.revision ?? 0) > count, "the first chunk");
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
   database.run("drop trigger slow");

@@ -7,8 +7,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { systemSite } from "../../src/model/system-site.ts";
 import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
+import { waitUntil } from "../support/time.ts";
 
 let workspace: Workspace;
 let server: Served;
@@ -88,9 +89,9 @@ describe("journal", () => {
   test("--follow starts with the next change by default", async () => {
     await create("Before");
     const following = workspace.start(["journal", "--site", "main", "--follow"]);
-    const line = await waitFor(async () => {
+    const line = await waitUntil(async () => {
       await create("After");
-      return following.stdout().split("\n")[0];
+      return following.stdout().split("\n")[0] || undefined;
     }, "the first line");
     expect(line).toContain('"After"');
     following.kill("SIGINT");
@@ -316,7 +317,7 @@ describe("backup and restore", () => {
         if (response.status === 201) created.push((await bodyOf(response)).ID);
       }
     })();
-    await waitFor(() => created.length > 20, "some writes");
+    await waitUntil(() => created.length > 20, "some writes");
     const { stderr } = await workspace.run(["restore", file]);
     const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
     isWriting = false;

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let workspace: Workspace;
 let folder: string;
@@ -48,8 +49,8 @@ describe("all writes and reads fail and the server is not ready after", () => {
     const statuses: number[] = [];
     for (let n = 0; n < 40; n++) statuses.push(await create(server, `after ${n}`));
     expect(new Set(statuses)).toEqual(new Set([503]));
-    await waitFor(async () => (await read(server)) === 503, "reads to fail");
-    await waitFor(async () => (await ready(server)) === 503, "the server not to be ready");
+    await waitUntil(async () => (await read(server)) === 503, "reads to fail");
+    await waitUntil(async () => (await ready(server)) === 503, "the server not to be ready");
   });
 
   function replace(file: string): void {
@@ -70,7 +71,7 @@ test("a key that is revoked after the index of the write-ahead log was removed i
   expect(await read(server)).toBe(200);
   rmSync(join(folder, "shop.db-shm"));
   await workspace.run(["key", "revoke", key.slice(0, 12), "--database", database]);
-  await waitFor(async () => (await read(server)) !== 200, "the key to be rejected");
+  await waitUntil(async () => (await read(server)) !== 200, "the key to be rejected");
 });
 
 test("files that are moved away and back are used again, with all acknowledged writes", async () => {

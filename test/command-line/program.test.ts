@@ -7,7 +7,8 @@ import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { createProgram, loadCommands } from "../../src/commands/program.ts";
-import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 const { commit } = readBuild();
 const versionLine = `${version} (${commit})\n`;
@@ -186,7 +187,7 @@ test("a server that npm started ends when npm is stopped", async () => {
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   child.kill("SIGTERM");
   const hasEnded = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) === undefined;
-  await waitFor(hasEnded, "its end");
+  await waitUntil(hasEnded, "its end");
 });
 
 async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {

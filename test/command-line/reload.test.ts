@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { engines } from "../support/engine/engines.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { childrenOf } from "../support/programs/children.ts";
-import { type Served, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { type Served, useWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 const node = Bun.which("node") ?? process.execPath;
@@ -29,7 +30,7 @@ const closing = { headers: { Connection: "close" } };
 async function reload(server: Served, message: RegExp): Promise<void> {
   const before = server.stderr().length;
   server.kill("SIGHUP");
-  await waitFor(() => message.test(server.stderr().slice(before)), String(message), server.stderr);
+  await waitUntil(() => message.test(server.stderr().slice(before)), String(message), { output: server.stderr });
 }
 
 describe.each(engines)("SIGHUP on $name", (kind) => {
@@ -51,15 +52,15 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     await idle.responses(1);
     const before = listenersAt(port);
     server.kill("SIGHUP");
-    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    await waitUntil(() => childrenOf(server.pid).length === 3, "a successor");
     expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
-    await waitFor(() => before.some((one) => !listenersAt(port).includes(one)), "a listener to be closed");
+    await waitUntil(() => before.some((one) => !listenersAt(port).includes(one)), "a listener to be closed");
     slow.send('e":"x"}');
     idle.send(toRequest("GET /healthz HTTP/1.1"));
     expect((await slow.responses(1))[0]?.status).toBe(201);
     expect((await idle.responses(2))[1]?.status).toBe(200);
     for (const { socket } of [slow, idle]) socket.destroy();
-    await waitFor(() => server.stderr().includes("replaced 2 processes"), "the end", server.stderr);
+    await waitUntil(() => server.stderr().includes("replaced 2 processes"), "the end", { output: server.stderr });
   });
 
   // The other tests do not depend on the engine.
@@ -70,7 +71,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
     const before = childrenOf(server.pid);
     const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
-    await waitFor(async () => (await servedRequests(server)) > 100, "the load");
+    await waitUntil(async () => (await servedRequests(server)) > 100, "the load");
     await reload(server, /replaced 3 processes/);
     load.stdin.end();
     const { kept, single, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
@@ -93,9 +94,11 @@ describe("SIGHUP", () => {
     const server = await workspace.serve(["--workers", "2"]);
     const before = childrenOf(server.pid);
     server.kill("SIGHUP");
-    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    await waitUntil(() => childrenOf(server.pid).length === 3, "a successor");
     for (let count = 0; count < 5; count++) server.kill("SIGHUP");
-    await waitFor(() => server.stderr().split("replaced 2 processes").length > 2, "two reloads", server.stderr);
+    await waitUntil(() => server.stderr().split("replaced 2 processes").length > 2, "two reloads", {
+      output: server.stderr,
+    });
     expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -105,7 +108,7 @@ describe("SIGHUP", () => {
     const server = await workspace.serve(["--workers", "2"]);
     const client = await openClient(Number(new URL(server.url).port));
     server.kill("SIGHUP");
-    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    await waitUntil(() => childrenOf(server.pid).length === 3, "a successor");
     const last = childrenOf(server.pid);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -166,7 +169,7 @@ describe("SIGHUP after an upgrade", () => {
     const before = childrenOf(server.pid);
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, closing)).status;
     // The status is 503 if the workers do not respond in time.
-    await waitFor(async () => (await metrics()) === 500, "the fault");
+    await waitUntil(async () => (await metrics()) === 500, "the fault");
     expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
     expect(server.stderr()).toContain("cannot send its metrics");
@@ -274,7 +277,7 @@ describe("SIGHUP with TLS", () => {
     const before = childrenOf(server.pid);
     writeFileSync(workspace.file("cert.pem"), "junk");
     process.kill(before[0] as number, "SIGKILL");
-    await waitFor(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
+    await waitUntil(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
     await reload(
       server,
       /are not a certificate and its key[\s\S]*previous one stays in use[\s\S]*replaced 2 processes/,

@@ -12,9 +12,8 @@ import {
   type Served,
   type Started,
   type Workspace,
-  waitFor,
 } from "../support/programs/command.ts";
-import { letPass } from "../support/time.ts";
+import { letPass, waitUntil } from "../support/time.ts";
 
 let workspace: Workspace;
 beforeEach(() => {
@@ -65,7 +64,7 @@ async function openRequest(url: string, key: string) {
   const body = '{"Name":"Late"}';
   const header = `POST /restapi/brands.json HTTP/1.1\r\nHost: x\r\nX-API-AUTH: ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
   socket.write(header);
-  await waitFor(() => response.includes("100 Continue"), "the server to have the request");
+  await waitUntil(() => response.includes("100 Continue"), "the server to have the request");
   socket.write(body.slice(0, 3));
   return {
     finish: () => void socket.write(body.slice(3)),
@@ -153,7 +152,7 @@ describe("serve", () => {
     const server = await workspace.serve([], {
       env: { STOREFRONT_PORT: "1", STOREFRONT_HOST: "127.0.0.1", STOREFRONT_DEMO: "yes" },
     });
-    await waitFor(() => server.stdout().includes("X-API-AUTH: sfk_"), "the key");
+    await waitUntil(() => server.stdout().includes("X-API-AUTH: sfk_"), "the key");
   });
 });
 
@@ -170,13 +169,13 @@ describe("serve --demo", () => {
   test("prints a link to the console, and the command for another link to the same address", async () => {
     const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
-    await waitFor(() => server.stdout().includes(`${url}/#sign-in=`), "the link", server.stderr);
+    await waitUntil(() => server.stdout().includes(`${url}/#sign-in=`), "the link", { output: server.stderr });
     expect(server.stderr()).toContain(`For another: npx --no storefront operator link demo --url ${url}\n`);
   });
 
   test("creates a site in an empty database, and prints a command that lists its records", async () => {
     const server = await workspace.serve(["--demo"]);
-    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    await waitUntil(() => server.stdout().includes("curl"), "the curl line");
     const { text, errors } = await paste(server);
     expect(errors).toBe("");
     expect(JSON.parse(text).map(({ Name }: { Name: string }) => Name)).toContain("Blåbær & Sønner");
@@ -185,7 +184,7 @@ describe("serve --demo", () => {
   test("creates no site in a database with sites, and prints commands that list their records", async () => {
     await workspace.data.addSite("mine", { hostnames: ["mine.example"] });
     const server = await workspace.serve(["--demo", "--database", workspace.database]);
-    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    await waitUntil(() => server.stdout().includes("curl"), "the curl line");
     expect(await paste(server)).toMatchObject({ text: "[]" });
     expect(JSON.parse(await workspace.mustRun(["site", "list", "--json"]))).toHaveLength(1);
   });
@@ -206,7 +205,7 @@ describe("serve with TLS", () => {
     expect(server.url).toStartWith("https://127.0.0.1:");
     const response = await fetch(`${server.url}/healthz`, { tls: { ca: cert } });
     expect(response.status).toBe(200);
-    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    await waitUntil(() => server.stdout().includes("curl"), "the curl line");
     expect(JSON.parse((await paste(server)).text).length).toBeGreaterThan(3);
     expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
   });
@@ -248,7 +247,7 @@ describe("SIGTERM and SIGINT", () => {
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     const request = await openRequest(server.url, key);
     server.kill(signal);
-    await waitFor(
+    await waitUntil(
       () =>
         fetch(server.url).then(
           () => false,
@@ -258,7 +257,7 @@ describe("SIGTERM and SIGINT", () => {
     );
     server.kill(signal);
     request.finish();
-    await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
+    await waitUntil(() => request.received().includes("201 Created"), "the response", { output: request.received });
     expect(await server.exited).toBe(0);
     expect(await workspace.mustRun(["export", "--site", "main", "brands"])).toContain("Late");
   });
@@ -268,13 +267,13 @@ describe("SIGTERM and SIGINT", () => {
     const server = await workspace.serve();
     const request = await openRequest(server.url, key);
     request.finish();
-    await waitFor(() => request.received().includes("201 Created"), "the response");
+    await waitUntil(() => request.received().includes("201 Created"), "the response");
     const begun = performance.now();
     server.kill();
     expect(await server.exited).toBe(0);
     // Otherwise, the exit would take 10 seconds.
     expect(performance.now() - begun).toBeLessThan(8000);
-    await waitFor(request.isClosed, "the connection's end");
+    await waitUntil(request.isClosed, "the connection's end");
   });
 });
 
@@ -296,14 +295,14 @@ test.each([
   const ready = () => fetch(`${server.url}/readyz`);
   expect((await ready()).status).toBe(200);
   server.kill();
-  await waitFor(async () => (await ready()).status === 503, "not ready");
+  await waitUntil(async () => (await ready()).status === 503, "not ready");
   expect(await (await ready()).json()).toHaveProperty("detail", "the server is about to stop; try again");
   const write = { method: "POST", body: '{"Name":"Late"}', headers: { Connection: "close" } };
   const written = await fetchWithKey(`${server.url}/restapi/brands.json`, key, write);
   expect([written.status, written.headers.get("connection")]).toEqual([201, "close"]);
   expect((await fetch(`${server.adminUrl}/metrics`)).status).toBe(200);
   server.kill("SIGHUP");
-  await waitFor(() => server.stderr() !== "", "the response to SIGHUP");
+  await waitUntil(() => server.stderr() !== "", "the response to SIGHUP");
   expect(server.stderr()).toBe(
     workers === "1"
       ? "storefront: there is nothing to reload: no certificate, and one worker\n"
@@ -330,14 +329,12 @@ describe("SIGUSR1 and SIGUSR2", () => {
     const request = await openRequest(server.url, key);
     for (const signal of others) {
       server.kill(signal);
-      await waitFor(
-        () => server.stderr().includes(`"signal":"${signal}","msg":"signal ignored"`),
-        signal,
-        server.stderr,
-      );
+      await waitUntil(() => server.stderr().includes(`"signal":"${signal}","msg":"signal ignored"`), signal, {
+        output: server.stderr,
+      });
     }
     request.finish();
-    await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
+    await waitUntil(() => request.received().includes("201 Created"), "the response", { output: request.received });
     server.kill();
     expect(await server.exited).toBe(0);
   });
@@ -349,7 +346,9 @@ describe("SIGUSR1 and SIGUSR2", () => {
     for (const signal of others) {
       for (const pid of pids) {
         process.kill(pid, signal);
-        await waitFor(() => server.stderr().includes(`"pid":${pid},"signal":"${signal}"`), signal, server.stderr);
+        await waitUntil(() => server.stderr().includes(`"pid":${pid},"signal":"${signal}"`), signal, {
+          output: server.stderr,
+        });
       }
     }
     expect(childrenOf(server.pid)).toEqual(pids.slice(1));
@@ -388,9 +387,9 @@ describe("serve --workers", () => {
       Array(30).fill(200),
     );
     process.kill(before[0] as number, "SIGKILL");
-    await waitFor(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
-    await waitFor(() => server.stderr().includes("starting another"), "its message");
-    await waitFor(async () => (await read()).status === 200, "a response");
+    await waitUntil(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
+    await waitUntil(() => server.stderr().includes("starting another"), "its message");
+    await waitUntil(async () => (await read()).status === 200, "a response");
     const last = childrenOf(server.pid);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -416,13 +415,13 @@ describe("serve --workers", () => {
     /** Kills a parent when it has started, or earlier. Returns how long its workers took to start. */
     async function killParent(beforeKill: (parent: Started) => Promise<unknown>): Promise<number> {
       const parent = workspace.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
-      await waitFor(() => childrenOf(parent.pid).length > 0, "a worker");
+      await waitUntil(() => childrenOf(parent.pid).length > 0, "a worker");
       const begun = performance.now();
       await beforeKill(parent);
       const workers = childrenOf(parent.pid);
       parent.kill("SIGKILL");
       const took = performance.now() - begun;
-      await waitFor(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${took} ms after their start`);
+      await waitUntil(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${took} ms after their start`);
       return took;
     }
     const whole = await killParent((parent) => parent.until(/listens on/));

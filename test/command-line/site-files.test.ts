@@ -6,7 +6,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 describe.each(engines)("a site on $name", (kind) => {
   let workspace: Workspace;
@@ -34,7 +35,7 @@ describe.each(engines)("a site on $name", (kind) => {
     const writer = Bun.spawn(["sh", "-c", "exec 3>pipe; cat part >&3; exec sleep 30"], { cwd: workspace.folder });
     const started = workspace.start(["import-site", workspace.file("pipe")]);
     const stored = () => kind.select(workspace.database, "select id from records where site_id = 2 limit 1");
-    await waitFor(async () => (await stored()).length > 0, "stored rows", started.stderr);
+    await waitUntil(async () => (await stored()).length > 0, "stored rows", { output: started.stderr });
     return { ...started, endInput: () => writer.kill() };
   }
 

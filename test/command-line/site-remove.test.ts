@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 const records = 20_000;
 
@@ -27,7 +28,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
   test("a removal that is killed halfway is finished by the next command", async () => {
     await addSites(records);
     const removing = workspace.start(["site", "remove", "large", "--yes"]);
-    await waitFor(async () => (await count("records")) < records, "the first records to go");
+    await waitUntil(async () => (await count("records")) < records, "the first records to go");
     removing.kill("SIGKILL");
     await removing.exited;
     expect(await count("journal")).toBeGreaterThan(0);

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { engines, testIf } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
 import type { TestRecord } from "../support/programs/command-data.ts";
+import { waitUntil } from "../support/time.ts";
 
 describe.each(engines)("changes and their undo on $name", (kind) => {
   let workspace: Workspace;
@@ -39,7 +40,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     await workspace.data.addSite("main");
     const started = workspace.start(["import", "--site", "main", "brands", "-"]);
     started.write(`Name\n${"Bad\n".repeat(700)}`);
-    await waitFor(async () => (await names()).length === 500, "the first 500 rows");
+    await waitUntil(async () => (await names()).length === 500, "the first 500 rows");
     started.kill("SIGINT");
     expect(await started.exited).toBe(1);
     const { code, stdout } = await runPrinted(started.stderr());
@@ -76,7 +77,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     await workspace.data.addSite("main");
     await workspace.data.load("main", "brands", "Name\nOld\n");
     const [created] = JSON.parse(`[${await workspace.mustRun(["journal", "--site", "main", "--json"])}]`);
-    await waitFor(() => Date.now() > Date.parse(created.at) + 5, "another time");
+    await waitUntil(() => Date.now() > Date.parse(created.at) + 5, "another time");
     await workspace.data.load("main", "brands", "Name\nNew\nNewer\n");
     const undo = (...args: string[]) => workspace.run(["undo", "--site", "main", ...args]);
     const after = new Date(Date.parse(created.at) + 1).toISOString();

@@ -10,7 +10,7 @@ import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from
 import type { ConsolePage } from "../support/console/page.ts";
 import type { Pressed } from "../support/console/pressed.ts";
 import type { ConsoleClient } from "../support/console/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
 
@@ -85,7 +85,7 @@ test("a webhook is added, tested, paused, resumed, rewound and removed, shows it
   const local = (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
   const of = async (id: number) =>
     (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
-  await waitFor(async () => (await of(local)).behind === 0, "the deliveries");
+  await waitUntil(async () => (await of(local)).behind === 0, "the deliveries");
   await view.show("shop/webhooks");
   const card = page.getByRole("article", { name: receiver.url });
   const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
@@ -108,7 +108,7 @@ test("a webhook is added, tested, paused, resumed, rewound and removed, shows it
   await dialog().getByLabel("From").fill("2020-01-01T00:00");
   await choose("Send again");
   await closed();
-  await waitFor(() => receiver.events.length > before, "the repeated delivery");
+  await waitUntil(() => receiver.events.length > before, "the repeated delivery");
   await more("New secret");
   await choose("New secret");
   await dialog().getByRole("button", { name: /^Copy/ }).click();

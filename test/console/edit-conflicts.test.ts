@@ -6,7 +6,7 @@ import type { ConsolePage } from "../support/console/page.ts";
 import { brandsPath, recordFormOf } from "../support/console/record-form.ts";
 import type { ConsoleClient } from "../support/console/server.ts";
 import { useShopPage } from "../support/console/use-console.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let view: ConsolePage;
 let page: Page;
@@ -88,7 +88,7 @@ describe("a change by another operator during an edit", () => {
     await view.button("Save").click();
     await view.button("Discard mine").click();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
-    await waitFor(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
+    await waitUntil(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
     expect((await form.brandOf(id)).Name).toBe("Beta of ben");
     await view.button("Close").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });

@@ -72,7 +72,7 @@ describe.each(engines)("imports on $name", (kind) => {
         return !["checking", "running"].includes(json.state) && json;
       },
       "the end of the import",
-      longMs,
+      { withinMs: longMs },
     );
   }
 
@@ -190,7 +190,8 @@ describe.each(engines)("imports on $name", (kind) => {
     await ben.call("POST", `${path}/run`, {});
     const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
     await waitUntil(async () => (await stored()) > 0, "the first stored row");
-    const waitForStored = (count: number) => waitUntil(async () => (await stored()) >= count, `${count} rows`, longMs);
+    const waitForStored = (count: number) =>
+      waitUntil(async () => (await stored()) >= count, `${count} rows`, { withinMs: longMs });
     return { ben, stored, waitForStored };
   };
 
@@ -208,11 +209,9 @@ describe.each(engines)("imports on $name", (kind) => {
     const next = await upload(bytes("Name\nNext\n"));
     await act(next, "check", { format: "csv" });
     // An import into the same site is accepted only after the end of this one.
-    await waitUntil(
-      async () => (await anna.call("POST", `${next}/run`, {})).status === 200,
-      "the end of the import",
-      longMs,
-    );
+    await waitUntil(async () => (await anna.call("POST", `${next}/run`, {})).status === 200, "the end of the import", {
+      withinMs: longMs,
+    });
     await ended(next);
     expect(await stored()).toBeLessThan(30_000);
   });

@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import type { ConsolePage } from "../support/console/page.ts";
 import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
 import { useShopPage } from "../support/console/use-console.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let server: TestConsole;
 let browser: Browser;
@@ -183,7 +183,7 @@ describe("screen readers", () => {
     ];
     for (const [path, title] of titles) {
       await view.show(path);
-      await waitFor(async () => (await page.title()) === title, `the title ${title}`);
+      await waitUntil(async () => (await page.title()) === title, `the title ${title}`);
       await page
         .getByRole("status", { includeHidden: true })
         .filter({ hasText: title.replace(" · Storefront", "") })

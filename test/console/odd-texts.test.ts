@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { type ConsolePage, openConsole, phone } from "../support/console/page.ts";
 import type { ConsoleClient } from "../support/console/server.ts";
 import { type ShopPage, useShopPage } from "../support/console/use-console.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let server: ShopPage["server"];
 let browser: Browser;
@@ -122,8 +122,8 @@ describe.each([
     await page.getByLabel("Name, account number, code or ID").fill(name);
     await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();
     await page.getByRole("heading", { name, exact: true }).waitFor();
-    await waitFor(async () => (await page.title()).startsWith(name), "the title");
-    await waitFor(async () => (await view.field(/^Name/).inputValue()) === name, "the name");
+    await waitUntil(async () => (await page.title()).startsWith(name), "the title");
+    await waitUntil(async () => (await view.field(/^Name/).inputValue()) === name, "the name");
     const file = await ben.call("GET", `/sites/shop/records/brands/export?format=csv`);
     expect(file.text).toContain(name);
     await view.button("Delete").click();

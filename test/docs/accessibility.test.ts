@@ -6,7 +6,7 @@ import { findings, findingsInBothSchemes } from "../support/console/axe.ts";
 import { openBrowser } from "../support/console/browser.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 let server: TestServer;
 let browser: Browser;
@@ -103,7 +103,7 @@ test("examples and tables are reached, and scrolled, by the keyboard", async () 
       await element.focus();
       await page.keyboard.press("End");
       for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");
-      await waitFor(() => element.evaluate((node) => node.scrollLeft > 0), `${selector} to scroll`);
+      await waitUntil(() => element.evaluate((node) => node.scrollLeft > 0), `${selector} to scroll`);
       scrolled.push(await element.getAttribute("aria-label"));
     }
     expect(scrolled.length).toBeGreaterThan(0);

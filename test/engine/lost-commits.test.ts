@@ -14,8 +14,8 @@ import type { SiteRecord } from "../../src/system/system-records.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { type CallOptions, call } from "../support/http/server.ts";
 import { type LossyPostgres, startLossyPostgres } from "../support/postgres/lossy.ts";
-import { waitFor } from "../support/programs/command.ts";
 import { type Data, dataOf } from "../support/programs/command-data.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(120_000);
 
@@ -86,7 +86,7 @@ async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
   const lostIn = (shop: Shop) => before.get(shop)?.revision !== kept.get(shop)?.revision;
   const losers = clients.filter(({ shop }) => lostIn(shop));
   const polls = losers.map(({ get, cursor }) => get(`changes.json?wait=50&since=${cursor}`));
-  await waitFor(async () => (await waiting()) === polls.length, "polls");
+  await waitUntil(async () => (await waiting()) === polls.length, "polls");
 
   await postgres.failOver();
   await use((engine) => goOn(engine, losses, before));
@@ -119,7 +119,7 @@ async function checkList({ shop, get }: Client): Promise<void> {
   const { rows } = await use(async (engine) => readAllRows(engine, shop.site.ID));
   const stored = rows.flatMap(({ body }) => (body === null ? [] : JSON.parse(body)));
   const named = ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`;
-  const list = await waitFor(async () => {
+  const list = await waitUntil(async () => {
     const response = await get("brands.json");
     return response.status === 200 && response;
   }, "the new primary");

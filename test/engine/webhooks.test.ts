@@ -9,7 +9,7 @@ import { columnsOf, isText, primaryKeyOf, type TableName } from "../../src/store
 import { openEngine } from "../../src/store/open.ts";
 import { engineKinds, testIf } from "../support/engine/engines.ts";
 import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
 const child = fileURLToPath(new URL("../support/webhooks/move-webhook.ts", import.meta.url));
@@ -287,7 +287,7 @@ insert into ${name} (${columnsOf(table).join(", ")}) select ${columnsOf(table).j
 
 /** Waits until a lease has ended, on the clock of this machine, which is also that of the database. */
 async function waitForEnd(state: WebhookState | undefined): Promise<void> {
-  await waitFor(() => Date.now() > (state?.leaseUntil ?? 0), "the end of the lease");
+  await waitUntil(() => Date.now() > (state?.leaseUntil ?? 0), "the end of the lease");
 }
 
 async function* toAsync(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {

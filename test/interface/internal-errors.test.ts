@@ -6,8 +6,7 @@ import { tickBudgetMs } from "../../src/lib/tick-budgets.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { createBrokenResource, fail, secret } from "../support/http/broken-resource.ts";
 import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
-import { block } from "../support/time.ts";
+import { block, waitUntil } from "../support/time.ts";
 
 const broken = createBrokenResource();
 let server: TestServer;
@@ -122,11 +121,7 @@ test("the log has each error with its message, its stack and the request, and no
     .trim();
   const failed = [];
   for (const [method, path] of reads) failed.push(await call(address + path, method, { key: server.key }));
-  await waitFor(
-    () => log.split("\n").length > reads.length,
-    "a line for each",
-    () => log,
-  );
+  await waitUntil(() => log.split("\n").length > reads.length, "a line for each", { output: () => log });
   child.kill();
   await reading;
   const lines = log

@@ -16,7 +16,7 @@ import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient } from "../support/wire/client.ts";
 
 /** The values by name and labels, as they are in the text: `name{label="value"}`. */
@@ -168,7 +168,7 @@ describe.each(engines)("on $name", (kind) => {
   test("the time of the last backup of the database is shown, 0 without a backup, and a clock that was ahead does not hide it", async () => {
     const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
     const shown = async () => (await metricsOf(server)).get(name);
-    expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
+    expect(await waitUntil(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
     expect(await shown()).toBe(0);
     const now = Date.now();
     for (const [made, latest] of [
@@ -180,8 +180,8 @@ describe.each(engines)("on $name", (kind) => {
       await server.engine.saveBackupTime(made);
       // Another server reads the time at once; this server reads it some seconds later.
       const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
-      const seen = await waitFor(
-        async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
+      const seen = await waitUntil(
+        async () => valuesIn(await toMetricsText([await other.sample()])).get(name) || undefined,
         "the time",
       );
       await other.stop();

@@ -117,14 +117,14 @@ async function openShop(url: string, count: number): Promise<Shop> {
               return id;
             },
             `a confirmation of ${name}`,
-            60_000,
+            { withinMs: 60_000 },
           );
           acknowledged.set(name, confirmed);
         }
       };
       const more = (count: () => number, by: number, what: string) => {
         const enough = count() + by;
-        return waitUntil(() => count() >= enough, what, 60_000);
+        return waitUntil(() => count() >= enough, what, { withinMs: 60_000 });
       };
       const waitForRefusals = () => more(() => refusals, clients, "refused writes");
       const waitForWrites = (by = 50) => more(() => acknowledged.size, by, "confirmed writes");

@@ -11,8 +11,8 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { waitFor } from "../support/programs/command.ts";
 import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
 
@@ -54,10 +54,10 @@ async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unkn
   let ended = 0;
   for (const poll of polls) void poll.then(() => ended++);
   const text = async () => (await fetch(`${adminUrl}/metrics`, { headers: { Connection: "close" } })).text();
-  await waitFor(
+  await waitUntil(
     async () => (await text()).includes(`\nstorefront_polls_waiting ${polls.length - ended}\n`),
     `${polls.length} that wait`,
-    () => `${ended} have ended`,
+    { output: () => `${ended} have ended` },
   );
 }
 

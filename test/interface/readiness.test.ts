@@ -12,13 +12,13 @@ import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 const status = async (server: TestServer) => (await server.call("GET", "/readyz", { key: null })).status;
 const writes = async (server: TestServer) =>
   (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).status;
 const becomes = (server: TestServer, wanted: number) =>
-  waitFor(async () => (await status(server)) === wanted, `/readyz to be ${wanted}`);
+  waitUntil(async () => (await status(server)) === wanted, `/readyz to be ${wanted}`);
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-ready-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +52,7 @@ describe("with SQLite", () => {
       const server = await startTestServer({ settings: { DATABASE: `sqlite:${join(disk, "test.db")}` } });
       expect([await status(server), await writes(server)]).toEqual([200, 201]);
       expect(() => writeFileSync(join(disk, "other"), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC");
-      await waitFor(async () => (await writes(server)) === 503, "a write to be refused");
+      await waitUntil(async () => (await writes(server)) === 503, "a write to be refused");
       await becomes(server, 503);
       rmSync(join(disk, "other"));
       await becomes(server, 200);

@@ -9,8 +9,7 @@ import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
-import { ticks } from "../support/time.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 
 describe.each(engines)("on $name", (kind) => {
   let writer: TestServer;
@@ -137,7 +136,7 @@ describe.each(engines)("on $name", (kind) => {
     for (const { get } of [ample, scarce])
       for (let round = 0; round < 300; round++) expect((await get("brands/1.json")).json.ID).toBe(1);
     // No request waits for the load.
-    await waitFor(async () => (await ample.sitesInMemory()) === 2, "the load");
+    await waitUntil(async () => (await ample.sitesInMemory()) === 2, "the load");
     expect(await scarce.sitesInMemory()).toBe(1);
   });
 

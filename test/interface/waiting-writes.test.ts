@@ -8,7 +8,7 @@ import { revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
 
@@ -45,7 +45,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await create("before")).status).toBe(201);
     const release = await blockWrites(server.database, server.site.ID);
     const shows = (metric: string) =>
-      waitFor(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
+      waitUntil(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
     const first = create("first");
     await shows("batch_size_count 2");
     const late = [create("late"), create("before")];

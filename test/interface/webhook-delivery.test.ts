@@ -20,7 +20,7 @@ import { type Clock, systemClock } from "../../src/webhooks/clock.ts";
 import { maxScanPauseMs } from "../../src/webhooks/runner.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 import { putTestWebhook, type TestWebhook } from "../support/webhooks/test-webhook.ts";
 
@@ -77,7 +77,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
       await server.engine.commit(intents);
     },
     stateOf,
-    untilState: (key, isWanted) => waitFor(async () => isWanted(await stateOf(key)), "the state"),
+    untilState: (key, isWanted) => waitUntil(async () => isWanted(await stateOf(key)), "the state"),
   };
   try {
     await work(scene);
@@ -153,7 +153,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const status = { site: site.ID, resource: "order-status", operation: "create", actor: "sfk_x" } as const;
       await server.engine.commit([{ ...status, valuesJson: JSON.stringify({ Name: "other" }), at: Date.now() }]);
       await create(name);
-      await waitFor(() => namesIn(receiver.events).includes(name), name);
+      await waitUntil(() => namesIn(receiver.events).includes(name), name);
     }
     await server.engine.commit([
       {
@@ -188,7 +188,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect((again?.at as number) - (first?.at as number)).toBeGreaterThan(4900);
       expect(namesIn([next as ReceivedEvent])).toEqual(["b"]);
       await untilState(key, ({ last, failures }) => last === 0 && failures === 0);
-      const attempts = await waitFor(async () => {
+      const attempts = await waitUntil(async () => {
         const all = await server.engine.readWebhookAttempts(key);
         return all.length === 3 && all;
       }, "attempts");
@@ -208,7 +208,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const key = await add();
       const { webhook } = key;
       await create("a");
-      const paused = await waitFor(async () => {
+      const paused = await waitUntil(async () => {
         const { entries } = await server.engine.readJournalPage(systemSite, 0, 100_000);
         return entries.find(
           ({ actor, resource, id }) => actor === "webhook" && resource === "webhook" && id === webhook,
@@ -291,7 +291,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(typeOf((await receiver.received(2))[1])).toBe("storefront.gone");
       await create("e");
       // How many deliveries the two changes take depends on the time between them.
-      await waitFor(async () => namesIn((await receiver.received(3)).slice(2)).at(-1) === "e", "the last change");
+      await waitUntil(async () => namesIn((await receiver.received(3)).slice(2)).at(-1) === "e", "the last change");
       rmSync(folder, { recursive: true, force: true });
     });
     await server.stop();
@@ -417,7 +417,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await create("a", "b", "c");
     await receiver.received(1);
     const label = `{webhook="${webhook}"}`;
-    const metrics = await waitFor(async () => {
+    const metrics = await waitUntil(async () => {
       const text = await server.metrics();
       return text.includes(`storefront_webhook_lag_changes${label} 3`) && text;
     }, "the lag");
@@ -436,13 +436,13 @@ describe.each(engines)("a webhook on $name", (kind) => {
       await changeRecord(server, other, { Paused: "2030-01-01T00:00:00.000Z", Reason: "an operator paused it" });
       await create("a", "b", "c");
       const lag = (id: number, changes: number) => `storefront_webhook_lag_changes{webhook="${id}"} ${changes}`;
-      await waitFor(async () => {
+      await waitUntil(async () => {
         const text = await server.metrics();
         // Other tests on this server, at the same time, have webhooks that give up too.
         return givenUp(text) > 0 && text.includes(lag(webhook, 3)) && !text.includes(`webhook="${other}"`);
       }, "the lag of the webhook that gave up, and no lag of the other");
       await create("d");
-      await waitFor(async () => (await server.metrics()).includes(lag(webhook, 4)), "a greater lag");
+      await waitUntil(async () => (await server.metrics()).includes(lag(webhook, 4)), "a greater lag");
     },
   );
 });

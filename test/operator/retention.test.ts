@@ -23,7 +23,7 @@ import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { loadUpToDate } from "../support/engine/snapshots.ts";
-import { waitFor } from "../support/programs/command.ts";
+import { waitUntil } from "../support/time.ts";
 import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
 describe.each(engines)("a journal without its old entries on $name", (kind) => {
@@ -187,7 +187,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
     const log = { info: () => {}, warn: () => {} };
     const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
-    await waitFor(
+    await waitUntil(
       async () => (await engine.readJournalPage(busy, 0, 1)).floor > 0,
       "entries that are old by both clocks to be deleted",
     );
@@ -224,7 +224,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     for (let n = 0; n < 3; n++) {
       warnings.length = 0;
       const first = startRetention(engine, options);
-      const [{ sites = [], days } = {}] = await waitFor(() => warnings.length > 0 && warnings, "the warning");
+      const [{ sites = [], days } = {}] = await waitUntil(() => warnings.length > 0 && warnings, "the warning");
       expect(days).toBe(365);
       const metrics = await toMetricsText([first.families()]);
       expect(metrics).toContain(`\nstorefront_journals_pruning_stopped ${sites.length}\n`);
@@ -233,7 +233,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect([await floor(), deleted]).toEqual([0, []]);
     warnings.length = 0;
     const next = startRetention(engine, { ...options, pause: 20 });
-    await waitFor(async () => (await floor()) === 9, "the rest, day by day");
+    await waitUntil(async () => (await floor()) === 9, "the rest, day by day");
     await next.stop();
     expect(deleted).toEqual([5, 7, 8, 9]);
     // Each round but the last warns: the first deletes nothing, and each of the others half.
@@ -250,7 +250,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       return engine.readSite(...args);
     };
     const retention = startRetention({ ...engine, readSite }, { ...options, pause: 20 });
-    await waitFor(async () => (await floor()) === 9, "the rest, day by day");
+    await waitUntil(async () => (await floor()) === 9, "the rest, day by day");
     await retention.stop();
     expect(deleted).toEqual([6, 8, 9]);
     // The second round deletes nothing either.
@@ -273,7 +273,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     };
     const log = { info() {}, warn() {} } as unknown as Parameters<typeof startRetention>[1]["log"];
     const retention = startRetention({ ...engine, readJournalPage }, { days: 365, log, now: Date.now, firstPause: 0 });
-    await waitFor(() => seen >= sites.length, "a look at each site");
+    await waitUntil(() => seen >= sites.length, "a look at each site");
     await retention.stop();
     clearImmediate(immediate);
     // Without turns, there is one tick. Two sites can share a tick.
@@ -292,9 +292,12 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const { ID: idle } = await createSite(engine, "idle", {}, 1);
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
-    await waitFor(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");
-    await waitFor(async () => (await engine.readJournalPage(idle, 0, 1)).floor > 0, "that of a site without new ones");
-    await waitFor(async () => warnings.length > 0, "a warning about the webhooks that cannot continue");
+    await waitUntil(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");
+    await waitUntil(
+      async () => (await engine.readJournalPage(idle, 0, 1)).floor > 0,
+      "that of a site without new ones",
+    );
+    await waitUntil(async () => warnings.length > 0, "a warning about the webhooks that cannot continue");
     await retention.stop();
     expect(warnings).toEqual([{ site: ID, through: 1, webhooks: [5, 6] }]);
     expect((await engine.readJournalPage(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);

@@ -9,8 +9,9 @@ import { readBuild } from "../../src/build.ts";
 import { expectConsole } from "../support/console/sign-in.ts";
 import { engines } from "../support/engine/engines.ts";
 import { childrenOf } from "../support/programs/children.ts";
-import { fetchWithKey, openWorkspace, type Served, type Workspace, waitFor } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
+import { waitUntil } from "../support/time.ts";
 
 const root = join(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "storefront-executable-"));
@@ -32,7 +33,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function reload(server: Served, pattern: RegExp): Promise<void> {
   const before = server.stderr().length;
   server.kill("SIGHUP");
-  await waitFor(() => pattern.test(server.stderr().slice(before)), String(pattern), server.stderr);
+  await waitUntil(() => pattern.test(server.stderr().slice(before)), String(pattern), { output: server.stderr });
 }
 
 async function buildInfo({ adminUrl }: Served): Promise<string[]> {
@@ -69,7 +70,7 @@ describe.each(engines)("the executable on $name", (kind) => {
 
   test("serves a demo with several workers, every document included, and replaces the workers", async () => {
     const server = await workspace.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
-    const key = await waitFor(() => /sfk_\w+/.exec(server.stdout())?.[0], "the key", server.stderr);
+    const key = await waitUntil(() => /sfk_\w+/.exec(server.stdout())?.[0], "the key", { output: server.stderr });
     const brands = `${server.url}/restapi/brands.json`;
     const created = await fetchWithKey(brands, key, { method: "POST", body: '{"Name":"Acme"}', ...once });
     expect(created.status).toBe(201);
@@ -86,7 +87,7 @@ describe.each(engines)("the executable on $name", (kind) => {
     server.kill();
     expect(await server.exited).toBe(0);
     const again = await workspace.serve(["--demo"], bare);
-    await waitFor(() => again.stdout().includes(`KEY=$(${executable} key create --site demo`), "how to create a key");
+    await waitUntil(() => again.stdout().includes(`KEY=$(${executable} key create --site demo`), "how to create a key");
   }, 60_000);
 });
 
@@ -151,10 +152,12 @@ describe("the executable", () => {
     await reload(server, /ENOENT.*replaced 0 of 2 processes, the others stay/);
     const [first = 0, second] = childrenOf(server.pid);
     process.kill(first, "SIGKILL");
-    await waitFor(() => /a worker cannot be started, .*ENOENT/.test(server.stderr()), "the report", server.stderr);
+    await waitUntil(() => /a worker cannot be started, .*ENOENT/.test(server.stderr()), "the report", {
+      output: server.stderr,
+    });
     expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
     renameSync(`${installed}.away`, installed);
-    await waitFor(() => childrenOf(server.pid).length === 2, "the worker", server.stderr);
+    await waitUntil(() => childrenOf(server.pid).length === 2, "the worker", { output: server.stderr });
     expect(childrenOf(server.pid)).toContain(second as number);
     server.kill();
     expect(await server.exited).toBe(0);

@@ -16,9 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { expectConsole } from "../support/console/sign-in.ts";
-import { openWorkspace, type Workspace, waitFor } from "../support/programs/command.ts";
+import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/programs/packing.ts";
+import { waitUntil } from "../support/time.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
@@ -53,7 +54,7 @@ test("serves a demo with several workers, every document included, and names the
   server.kill();
   expect(await server.exited).toBe(0);
   const again = await workspace.serve(["--demo"]);
-  await waitFor(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
+  await waitUntil(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
 });
 
 test("serves the console, without its source and the packages that it is made of", async () => {

@@ -4,17 +4,23 @@
 /** Minimum and maximum milliseconds between two tests of a condition. A test that takes long is repeated less often, so that the program has time too. */
 const [minPollMs, maxPollMs] = [2, 20];
 
+interface WaitOptions {
+  /** Maximum milliseconds. By default 40 s: long, because a machine may be busy, but less than the time limit of a test, so that the error has a reason. */
+  readonly withinMs?: number;
+  /** For the message of the error: the output so far of the process that the test waits for. */
+  readonly output?: () => string;
+}
+
 /**
  * Waits until a condition holds, and returns its value.
  * @param condition returns false, null or undefined as long as it does not hold
  * @param what for the message of the error: the event that the test waits for
- * @param withinMs maximum milliseconds. It is long, because a machine may be busy
- * @throws Error after that time
+ * @throws Error after `withinMs`
  */
 export async function waitUntil<Value>(
   condition: () => Value | Promise<Value>,
   what: string,
-  withinMs = 20_000,
+  { withinMs = 40_000, output }: WaitOptions = {},
 ): Promise<Exclude<Value, false | null | undefined>> {
   const giveUpAt = performance.now() + withinMs;
   for (;;) {
@@ -23,7 +29,8 @@ export async function waitUntil<Value>(
     if (value !== undefined && value !== null && value !== false)
       return value as Exclude<Value, false | null | undefined>;
     const now = performance.now();
-    if (now >= giveUpAt) throw new Error(`waited ${withinMs / 1000} s for ${what}`);
+    if (now >= giveUpAt)
+      throw new Error(`waited ${withinMs / 1000} s for ${what}${output ? `; output: ${output()}` : ""}`);
     await Bun.sleep(Math.min(Math.max(minPollMs, 2 * (now - startedAt)), maxPollMs));
   }
 }

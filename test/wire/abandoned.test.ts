@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import { waitFor } from "../support/programs/command.ts";
-import { ticks } from "../support/time.ts";
+import { ticks, waitUntil } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { startListener, text } from "../support/wire/listener.ts";
 
@@ -32,7 +31,7 @@ test("a request is abandoned when its connection is reset", async () => {
   const [client, request] = await ask();
   expect(request.isAbandoned).toBe(false);
   client.socket.resetAndDestroy();
-  await waitFor(() => request.isAbandoned, "the reset");
+  await waitUntil(() => request.isAbandoned, "the reset");
 });
 
 test("a request is not abandoned when its client closes only its own side", async () => {

@@ -10,7 +10,7 @@ import { sql } from "../../../src/store/postgres/statements.ts";
 import { createIntent, deleteSiteRecord } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
-import { waitFor } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
@@ -154,7 +154,7 @@ async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown
   void ending.then(() => {
     isDone = true;
   });
-  await waitFor(async () => isDone || (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
+  await waitUntil(async () => isDone || (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
   await end(how, "wait_event = 'SyncRep'");
   return ending;
 }
@@ -208,7 +208,7 @@ test("a write that exceeds the time limit of the database is not done afterwards
   const engine = await open(1500);
   await beforeEachRecord("perform pg_sleep(6); return new;");
   expect((await failureOf(write(engine))).code).toBe("unavailable");
-  await waitFor(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
+  await waitUntil(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
   expect((await readAllRows(engine, 1)).rows).toHaveLength(1);
 });
 
@@ -226,7 +226,7 @@ for (const { code, message } of [
     expect((await failureOf(write(engine))).message).toBe(message);
     await server.run("drop trigger hook on records", database);
     // Writes are rejected until the database has ended a connection on which a commit might still run.
-    const next = await waitFor(() => write(engine).catch(() => undefined), "the next write");
+    const next = await waitUntil(() => write(engine).catch(() => undefined), "the next write");
     expect(next).toMatchObject([{ kind: "done", id: 2 }]);
   });
 }
@@ -250,7 +250,7 @@ test("a write to a site that another process has just created sees the writes of
      values (7, 1, 1, '', 'brand', 1, 'create', '{"ID":1,"Name":"theirs"}')`,
   );
   const writing = engine.commit([createIntent({ site: 7, operation: "update", id: 1, values: { Name: "ours" } })]);
-  await waitFor(async () => (await backEnds("wait_event_type = 'Lock'")) === 1, "a write that waits");
+  await waitUntil(async () => (await backEnds("wait_event_type = 'Lock'")) === 1, "a write that waits");
   await finish();
   expect(await writing).toMatchObject([{ kind: "done", body: '{"ID":1,"Name":"ours"}' }]);
   expect(await engine.findInconsistencies()).toEqual([]);

@@ -6,7 +6,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
-import { waitFor } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 import { webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
@@ -95,7 +95,7 @@ async function plansOf(database: string, use: () => Promise<void>): Promise<Map<
   await use();
   const mark = crypto.randomUUID();
   await server.run(`select '${mark}'`);
-  await waitFor(() => server.log().includes(mark), "the log");
+  await waitUntil(() => server.log().includes(mark), "the log");
   const entries = server
     .log()
     .slice(from)

@@ -12,7 +12,6 @@ import { createPrimary, type Primary } from "../../../src/store/postgres/primary
 import { createIntent } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
-import { waitFor } from "../../support/programs/command.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
 
 setDefaultTimeout(60_000);
@@ -30,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
-  await waitFor(async () => (await backEnds()).length === 0, "no connection");
+  await waitUntil(async () => (await backEnds()).length === 0, "no connection");
 });
 
 function makePool(size: number, timeout: number): Pool {
@@ -96,7 +95,7 @@ test("a connection that is open only after its caller timed out is for the next 
   await server.signal("SIGSTOP");
   const error = await failureOf(pool.use(pidOf)).finally(() => server.signal("SIGCONT"));
   expect(error.message).toBe("the database did not respond within 2000 ms");
-  const patient = waitFor(() => pool.use(pidOf).catch(() => undefined), "a connection");
+  const patient = waitUntil(() => pool.use(pidOf).catch(() => undefined), "a connection");
   expect(await patient).toBeGreaterThan(0);
 });
 
@@ -126,7 +125,7 @@ test("a connection that was lost while it was idle affects no caller", async () 
     return pidOf(connection, progress);
   });
   await server.run(`select pg_terminate_backend(${pid})`);
-  await waitFor(() => !idle?.isOpen, "the end of the connection");
+  await waitUntil(() => !idle?.isOpen, "the end of the connection");
   expect(await pool.use(pidOf)).not.toBe(pid);
 });
 
@@ -155,7 +154,7 @@ test("a connection is closed half an hour after it was opened, when it is releas
       return pidOf(connection, progress);
     });
     expect(third).toBe(second);
-    await waitFor(async () => (await backEnds()).length === 0, "no connection");
+    await waitUntil(async () => (await backEnds()).length === 0, "no connection");
   } finally {
     clock.mockRestore();
   }
@@ -167,7 +166,7 @@ test("a connection that is lost ends the work with it at once, although nothing 
   const inPool = failureOf(pool.use(async () => never));
   const alone = await primary.connect();
   const inStep = failureOf(step(alone, never));
-  await waitFor(async () => (await backEnds()).length === 2, "two connections");
+  await waitUntil(async () => (await backEnds()).length === 2, "two connections");
   await server.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
   expect((await inPool).message).toMatch(/^the connection to the database at 127.0.0.1:[0-9]+ was lost$/);
   expect((await inStep).message).toMatch(/was lost$/);
@@ -204,7 +203,7 @@ test("a pool that is closed lends no connection, and closes lent connections whe
   expect((await failureOf(pool.use(pidOf))).message).toBe("the database was closed");
   finish();
   await lent;
-  await waitFor(async () => (await backEnds()).length === 0, "no connection");
+  await waitUntil(async () => (await backEnds()).length === 0, "no connection");
 });
 
 interface Listener extends AsyncDisposable {

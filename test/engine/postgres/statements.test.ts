@@ -9,7 +9,7 @@ import { openEngine } from "../../../src/store/open.ts";
 import { createIntent, deleteSiteRecord } from "../../support/engine/intents.ts";
 import { startTestServer } from "../../support/http/server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
-import { waitFor } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
 
 setDefaultTimeout(60_000);
@@ -134,7 +134,7 @@ async function useOperations(engine: Engine, site: number): Promise<void> {
 async function logged(): Promise<string> {
   const mark = `select '${crypto.randomUUID()}'`;
   await server.run(mark);
-  await waitFor(() => server.log().includes(mark), "the log");
+  await waitUntil(() => server.log().includes(mark), "the log");
   return server.log();
 }
 

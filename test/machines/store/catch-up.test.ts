@@ -12,7 +12,7 @@ import { UncachedSite } from "../../../src/store/reads/uncached-site.ts";
 import { engines } from "../../support/engine/engines.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { loadUpToDate } from "../../support/engine/snapshots.ts";
-import { waitFor } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 
 const site = 1;
 const count = 4000;
@@ -104,7 +104,7 @@ describe.each(engines)("on $name", (kind) => {
     const view = await siteViews.getUpToDate(site);
     if (!(view instanceof UncachedSite)) throw new Error("the look-up has waited");
     expect((await view.lookUpRecord(brand, before + 2))?.id).toBe(before + 2);
-    await waitFor(async () => (await siteViews.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
+    await waitUntil(async () => (await siteViews.getUpToDate(site)) instanceof Snapshot, "the site to be loaded");
     expect([...(await loadUpToDate(siteViews, site)).collection(brand)]).toHaveLength(before + 2);
     expect(siteViews.usage.loads).toBe(3);
   });

@@ -8,7 +8,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { createManualEngine, waitUntilSettled } from "../../support/engine/manual-engine.ts";
+import { createManualEngine, waitForOtherWork } from "../../support/engine/manual-engine.ts";
 
 /** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];
@@ -103,7 +103,7 @@ test("a full queue rejects writes with Retry-After, loses no queued write, and a
   while ((await waiting()).length > 0) {
     const commit = await next("commit");
     commit.resolve(outcomesOf(commit.args[0]));
-    await waitUntilSettled();
+    await waitForOtherWork();
     later ??= writes.enqueue(intentOf(-2));
   }
   expect((await Promise.all(taken)).every(({ kind }) => kind === "unchanged")).toBe(true);

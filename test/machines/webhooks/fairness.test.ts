@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/webhooks/clock.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { engines, useEngine } from "../../support/engine/engines.ts";
-import { waitFor } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const webhooks = 20;
@@ -71,7 +71,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");
     const [reads, sends] = [counter(), counter()];
     const runner = startRunner(engine, reads.count, sends.count);
-    await waitFor(() => sends.counts.all === webhooks, "the deliveries");
+    await waitUntil(() => sends.counts.all === webhooks, "the deliveries");
     await runner.stop();
     expect(reads.counts.all).toBeGreaterThanOrEqual(webhooks);
     // Events before the immediate of a count are counted with the events after it.

@@ -19,8 +19,7 @@ import type { Clock } from "../../../src/webhooks/clock.ts";
 import { acquireLease, type WebhookLease } from "../../../src/webhooks/lease.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
-import { waitFor } from "../../support/programs/command.ts";
-import { ticks } from "../../support/time.ts";
+import { ticks, waitUntil } from "../../support/time.ts";
 import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 /** The clock of the database and of the process, and the timers that wait for it. */
@@ -133,7 +132,7 @@ describe("the scans of all webhooks", () => {
     });
     expect([...clock.timers.values()]).toEqual([0]);
     clock.end();
-    await waitFor(() => clock.timers.size > 0, "the next scan");
+    await waitUntil(() => clock.timers.size > 0, "the next scan");
     expect([...clock.timers.values()]).toEqual([pause]);
     await runner.stop();
     expect(clock.timers.size).toBe(0);
@@ -206,7 +205,7 @@ test("a pause that came too late, and that the database does not undo, is a logg
   const received = { status: 410, retryAfter: undefined, fault: "410 Gone" };
   const runner = startRunner({ engine: failing, received, onWarning: (warning) => void warnings.push(warning) });
   clock.end();
-  await waitFor(() => warnings.length > 0, "the warning");
+  await waitUntil(() => warnings.length > 0, "the warning");
   expect(JSON.stringify(warnings)).toContain("the disk is full");
   await runner.stop();
 });
@@ -221,7 +220,7 @@ test("receivers whose last attempt was slow have half of the deliveries, until t
   const ids = [site];
   while (ids.length < 40) ids.push((await addToNewSite()).site);
   const runner = startRunner({ received });
-  const untilSent = (count: number) => waitFor(() => responses.length >= count, `${count} requests`);
+  const untilSent = (count: number) => waitUntil(() => responses.length >= count, `${count} requests`);
   /** All sites change, the runner scans, and each request takes this long. */
   const deliver = async (first: number, milliseconds: number) => {
     clock.end();
@@ -235,7 +234,7 @@ test("receivers whose last attempt was slow have half of the deliveries, until t
     respond();
     const isDone = async () =>
       (await engine.readWebhookStates()).every(({ holder, last }) => holder === null && last === 0);
-    await waitFor(isDone, "the deliveries");
+    await waitUntil(isDone, "the deliveries");
     await change(...ids);
   };
   await deliver(40, 1000);
@@ -280,7 +279,7 @@ test("a pause that arrives after a resume is undone", async () => {
   const received = { status: 410, retryAfter: undefined, fault: "the receiver responded with 410" };
   const runner = startRunner({ engine: racing, received, onPause: () => void reported++ });
   clock.end();
-  await waitFor(() => pauses === 2, "both changes");
+  await waitUntil(() => pauses === 2, "both changes");
   await runner.stop();
   expect(await getWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
   expect(reported).toBe(0);

@@ -54,20 +54,20 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
   return {
     engine: { ...calls, readSite, ...(checkUnchanged ? { checkUnchanged } : {}) } as unknown as Engine,
     async next(name) {
-      await waitUntilSettled();
+      await waitForOtherWork();
       const call = pending.shift();
       if (call?.name !== name) throw new Error(`the next call is ${call?.name ?? "none"}, not ${name}`);
       const { args, response } = call;
       return { args: args as never, resolve: response.resolve, reject: response.reject };
     },
     async waiting() {
-      await waitUntilSettled();
+      await waitForOtherWork();
       return pending.map(({ name }) => name);
     },
   };
 }
 
-/** Waits until only calls of the engine are in flight. */
-export async function waitUntilSettled(): Promise<void> {
+/** Waits until nothing but calls of the engine is in flight. */
+export async function waitForOtherWork(): Promise<void> {
   for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineKind } from "../engine/engines.ts";
+import { waitUntil } from "../time.ts";
 import { type Data, dataOf } from "./command-data.ts";
 import { canRunHere, runHere } from "./own-process.ts";
 
@@ -103,11 +104,7 @@ export function openWorkspace(url?: string, program?: readonly string[]): Worksp
       exited,
       kill: (signal = "SIGTERM") => child.kill(signal),
       until: (pattern) =>
-        waitFor(
-          () => pattern.exec(out.text()),
-          `${pattern} on stdout`,
-          () => out.text() + err.text(),
-        ),
+        waitUntil(() => pattern.exec(out.text()), `${pattern} on stdout`, { output: () => out.text() + err.text() }),
       write: (text) => void (child.stdin as Bun.FileSink).write(text),
       end: () => void (child.stdin as Bun.FileSink).end(),
     };
@@ -176,21 +173,6 @@ export function useWorkspace(kind: EngineKind, set: (workspace: Workspace) => vo
   });
   afterEach(() => workspace.close());
   afterAll(() => kind.close());
-}
-
-/** Waits until `find` returns a value, for at most forty seconds: less than the time limit of a test, so that the error has a reason. */
-export async function waitFor<T>(
-  find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  what: string,
-  seen: () => string = () => "",
-): Promise<T> {
-  const deadline = performance.now() + 40_000;
-  while (performance.now() < deadline) {
-    const found = await find();
-    if (found) return found;
-    await Bun.sleep(10);
-  }
-  throw new Error(`timed out waiting for ${what}; output: ${seen()}`);
 }
 
 /** A request with `key` to any address. */
