@@ -6,6 +6,7 @@ import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
+import { cursorRevision } from "../store/database/cursor.ts";
 import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
 import { type AttemptDependencies, attemptDelivery, type NextEvent } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
@@ -18,7 +19,7 @@ import {
   type WebhookLease,
 } from "./lease.ts";
 import { isBackingOff } from "./retry-policy.ts";
-import { changesEvent, continuedCursorOf, cursorRevision, goneEvent } from "./webhook-event.ts";
+import { changesEvent, continuedCursorOf, goneEvent } from "./webhook-event.ts";
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly index: SystemSiteIndex;

@@ -5,7 +5,7 @@
 
 import type { WebhookState } from "../model/webhooks.ts";
 import { isCursorEntryLost, type JournalReads } from "../store/changes/feed.ts";
-import { cursorRevision } from "./webhook-event.ts";
+import { cursorRevision } from "../store/database/cursor.ts";
 
 interface SentEvent {
   /** The `Next` of the event. */

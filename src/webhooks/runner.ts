@@ -15,6 +15,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { yieldToEventLoop } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
+import { cursorRevision } from "../store/database/cursor.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
 import type { RunnerEngine } from "./delivery-attempt.ts";
@@ -22,7 +23,6 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
 import { isBackingOff, isOwnPauseReason } from "./retry-policy.ts";
-import { cursorRevision } from "./webhook-event.ts";
 
 /** Minimum milliseconds between two scans of all states. */
 const minScanPauseMs = 2000;

@@ -5,6 +5,7 @@ import { json } from "../formats/json.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WebhookState } from "../model/webhooks.ts";
 import type { FeedPage } from "../store/changes/feed.ts";
+import { cursorDigest, cursorRevision } from "../store/database/cursor.ts";
 
 /** An event, ready to be signed and sent. */
 export interface WebhookEvent {
@@ -33,7 +34,7 @@ export function changesEvent(
   const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));
   const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
   return {
-    id: eventId(state, `${state.first}_${state.last}_${markIn(page.next)}`),
+    id: eventId(state, `${state.first}_${state.last}_${cursorDigest(page.next)}`),
     body: `{"type":"storefront.changes","timestamp":${JSON.stringify(toInstant(at))},"data":${data}}`,
     next: page.next,
   };
@@ -65,16 +66,6 @@ export function testEvent({ webhook, cursor }: WebhookState, site: string, rando
 /** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */
 export function continuedCursorOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
   return since ?? cursor;
-}
-
-/** Returns the revision in a cursor: the page after this cursor begins with the next change. */
-export function cursorRevision(cursor: string): number {
-  return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
-}
-
-/** Returns the digest in a cursor, which identifies the entry together with the revision. */
-function markIn(cursor: string): string {
-  return cursor.slice(0, cursor.lastIndexOf("."));
 }
 
 interface BareEvent {

@@ -7,6 +7,7 @@ import { randomText } from "../lib/text.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
+import { cursorRevision } from "../store/database/cursor.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
@@ -14,7 +15,6 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
 import { type KnownWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
-import { cursorRevision } from "./webhook-event.ts";
 
 interface WebhookDelivery {
   families(): Promise<MetricFamily[]>;

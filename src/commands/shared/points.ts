@@ -5,6 +5,7 @@ import type { Engine } from "../../model/engine.ts";
 import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-points.ts";
 import type { PrunePoint } from "../../operator/journal/prune-journals.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
+import { isCursorLike } from "../../store/database/cursor.ts";
 import { parseDuration, parseRevision } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -44,7 +45,7 @@ export async function revisionUntil(engine: Engine, site: number, point: Journal
  */
 export function parseDeliveryStart(name: string, text: string): DeliveryStart {
   if (text === "now") return "now";
-  if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
+  if (isCursorLike(text)) return { cursor: text };
   const at = parseTimeOrAge(text);
   if (at !== undefined) return { at };
   throw new UsageError(

@@ -17,6 +17,7 @@ import {
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { cursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import {
   commitSystemChanges,
@@ -28,7 +29,7 @@ import {
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import { deliverTest } from "../../webhooks/test-delivery.ts";
-import { continuedCursorOf, cursorRevision } from "../../webhooks/webhook-event.ts";
+import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
 import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
 

@@ -1,4 +1,4 @@
-// Cursors of the feed: `<digest>.<revision>` (contract section 10; its mark is the digest).
+// Cursors of the feed: `<digest>.<revision>` (contract section 10).
 //
 // The digest is of the site's epoch and the entry with that revision. A revision alone would not be enough: after a restore, or a failover that
 // lost the last commits, the journal has other entries with the same revisions. A cursor is accepted only if its entry is still the same.
@@ -65,6 +65,21 @@ function tryParseCursor(text: string): FeedCursor | undefined {
 /** Returns the revision in a stored cursor; undefined if the cursor is malformed. */
 export function findCursorRevision(text: string): number | undefined {
   return tryParseCursor(text)?.revision;
+}
+
+/** Returns the revision in a cursor that was made by this or another program version: the page after the cursor begins with the next change. */
+export function cursorRevision(cursor: string): number {
+  return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
+}
+
+/** Returns the digest in a cursor, which identifies the entry together with the revision. */
+export function cursorDigest(cursor: string): string {
+  return cursor.slice(0, cursor.lastIndexOf("."));
+}
+
+/** Whether a text in a command is meant as a cursor, and not as a time or an age. */
+export function isCursorLike(text: string): boolean {
+  return /^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text);
 }
 
 /**
