@@ -9,9 +9,10 @@ import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { restoreRecord } from "../../src/operator/journal/restore-record.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { readFeedPage, readHeadCursor } from "../../src/store/changes/feed.ts";
+import { readFeedPage } from "../../src/store/changes/feed.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
+import { readHeadCursor } from "../support/engine/head-cursor.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 interface Write {

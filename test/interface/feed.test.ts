@@ -9,15 +9,10 @@ import type { Head } from "../../src/model/head.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { allResources } from "../../src/resources/all.ts";
-import {
-  type FeedPage,
-  type FeedQuery,
-  readCursorAt,
-  readFeedPage,
-  readHeadCursor,
-} from "../../src/store/changes/feed.ts";
+import { type FeedPage, type FeedQuery, readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
+import { readHeadCursor } from "../support/engine/head-cursor.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 const every = new Set(allResources.map(({ name }) => name));

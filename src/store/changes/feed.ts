@@ -88,15 +88,6 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
   return { changes: gathered.changes, next: gathered.next, hasMore: gathered.revision < head.revision, head };
 }
 
-/** Returns the cursor after the last change of a site. @throws ProblemError as `readCursorAt` does */
-export async function readHeadCursor(
-  engine: Pick<Engine, "readHeads" | "readJournalPage">,
-  site: number,
-): Promise<string> {
-  const [head] = await engine.readHeads([site]);
-  return readCursorAt(engine, site, head as Head);
-}
-
 /**
  * Returns the cursor after the change `revision` in `epoch`.
  * @throws ProblemError `gone` if changes after `revision` were pruned, `unavailable` if the site is behind `revision`

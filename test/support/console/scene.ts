@@ -2,7 +2,7 @@
 
 import { setKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
-import { readHeadCursor } from "../../../src/store/changes/feed.ts";
+import { readHeadCursor } from "../engine/head-cursor.ts";
 import { putTestWebhook } from "../webhooks/test-webhook.ts";
 import type { ConsoleClient } from "./server.ts";
 import { startShop } from "./shop.ts";

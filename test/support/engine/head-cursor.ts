@@ -1,0 +1,14 @@
+// The cursor of the feed after the last change of a site.
+
+import type { Engine } from "../../../src/model/engine.ts";
+import type { Head } from "../../../src/model/head.ts";
+import { readCursorAt } from "../../../src/store/changes/feed.ts";
+
+/** @throws ProblemError as `readCursorAt` does */
+export async function readHeadCursor(
+  engine: Pick<Engine, "readHeads" | "readJournalPage">,
+  site: number,
+): Promise<string> {
+  const [head] = await engine.readHeads([site]);
+  return readCursorAt(engine, site, head as Head);
+}
