@@ -7,7 +7,7 @@ import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { readEntries } from "../operator/journal/journal-entries.ts";
+import { type EntryFilter, followEntries, isSelected, readEntries } from "../operator/journal/journal-entries.ts";
 import type { JournalPoint } from "../operator/journal/journal-points.ts";
 import { pruneJournals } from "../operator/journal/prune-journals.ts";
 import { getSite, listSites } from "../operator/sites/sites.ts";
@@ -17,9 +17,6 @@ import { type CommonOptions, parseId, withCommonOptions } from "./shared/options
 import { printAll, printMessage, printResult, printText, toTable } from "./shared/output.ts";
 import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./shared/points.ts";
 import { UsageError } from "./shared/usage-error.ts";
-
-/** Milliseconds between two checks for new entries with `--follow`. */
-const pollIntervalMs = 250;
 
 interface SiteFlags extends CommonOptions {
   readonly site?: string;
@@ -78,11 +75,9 @@ async function showJournal(options: JournalFlags): Promise<void> {
   const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
   await withEngine(options, async (engine) => {
     const site = await getSiteId(engine, options);
-    const entries = filterEntries(
-      await readSelectedEntries(engine, site, { since, until }, options.follow),
-      options,
-      resource,
-    );
+    const { id, actor, run, follow: isFollowed } = options;
+    const range = await readRange(engine, site, { since, until }, isFollowed);
+    const entries = selectEntries(range, { resource: resource?.name, id, actor, run });
     if (options.csv && !printText(toCsvRow(csvColumns))) return;
     await printAll(options.csv ? csvRows(entries) : formatEntries(entries, options.json ? toJsonLine : toLine));
   });
@@ -146,54 +141,22 @@ interface JournalRange {
   readonly until: JournalPoint | undefined;
 }
 
-async function readSelectedEntries(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
+async function readRange(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
   const after = since && (await revisionSince(engine, site, since));
   if (isFollowed) return follow(engine, site, after);
-  const entries = readEntries(engine, site, after);
-  return until ? upTo(entries, await revisionUntil(engine, site, until)) : entries;
+  const last = until && (await revisionUntil(engine, site, until));
+  return readEntries(engine, site, { since: after, until: last });
 }
 
-async function* upTo(entries: AsyncIterable<JournalEntry>, last: number): AsyncGenerator<JournalEntry> {
-  for await (const entry of entries) {
-    if (entry.revision > last) return;
-    yield entry;
-  }
-}
-
-/**
- * Yields the entries after the revision `since`, or after the present head if it is undefined; then each new entry, until the site is removed.
- * If the epoch changes, all entries of the new epoch follow.
- */
 async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
-  let [head] = await engine.readHeads([site]);
-  let revision = since ?? head?.revision;
-  while (true) {
-    for await (const entry of readEntries(engine, site, revision)) {
-      yield entry;
-      revision = entry.revision;
-    }
-    await Bun.sleep(pollIntervalMs);
-    const [now] = await engine.readHeads([site]);
-    if (head?.epoch && !now?.epoch) return printMessage("the site was removed");
-    if (head?.epoch && now?.epoch !== head.epoch) {
-      printMessage("the database was restored from a backup; its journal follows from the first change:");
-      revision = undefined;
-    }
-    head = now;
-  }
+  yield* followEntries(engine, site, since, () =>
+    printMessage("the database was restored from a backup; its journal follows from the first change:"),
+  );
+  printMessage("the site was removed");
 }
 
-async function* filterEntries(
-  entries: AsyncIterable<JournalEntry>,
-  { id, actor, run }: JournalFlags,
-  resource: Resource | undefined,
-): AsyncGenerator<JournalEntry> {
-  for await (const entry of entries) {
-    if (resource && entry.resource !== resource.name) continue;
-    if (id !== undefined && entry.id !== id) continue;
-    if (actor !== undefined && entry.actor !== actor) continue;
-    if (run === undefined || entry.run === run) yield entry;
-  }
+async function* selectEntries(entries: AsyncIterable<JournalEntry>, filter: EntryFilter): AsyncGenerator<JournalEntry> {
+  for await (const entry of entries) if (isSelected(entry, filter)) yield entry;
 }
 
 function getAnyResource(name: string): Resource {

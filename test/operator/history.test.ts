@@ -21,7 +21,7 @@ describe.each(engines)("the journal on $name", (kind) => {
     if (count > 0) await engine.commit(Array.from({ length: count }, () => createIntent()));
     const since = async (revision: number) => {
       const revisions: number[] = [];
-      for await (const change of readEntries(engine, 1, revision)) revisions.push(change.revision);
+      for await (const change of readEntries(engine, 1, { since: revision })) revisions.push(change.revision);
       return revisions;
     };
     const all = Array.from({ length: count }, (_, n) => n + 1);

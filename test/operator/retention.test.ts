@@ -37,7 +37,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   const update = (id: number, Name: string, at = 1) =>
     createIntent({ site, operation: "update", id, values: { Name }, at });
   const revisions = async (since?: number) =>
-    (await Array.fromAsync(readEntries(engine, site, since))).map(({ revision }) => revision);
+    (await Array.fromAsync(readEntries(engine, site, { since }))).map(({ revision }) => revision);
   const failed = (work: Promise<unknown>) => work.catch((error) => error);
   const rowOf = async (one: Engine) => {
     const rows: DumpedRow[] = await Array.fromAsync(one.dump());

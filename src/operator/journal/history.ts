@@ -3,17 +3,13 @@
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
+import { type EntryFilter, isSelected } from "./journal-entries.ts";
 
-interface HistoryQuery {
+interface HistoryQuery extends EntryFilter {
   /** Only changes before this revision; undefined for the latest changes. */
   readonly before: number | undefined;
   /** Maximum number of entries to return. */
   readonly limit: number;
-  /** The name of a resource. */
-  readonly resource?: string | undefined;
-  readonly id?: number | undefined;
-  readonly actor?: string | undefined;
-  readonly run?: string | undefined;
   /** Whether the changes of one run are one entry. */
   readonly isGrouped: boolean;
 }
@@ -74,8 +70,8 @@ export async function readHistory(
 }
 
 /** Adds a change to the page. Returns false if the page is full and the change does not belong to its last entry. */
-function add(entries: HistoryEntry[], change: JournalEntry, { limit, isGrouped, ...wanted }: HistoryQuery): boolean {
-  if (!isWanted(change, wanted)) return true;
+function add(entries: HistoryEntry[], change: JournalEntry, { limit, isGrouped, ...filter }: HistoryQuery): boolean {
+  if (!isSelected(change, filter)) return true;
   const { run, actor, at, revision, operation, resource } = change;
   const last = entries.at(-1);
   if (last && isGrouped && run !== null && last.run === run) {
@@ -96,13 +92,4 @@ function add(entries: HistoryEntry[], change: JournalEntry, { limit, isGrouped, 
     change,
   });
   return true;
-}
-
-function isWanted(change: JournalEntry, { resource, id, actor, run }: Partial<HistoryQuery>): boolean {
-  return (
-    (resource === undefined || change.resource === resource) &&
-    (id === undefined || change.id === id) &&
-    (actor === undefined || change.actor === actor) &&
-    (run === undefined || change.run === run)
-  );
 }

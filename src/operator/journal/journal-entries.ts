@@ -1,4 +1,4 @@
-// Reads the entries of a site's journal in order, and names the entries that a run wrote.
+// Reads, follows and selects the entries of a site's journal, and names the entries that a run wrote.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
@@ -8,17 +8,26 @@ import { ProblemError } from "../../model/errors.ts";
 /** Entries per read of the journal. A read takes SQLite some milliseconds. */
 const pageSize = 500;
 
+/** Milliseconds between two checks for new entries. */
+const pollIntervalMs = 250;
+
+interface JournalRange {
+  /** Only entries after this revision; by default, all entries in the journal. */
+  readonly since?: number | undefined;
+  /** Only entries up to and including this revision. */
+  readonly until?: number | undefined;
+  /** The epoch that the site must have. */
+  readonly epoch?: string | undefined;
+}
+
 /**
  * Reads the entries of a site's journal, in order.
- * @param since only the entries after this revision; undefined for all entries in the journal
- * @param epoch the epoch that the site must have
  * @throws ProblemError `not-found` if entries after `since` were pruned, `conflict` if the site has another epoch
  */
 export async function* readEntries(
   engine: Engine,
   site: number,
-  since?: number,
-  epoch?: string,
+  { since, until = Number.POSITIVE_INFINITY, epoch }: JournalRange = {},
 ): AsyncGenerator<JournalEntry> {
   let revision = since ?? 0;
   let isFirst = since === undefined;
@@ -28,11 +37,61 @@ export async function* readEntries(
     const { head, floor, entries } = await engine.readJournalPage(site, revision, pageSize);
     if (epoch !== undefined && head.epoch !== epoch) throw epochChangedError();
     if (floor > revision && !isFirst) throw entriesPrunedError(floor);
-    yield* entries;
+    for (const entry of entries) {
+      if (entry.revision > until) return;
+      yield entry;
+    }
     if (entries.length < pageSize) return;
     revision = entries.at(-1)?.revision ?? revision;
     isFirst = false;
   }
+}
+
+/**
+ * Yields the entries after the revision `since`, or after the present head if it is undefined; then each new entry, until the site is removed.
+ * If the epoch changes, all entries of the new epoch follow.
+ * @param onNewEpoch called before the entries of a new epoch
+ */
+export async function* followEntries(
+  engine: Engine,
+  site: number,
+  since: number | undefined,
+  onNewEpoch: () => void,
+): AsyncGenerator<JournalEntry> {
+  let [head] = await engine.readHeads([site]);
+  let revision = since ?? head?.revision;
+  while (true) {
+    for await (const entry of readEntries(engine, site, { since: revision })) {
+      yield entry;
+      revision = entry.revision;
+    }
+    await Bun.sleep(pollIntervalMs);
+    const [now] = await engine.readHeads([site]);
+    if (head?.epoch && !now?.epoch) return;
+    if (head?.epoch && now?.epoch !== head.epoch) {
+      onNewEpoch();
+      revision = undefined;
+    }
+    head = now;
+  }
+}
+
+/** Selects entries of a journal. An undefined member selects all entries. */
+export interface EntryFilter {
+  /** The name of a resource. */
+  readonly resource?: string | undefined;
+  readonly id?: number | undefined;
+  readonly actor?: string | undefined;
+  readonly run?: string | undefined;
+}
+
+export function isSelected(entry: JournalEntry, { resource, id, actor, run }: EntryFilter): boolean {
+  return (
+    (resource === undefined || entry.resource === resource) &&
+    (id === undefined || entry.id === id) &&
+    (actor === undefined || entry.actor === actor) &&
+    (run === undefined || entry.run === run)
+  );
 }
 
 /** Creates the error for a site that was restored or removed while a command worked on it. @param done what the command had done before */

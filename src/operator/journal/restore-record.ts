@@ -20,7 +20,12 @@ export async function restoreRecord(
 ): Promise<Outcome> {
   const { head, floor } = await engine.readJournalPage(site, 0, 1);
   if (revision !== undefined && revision < floor) throw entriesPrunedError(floor);
-  const entries = await findEntries(readEntries(engine, site, floor, head.epoch), resource, id, revision);
+  const entries = await findEntries(
+    readEntries(engine, site, { since: floor, epoch: head.epoch }),
+    resource,
+    id,
+    revision,
+  );
   const name = `${resource.singular} ${id}`;
   const text = revision === undefined ? stateBefore(entries, name) : stateAt(entries, name, revision);
   if (text === undefined) throw notInJournalError(name, floor, revision);

@@ -91,7 +91,7 @@ async function readRecordsToUndo(
   records: RecordsToUndo,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for await (const entry of readEntries(engine, site, range.since, epoch)) {
+  for await (const entry of readEntries(engine, site, { since: range.since, epoch })) {
     if (signal?.aborted) return;
     records.add(entry);
   }
