@@ -150,7 +150,9 @@ async function readRange(engine: Engine, site: number, { since, until }: Journal
 
 async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
   yield* followEntries(engine, site, since, () =>
-    printMessage("the database was restored from a backup; its journal follows from the first change:"),
+    printMessage(
+      "the site has a new epoch, because of a restore, `renew` or a failover; its journal follows from the first entry:",
+    ),
   );
   printMessage("the site was removed");
 }

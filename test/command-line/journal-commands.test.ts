@@ -83,7 +83,7 @@ describe("journal", () => {
     await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
     await run("site", "remove", "brief", "--yes");
     expect(await following.exited).toBe(0);
-    expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site was removed/);
+    expect(following.stderr()).toMatch(/the site has a new epoch.*\n.*the site was removed/);
   });
 
   test("--follow starts with the next change by default", async () => {
