@@ -52,7 +52,7 @@ const sweepIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
 /** The open imports of all operators, with their limits. */
-export class Imports {
+export class OpenImports {
   readonly #imports = new Map<string, OpenImport>();
   readonly #now: () => number;
   readonly #onError: (error: unknown) => void;

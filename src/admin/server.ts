@@ -13,7 +13,7 @@ import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
 import { type ConsoleScript, consoleRoutes } from "./console.ts";
 import { AdminHandler, type AdminRoute, type AdminRoutes } from "./handler.ts";
-import { Imports } from "./open-imports.ts";
+import { OpenImports } from "./open-imports.ts";
 import { sessionRoutes } from "./session.ts";
 import { TrafficHistory } from "./traffic.ts";
 
@@ -36,7 +36,9 @@ const limits = { idleTimeoutSeconds: 30, maxBodyBytes: 1024 * 1024, connections:
 /** Opens the admin listener. @throws Error if the port is in use or the certificate is invalid */
 export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies: AdminDependencies): Listener {
   const traffic = new TrafficHistory(dependencies.samples, dependencies.now);
-  const imports = new Imports(dependencies.now, (error) => dependencies.log.error({ err: error }, "an import failed"));
+  const imports = new OpenImports(dependencies.now, (error) =>
+    dependencies.log.error({ err: error }, "an import failed"),
+  );
   const handler = new AdminHandler(
     createAdminRoutes(dependencies, traffic, imports),
     createHostCheck(hostnames),
@@ -55,7 +57,11 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
   };
 }
 
-function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHistory, imports: Imports): AdminRoutes {
+function createAdminRoutes(
+  dependencies: AdminDependencies,
+  traffic: TrafficHistory,
+  imports: OpenImports,
+): AdminRoutes {
   return new Map([
     metricsRoute(dependencies.samples),
     ...consoleRoutes(dependencies.loadScript),

@@ -1,13 +1,13 @@
 // The files of imports that the server removes by itself, so that no response can report a failure.
 
 import { expect, test } from "bun:test";
-import { Imports } from "../../src/admin/open-imports.ts";
+import { OpenImports } from "../../src/admin/open-imports.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { ticks } from "../support/time.ts";
 
 test("files of an abandoned import that cannot be removed are reported, and the next import starts", async () => {
   const failures: unknown[] = [];
-  const imports = new Imports(Date.now, (error) => failures.push(error));
+  const imports = new OpenImports(Date.now, (error) => failures.push(error));
   const start = () => imports.openImport(1, 1, brand, "brands.csv");
   const [first] = [start(), start(), start(), start()];
   const { job } = first as ReturnType<typeof start>;

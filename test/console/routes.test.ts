@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../src/admin/api/all.ts";
-import { Imports } from "../../src/admin/open-imports.ts";
+import { OpenImports } from "../../src/admin/open-imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import { createSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
@@ -10,7 +10,7 @@ import { exchangeOnce } from "../support/wire/client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();
-const imports = new Imports(Date.now, () => {});
+const imports = new OpenImports(Date.now, () => {});
 const actions = allActions(traffic, imports).map(([method, path, , scope]) => ({
   method,
   scope,

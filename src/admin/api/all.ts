@@ -1,7 +1,7 @@
 // Lists every action of the console's API.
 
 import type { Action } from "../action-routes.ts";
-import type { Imports } from "../open-imports.ts";
+import type { OpenImports } from "../open-imports.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import { exportActions } from "./exports.ts";
 import { findActions } from "./find.ts";
@@ -15,7 +15,7 @@ import { resourceActions } from "./resources.ts";
 import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
 
-export function allActions(traffic: TrafficHistory, imports: Imports): readonly Action[] {
+export function allActions(traffic: TrafficHistory, imports: OpenImports): readonly Action[] {
   return [
     ...resourceActions,
     ...siteActions,

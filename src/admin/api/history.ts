@@ -10,12 +10,12 @@ import { undo } from "../../operator/journal/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNumber } from "../json-body.ts";
-import type { Imports } from "../open-imports.ts";
+import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
 import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
-export function historyActions(imports: Imports): readonly Action[] {
+export function historyActions(imports: OpenImports): readonly Action[] {
   return [
     ["GET", "/operator/sites/{site}/history", listEntries],
     ["POST", "/operator/sites/{site}/undo", (call) => undoChanges(call, imports)],
@@ -50,7 +50,7 @@ const revisions = { min: 0 };
 /** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
 const semaphore = new Semaphore(2);
 
-async function undoChanges(call: ActionContext, imports: Imports): Promise<UndoResponse> {
+async function undoChanges(call: ActionContext, imports: OpenImports): Promise<UndoResponse> {
   const site = await call.site();
   const input = await call.input<UndoBody>();
   const since = parseWholeNumber(input, "since", revisions);

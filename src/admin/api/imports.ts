@@ -13,7 +13,7 @@ import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
-import type { Imports, OpenImport } from "../open-imports.ts";
+import type { OpenImport, OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { maxDownload, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
 import { resourceNamed } from "./parameters.ts";
@@ -31,7 +31,7 @@ import type {
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
 
-export function importActions(imports: Imports): readonly Action[] {
+export function importActions(imports: OpenImports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
   const withImport =
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
@@ -51,14 +51,14 @@ export function importActions(imports: Imports): readonly Action[] {
   ];
 }
 
-async function listOwn(call: ActionContext, imports: Imports): Promise<ImportsResponse> {
+async function listOwn(call: ActionContext, imports: OpenImports): Promise<ImportsResponse> {
   return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toImportInfo) };
 }
 
 /** Maximum length of a file's name, in characters. A longer name is cut. */
 const maxName = 200;
 
-async function open(call: ActionContext, imports: Imports): Promise<ImportInfo> {
+async function open(call: ActionContext, imports: OpenImports): Promise<ImportInfo> {
   const site = await call.site();
   const input = await call.input<NewImportBody>();
   const resource = resourceNamed(parseText(input, "resource"));
@@ -70,7 +70,7 @@ async function open(call: ActionContext, imports: Imports): Promise<ImportInfo> 
 async function addPart(
   { request, parameters }: ActionContext,
   found: OpenImport,
-  imports: Imports,
+  imports: OpenImports,
 ): Promise<ImportInfo> {
   if (request.headers.get("content-type") !== "application/octet-stream")
     throw new ProblemError("unsupported-media-type", "send the part as application/octet-stream");
@@ -86,7 +86,7 @@ async function previewFile(call: ActionContext, { job }: OpenImport): Promise<Fi
 }
 
 /** Starts a dry run. */
-async function check(call: ActionContext, found: OpenImport, imports: Imports): Promise<ImportInfo> {
+async function check(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
   const options = parseOptions(await call.input<CheckBody>(), found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
@@ -94,7 +94,7 @@ async function check(call: ActionContext, found: OpenImport, imports: Imports): 
 }
 
 /** Starts the import. */
-async function run(call: ActionContext, found: OpenImport, imports: Imports): Promise<ImportInfo> {
+async function run(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
   const { without = [], withoutKinds = [] } = await call.input<RunBody>();
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
     throw new ProblemError("bad-request", "`without` must be a list of row numbers");

@@ -11,7 +11,7 @@ import {
 import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
-import type { Imports } from "../open-imports.ts";
+import type { OpenImports } from "../open-imports.ts";
 import { idOf } from "./parameters.ts";
 import type {
   LinkResponse,
@@ -26,7 +26,7 @@ import type {
 const list = "/operator/operators";
 const one = `${list}/{id}`;
 
-export function operatorActions(imports: Imports): readonly Action[] {
+export function operatorActions(imports: OpenImports): readonly Action[] {
   return [
     ["GET", list, listAll, "all"],
     ["POST", list, add, "all"],
@@ -65,7 +65,7 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
   throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
-async function remove(call: ActionContext, imports: Imports): Promise<OperatorResponse> {
+async function remove(call: ActionContext, imports: OpenImports): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
   const isLast = parseBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
@@ -79,7 +79,7 @@ async function link(call: ActionContext): Promise<LinkResponse> {
   return { secret: await createSignInLink(call.engine, Name, call.now()) };
 }
 
-async function signOut(call: ActionContext, imports: Imports) {
+async function signOut(call: ActionContext, imports: OpenImports) {
   const { ID, Name } = await operatorIn(call);
   await signOutEverywhere(call.engine, Name);
   await imports.endImportsOf(ID, true);
