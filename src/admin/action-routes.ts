@@ -13,7 +13,7 @@ import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { ArrivingBodies } from "./awaited-bodies.ts";
+import { OperatorBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { type ReceivedBody, readJsonObject } from "./json-body.ts";
@@ -62,7 +62,7 @@ export type Action = readonly [
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
   const repeats = new IdempotentResponses(dependencies.now);
-  const bodies = new ArrivingBodies();
+  const bodies = new OperatorBodies();
   for (const [method, path, run, scope] of actions) {
     const route = routes.get(path) ?? {};
     routes.set(path, route);
@@ -94,12 +94,12 @@ export function requireAllSites({ operator }: Session): void {
  */
 async function requireBody(
   request: WireRequest,
-  bodies: ArrivingBodies,
+  bodies: OperatorBodies,
   dependencies: ActionDependencies,
 ): Promise<void> {
   const { operator } = await requireSession(request, dependencies);
   requireOwnPage(request, operator);
-  await bodies.await(operator.ID, request);
+  await bodies.waitForBody(operator.ID, request);
 }
 
 /** Removes the suggestion of a similar name from an UnknownSiteError, so that an operator of some sites does not learn the names of other sites. */

@@ -8,11 +8,11 @@ import type { WireRequest } from "../wire/request.ts";
 const maxOfOperator = 8;
 
 /** Waits for the bodies of signed-in operators, a limited number at once for each operator. */
-export class ArrivingBodies {
+export class OperatorBodies {
   readonly #counts = new Map<number, number>();
 
   /** Waits for the body of an operator's request. @param operator ID of the operator. @throws ProblemError `too-many-requests`, RequestError */
-  async await(operator: number, request: WireRequest): Promise<void> {
+  async waitForBody(operator: number, request: WireRequest): Promise<void> {
     if (request.received) return;
     const body = request.body();
     const count = this.#counts.get(operator) ?? 0;
