@@ -31,7 +31,7 @@ interface KeptResponse extends Omit<RepeatableRequest, "key"> {
 }
 
 /** Maximum number of kept responses: of all operators, and of one operator. */
-const maxRemembered = 500;
+const maxKept = 500;
 const maxOfOperator = 100;
 /** Maximum length of a kept response, in characters or bytes. A longer response is a report; a repeated request makes it again. */
 const maxLength = 64 * 1024;
@@ -41,7 +41,7 @@ const responseLifetimeMs = 10 * 60_000;
 /** The kept responses of all operators. */
 export class IdempotentResponses {
   /** Kept responses by operator and `Idempotency-Key`, the oldest first. */
-  readonly #remembered = new Map<string, KeptResponse>();
+  readonly #kept = new Map<string, KeptResponse>();
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -58,42 +58,42 @@ export class IdempotentResponses {
     if (!/^[\x20-\x7e]{1,255}$/.test(attempt.key))
       throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
     this.#removeOld();
-    const found = this.#remembered.get(nameOf(attempt));
+    const found = this.#kept.get(nameOf(attempt));
     if (!found) {
       this.#evictOldest(attempt.operator);
-      return this.#remember(attempt, respond());
+      return this.#keep(attempt, respond());
     }
     if (found.request === attempt.request) return found.response;
     throw new ProblemError("idempotency-key-reused", "the Idempotency-Key was used for another request");
   }
 
-  #remember(attempt: RepeatableRequest, response: Promise<RepeatableResponse>): Promise<RepeatableResponse> {
+  #keep(attempt: RepeatableRequest, response: Promise<RepeatableResponse>): Promise<RepeatableResponse> {
     const name = nameOf(attempt);
     const { operator, request } = attempt;
-    const remembered = { operator, request, response, at: this.#now(), isPending: true };
-    this.#remembered.set(name, remembered);
+    const kept = { operator, request, response, at: this.#now(), isPending: true };
+    this.#kept.set(name, kept);
     response.then(
       ({ content: { body } }) => {
-        remembered.isPending = false;
-        if (!isShort(body)) this.#remembered.delete(name);
+        kept.isPending = false;
+        if (!isShort(body)) this.#kept.delete(name);
       },
-      () => this.#remembered.delete(name),
+      () => this.#kept.delete(name),
     );
     return response;
   }
 
   #removeOld(): void {
-    for (const [name, { at, isPending }] of this.#remembered)
-      if (!isPending && at <= this.#now() - responseLifetimeMs) this.#remembered.delete(name);
+    for (const [name, { at, isPending }] of this.#kept)
+      if (!isPending && at <= this.#now() - responseLifetimeMs) this.#kept.delete(name);
   }
 
   /** Evicts the oldest response when a limit is reached. A pending response is never evicted: its action would run twice. */
   #evictOldest(operator: number): void {
-    const own = [...this.#remembered].filter(([, one]) => one.operator === operator);
-    const crowd = own.length >= maxOfOperator ? own : this.#remembered.size >= maxRemembered ? this.#remembered : [];
+    const own = [...this.#kept].filter(([, one]) => one.operator === operator);
+    const crowd = own.length >= maxOfOperator ? own : this.#kept.size >= maxKept ? this.#kept : [];
     for (const [name, { isPending }] of crowd) {
       if (isPending) continue;
-      this.#remembered.delete(name);
+      this.#kept.delete(name);
       return;
     }
   }
