@@ -5,8 +5,8 @@ import { join } from "node:path";
 import {
   type LicensedPackage,
   readLicensedPackage,
-  requireAcceptedLicenses,
-  toLicenseSection,
+  requireAcceptedLicences,
+  toLicenceSection,
 } from "../../src/admin/licences.ts";
 
 /**
@@ -19,8 +19,8 @@ export function thirdPartyLicenses(modules: string, consoleNotices: string): str
   const packages = Object.keys(lock.packages)
     .map((path) => readLicensedPackage(join(modules, "..", path)))
     .filter(({ name }) => !/(^|\/)storefront$/.test(name));
-  requireAcceptedLicenses(packages);
-  const sections = packages.sort((a, b) => (a.name < b.name ? -1 : 1)).map((one) => toLicenseSection(withText(one)));
+  requireAcceptedLicences(packages);
+  const sections = packages.sort((a, b) => (a.name < b.name ? -1 : 1)).map((one) => toLicenceSection(withText(one)));
   return `Storefront contains the software below.\n\n${[...new Set(sections)].join("\n")}\n${"=".repeat(80)}\n${consoleNotices}`;
 }
 

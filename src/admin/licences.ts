@@ -17,7 +17,7 @@ export interface BundledPackage extends LicensedPackage {
 export function bundledPackages(files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => folderIn(resolve(file)) ?? []));
   const packages = [...folders].map((folder) => ({ ...readLicensedPackage(folder), folder }));
-  requireAcceptedLicenses(packages);
+  requireAcceptedLicences(packages);
   const silent = packages.filter(({ text }) => text === "");
   if (silent.length > 0)
     throw new Error(`packages without the text of their licence: ${silent.map(({ name }) => name).join(", ")}`);
@@ -26,7 +26,7 @@ export function bundledPackages(files: Iterable<string>): BundledPackage[] {
 
 /** Returns the text with all licences that is served beside the script. */
 export function toNotices(packages: readonly LicensedPackage[]): string {
-  const sections = packages.map(toLicenseSection);
+  const sections = packages.map(toLicenceSection);
   return `The console of Storefront contains the software below.\n\n${[...new Set(sections)].join("\n")}`;
 }
 
@@ -74,7 +74,7 @@ export function readLicensedPackage(folder: string): LicensedPackage {
 }
 
 /** Requires that all licences are accepted. @throws Error that names the packages with other licences */
-export function requireAcceptedLicenses(packages: readonly LicensedPackage[]): void {
+export function requireAcceptedLicences(packages: readonly LicensedPackage[]): void {
   const refused = packages.filter(({ license }) => !isAccepted(license));
   if (refused.length === 0) return;
   throw new Error(`licences that are not accepted: ${refused.map((one) => `${one.name} (${one.license})`).join(", ")}`);
@@ -87,6 +87,6 @@ function isAccepted(license: string): boolean {
 }
 
 /** Formats the section of one package in a list of licences. */
-export function toLicenseSection({ name, version, license, text }: LicensedPackage): string {
+export function toLicenceSection({ name, version, license, text }: LicensedPackage): string {
   return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
 }
