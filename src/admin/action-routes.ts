@@ -50,12 +50,12 @@ export interface FileContent extends AdminContent {
   readonly isFile: true;
 }
 
-/** An action. If its scope is `all`, only operators of all sites may use it, because it concerns the whole server. */
+/** An action. Only operators of all sites may use an action that concerns the whole server. */
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
   run: ActionHandler,
-  scope?: "all",
+  onlyFor?: "operators of all sites",
 ];
 
 /** Creates the routes for `actions`, by path. */
@@ -63,13 +63,13 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
   const repeats = new IdempotentResponses(dependencies.now);
   const bodies = new OperatorBodies();
-  for (const [method, path, run, scope] of actions) {
+  for (const [method, path, run, onlyFor] of actions) {
     const route = routes.get(path) ?? {};
     routes.set(path, route);
     route[method] = async (context) => {
       if (method !== "GET") await requireBody(context.request, bodies, dependencies);
       const call = await createActionContext(context, dependencies);
-      if (scope === "all") requireAllSites(call.session);
+      if (onlyFor === "operators of all sites") requireAllSites(call.session);
       const key = method === "GET" ? null : context.request.headers.get("idempotency-key");
       const content =
         key === null ? run(call).then((result) => toContent(result, context)) : runIdempotent(call, key, run, repeats);

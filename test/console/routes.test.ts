@@ -11,9 +11,9 @@ import { exchangeOnce } from "../support/wire/client.ts";
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();
 const imports = new OpenImports(Date.now, () => {});
-const actions = allActions(traffic, imports).map(([method, path, , scope]) => ({
+const actions = allActions(traffic, imports).map(([method, path, , onlyFor]) => ({
   method,
-  scope,
+  onlyFor,
   hasSite: path.includes("{site}"),
   name: `${method} ${path}`,
   /** The path of the action for a site that is not the operator's. */
@@ -57,20 +57,19 @@ describe("a client without a session", () => {
 });
 
 describe("an operator of one site", () => {
-  test.each(actions.filter(({ hasSite, scope }) => hasSite && !scope))("does not find another site with $name", async ({
-    method,
-    path,
-  }) => {
+  test.each(
+    actions.filter(({ hasSite, onlyFor }) => hasSite && !onlyFor),
+  )("does not find another site with $name", async ({ method, path }) => {
     const { status, json } = await ben.call(method, path, bodyOf(method));
     expect([status, json.detail]).toEqual([404, "unknown site `toys`"]);
   });
 
-  test.each(actions.filter(({ scope }) => scope === "all"))("may not use $name", async ({ method, path }) => {
+  test.each(actions.filter(({ onlyFor }) => onlyFor !== undefined))("may not use $name", async ({ method, path }) => {
     const { status } = await ben.call(method, path, bodyOf(method));
     expect(status).toBe(403);
   });
 
-  const others = actions.filter(({ hasSite, scope }) => !hasSite && !scope);
+  const others = actions.filter(({ hasSite, onlyFor }) => !hasSite && !onlyFor);
   test.each(others)("gets no data of another site with $name", async ({ method, path, name }) => {
     const query = free[name];
     expect([name, query !== undefined]).toEqual([name, true]);

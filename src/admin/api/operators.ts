@@ -28,12 +28,12 @@ const one = `${list}/{id}`;
 
 export function operatorActions(imports: OpenImports): readonly Action[] {
   return [
-    ["GET", list, listAll, "all"],
-    ["POST", list, add, "all"],
-    ["PATCH", one, change, "all"],
-    ["DELETE", one, (call) => remove(call, imports), "all"],
-    ["POST", `${one}/link`, link, "all"],
-    ["POST", `${one}/sign-out`, (call) => signOut(call, imports), "all"],
+    ["GET", list, listAll, "operators of all sites"],
+    ["POST", list, add, "operators of all sites"],
+    ["PATCH", one, change, "operators of all sites"],
+    ["DELETE", one, (call) => remove(call, imports), "operators of all sites"],
+    ["POST", `${one}/link`, link, "operators of all sites"],
+    ["POST", `${one}/sign-out`, (call) => signOut(call, imports), "operators of all sites"],
   ];
 }
 

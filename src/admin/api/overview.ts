@@ -10,7 +10,7 @@ import type { OverviewResponse, TrafficResponse } from "./types.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
-    ["GET", "/operator/traffic", async () => showTraffic(traffic), "all"],
+    ["GET", "/operator/traffic", async () => showTraffic(traffic), "operators of all sites"],
     ["GET", "/operator/sites/{site}/overview", overview],
   ];
 }

@@ -23,10 +23,10 @@ const one = `${list}/{site}`;
 
 export const siteActions: readonly Action[] = [
   ["GET", list, listOwnSites],
-  ["POST", list, add, "all"],
+  ["POST", list, add, "operators of all sites"],
   ["GET", one, show],
   ["PATCH", one, change],
-  ["DELETE", one, remove, "all"],
+  ["DELETE", one, remove, "operators of all sites"],
 ];
 
 async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
