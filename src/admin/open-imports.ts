@@ -43,12 +43,12 @@ const maxImports = 32;
 /** Maximum number of dry runs and imports that run at once. Each keeps in memory what identifies the records of its site. */
 const maxRunningJobs = 2;
 /** Maximum bytes of one file, and of all files together. */
-const maxSize = 256 * 1024 * 1024;
-const maxTotalSize = 1024 * 1024 * 1024;
+const maxFileBytes = 256 * 1024 * 1024;
+const maxTotalBytes = 1024 * 1024 * 1024;
 /** Milliseconds without a request after which an import is removed. */
 const unusedLifetimeMs = 60 * 60_000;
 /** Milliseconds between two searches for unused imports. */
-const sweepIntervalMs = 60_000;
+const searchIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
 /** The open imports of all operators, with their limits. */
@@ -67,7 +67,7 @@ export class OpenImports {
 
   /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
   openImport(operator: number, site: number, resource: Resource, name: string): OpenImport {
-    this.#makeRoom(operator);
+    this.#removeLeastUsed(operator);
     const id = randomText(16);
     const job = withFileErrors(
       "no file can be stored",
@@ -105,11 +105,11 @@ export class OpenImports {
   /** Adds a part of the file. @param number of the part, from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
   add({ job }: OpenImport, number: number, bytes: Uint8Array): void {
     if (job.state !== "new" || job.progress.rows > 0) throw new ProblemError("conflict", "the file is in use already");
-    if (job.upload.size + bytes.length > maxSize)
-      throw new ProblemError("too-large", `a file may have at most ${maxSize / 1024 ** 2} MiB`);
+    if (job.upload.size + bytes.length > maxFileBytes)
+      throw new ProblemError("too-large", `a file may have at most ${maxFileBytes / 1024 ** 2} MiB`);
     let total = bytes.length;
     for (const one of this.#imports.values()) total += one.job.upload.size;
-    if (total > maxTotalSize) throw new ProblemError("unavailable", "the files of all imports together are too large");
+    if (total > maxTotalBytes) throw new ProblemError("unavailable", "the files of all imports together are too large");
     job.upload.add(number, bytes);
   }
 
@@ -163,22 +163,22 @@ export class OpenImports {
    * At a limit, removes the operator's least recently used import that is neither checked nor run now.
    * @throws ProblemError `too-many-requests` if the operator has no such import
    */
-  #makeRoom(operator: number): void {
+  #removeLeastUsed(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
-    const [left] = own
+    const [leastUsed] = own
       .filter(({ job }) => !job.isBusy)
       .sort((one, other) => one.lastRequestedAt - other.lastRequestedAt);
-    if (!left)
+    if (!leastUsed)
       throw new ProblemError("too-many-requests", "there are too many imports; end one first, or try again later");
-    this.remove(left).catch(this.#onError);
+    this.remove(leastUsed).catch(this.#onError);
   }
 
   #openFolder(): string {
     if (this.#folder) return this.#folder;
     removeStaleFolders(this.#now());
     this.#folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
-    this.#timer = setInterval(() => this.#removeUnused().catch(this.#onError), sweepIntervalMs);
+    this.#timer = setInterval(() => this.#removeUnused().catch(this.#onError), searchIntervalMs);
     this.#timer.unref();
     return this.#folder;
   }

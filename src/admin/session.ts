@@ -44,7 +44,7 @@ export interface SessionDependencies {
 const failures: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 
 /** Maximum bytes in the body of a sign-in request. */
-const maxBody = 512;
+const maxBodyBytes = 512;
 
 /** The dependencies of the session routes. */
 interface SessionContext extends SessionDependencies {
@@ -71,7 +71,7 @@ export function sessionRoutes(
           const session = await findRequestSession(request, dependencies);
           if (session) {
             requireOwnPage(request, session.operator);
-            await endOwn(request, session, context);
+            await endSessionsOf(request, session, context);
           }
           return signedOutResponse(request);
         },
@@ -95,19 +95,19 @@ export function sessionRoutes(
 /** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
-  const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxBody));
+  const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxBodyBytes));
   const link = parseText(input, "link");
   const present = await findRequestSession(request, context);
   const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {
-    if (present) await requireAgreed(present, link, input, context);
+    if (present) await requireAgreement(present, link, input, context);
     return signIn(engine, link, now());
   });
-  if (present && present.operator.ID !== session.operator.ID) await endOwn(request, present, context);
+  if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
   return withCookie(toSessionContent(session), toCookie(request.headers, secret, sessionLifetimeMs));
 }
 
 /** Ends the sessions in the cookies of a request. */
-async function endOwn(
+async function endSessionsOf(
   { headers }: WireRequest,
   { operator }: Session,
   { engine, onSignOut }: SessionContext,
@@ -130,7 +130,7 @@ export async function requireSession(request: WireRequest, dependencies: Session
  * this browser work under another name without notice. Does not consume the link.
  * @throws ProblemError `conflict` with `X-Operator`: the ID of the present operator; `unauthorized` for a link that cannot be used
  */
-async function requireAgreed(
+async function requireAgreement(
   { operator }: Session,
   link: string,
   input: ReceivedBody<SignInBody>,
@@ -231,7 +231,7 @@ function sessionSecretsIn(headers: RequestHeaders): string[] {
 // operator signs in, and it must not make changes in the name of the second.
 
 /** The header field with an ID of an operator: in a request, the operator of the page; in a response 409, the signed-in operator. */
-const field = "X-Operator";
+const operatorField = "X-Operator";
 
 /**
  * Requires that a request comes from a page of the signed-in operator. The field is required for a change. It is optional for a read, because
@@ -239,13 +239,13 @@ const field = "X-Operator";
  * @throws ProblemError `conflict` with the field for a page of another operator, `bad-request` for a change without the field
  */
 export function requireOwnPage({ method, headers }: WireRequest, operator: OperatorRecord): void {
-  const shown = headers.get(field.toLowerCase());
+  const shown = headers.get(operatorField.toLowerCase());
   if (shown === String(operator.ID)) return;
   if (shown === null) {
     if (method === "GET" || method === "HEAD") return;
     throw new ProblemError(
       "bad-request",
-      `a change must say whose page it is: send \`${field}\` with the ID of the operator`,
+      `a change must say whose page it is: send \`${operatorField}\` with the ID of the operator`,
     );
   }
   throw new ProblemError(
@@ -257,5 +257,5 @@ export function requireOwnPage({ method, headers }: WireRequest, operator: Opera
 
 /** Returns the options of a ProblemError that contain the ID of the signed-in operator. */
 function toOperatorHeader({ ID }: OperatorRecord): { readonly headers: Readonly<Record<string, string>> } {
-  return { headers: { [field]: String(ID) } };
+  return { headers: { [operatorField]: String(ID) } };
 }

@@ -4,14 +4,17 @@ import { ProblemError } from "../../model/errors.ts";
 import type { FileContent } from "../action-routes.ts";
 
 /** Maximum bytes of a file in a response. */
-export const maxDownload = 64 * 1024 * 1024;
+export const maxDownloadBytes = 64 * 1024 * 1024;
 
 /** The media type of each file format. */
 export const mediaTypes = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
 /** Returns the error for a file that is too large for a response. @param what the file, as the subject of a sentence */
 export function tooLargeError(what: string): ProblemError {
-  return new ProblemError("too-large", `${what} is larger than ${maxDownload / 1024 ** 2} MiB; use the command line`);
+  return new ProblemError(
+    "too-large",
+    `${what} is larger than ${maxDownloadBytes / 1024 ** 2} MiB; use the command line`,
+  );
 }
 
 /** Returns a response that the browser saves as a file. In its name, unusual characters become `_`. */

@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { exportRecords } from "../../operator/import/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
-import { maxDownload, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
+import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
 import { resourceOf } from "./parameters.ts";
 
 export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}/records/{resource}/export", download]];
@@ -26,7 +26,7 @@ async function download(call: ActionContext): Promise<FileContent> {
     for await (const text of exportRecords(engine, site.ID, resource, format)) {
       const part = Buffer.from(text);
       size += part.length;
-      if (size > maxDownload) throw tooLargeError("the export");
+      if (size > maxDownloadBytes) throw tooLargeError("the export");
       if (request.isAbandoned) break;
       parts.push(part);
     }

@@ -11,7 +11,7 @@ import type { FindResponse } from "./types.ts";
 export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
 
 /** Milliseconds after which a search stops. Its response then says where to continue. */
-const duration = 3000;
+const maxSearchMs = 3000;
 
 /** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
 const semaphore = new Semaphore(2);
@@ -27,7 +27,7 @@ async function find(call: ActionContext): Promise<FindResponse> {
     throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxSearchLength} characters`);
   const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
   const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
-  const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
+  const limits = { results: 50, duration: maxSearchMs, isWanted: () => !request.isAbandoned };
   const search = () =>
     request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
   const { found, next } = await semaphore.run(search);

@@ -15,7 +15,7 @@ import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
 import type { OpenImport, OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { maxDownload, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
+import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
 import { resourceNamed } from "./parameters.ts";
 import type {
   CheckBody,
@@ -127,7 +127,7 @@ async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<
 async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
-  if (file.size > maxDownload) throw tooLargeError("the file of rejected rows");
+  if (file.size > maxDownloadBytes) throw tooLargeError("the file of rejected rows");
   return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `rejected.${format}`);
 }
 

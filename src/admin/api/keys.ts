@@ -37,7 +37,7 @@ export const keyActions: readonly Action[] = [
 ];
 
 /** Maximum overlap of a rotation, in hours: a year. */
-const maxOverlap = 24 * 365;
+const maxOverlapHours = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
   const keys = await listKeys(call.engine, await call.site());
@@ -65,7 +65,7 @@ async function revoke(call: ActionContext): Promise<KeyInfo> {
 /** Replaces a key by a new one. */
 async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   const { Prefix } = await keyOf(call);
-  const overlap = parseWholeNumber(await call.input<RotationBody>(), "overlap", { min: 0, max: maxOverlap });
+  const overlap = parseWholeNumber(await call.input<RotationBody>(), "overlap", { min: 0, max: maxOverlapHours });
   return toNewKeyResponse(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
