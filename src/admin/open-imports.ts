@@ -1,4 +1,4 @@
-// The imports that operators have opened in the console: their files, and the limits for them. They belong to this process and end with it.
+// The imports that operators have opened in the console: their files and their limits. They belong to this process and end with it.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ export interface OpenImport {
 /** Maximum number of imports of one operator, and of all operators. */
 const maxOfOperator = 4;
 const maxImports = 32;
-/** Maximum number of dry runs and imports that run at once. Each keeps in memory what identifies the records of its site. */
+/** Maximum number of dry runs and imports that run at once. If it matches rows by ID, each has the IDs of all records of its resource in memory. */
 const maxRunningJobs = 2;
 /** Maximum bytes of one file, and of all files together. */
 const maxFileBytes = 256 * 1024 * 1024;
@@ -115,8 +115,9 @@ export class OpenImports {
 
   /**
    * Requires that another dry run or import may start.
-   * @param opened the import to run; undefined for a dry run. Two imports into the same site at once would not find each other's records
-   * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `begun`
+   * @param opened the import to run; undefined for a dry run. Two imports into one site do not run at once, because neither would find the records that the
+   *   other creates
+   * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `opened`
    */
   requireFreeCapacity(opened?: OpenImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);

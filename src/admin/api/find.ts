@@ -10,7 +10,7 @@ import type { FindResponse } from "./types.ts";
 
 export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
 
-/** Milliseconds after which a search stops. Its response then says where to continue. */
+/** Milliseconds after which a search reads no further site. Its response then says where to continue. */
 const maxSearchMs = 3000;
 
 /** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */

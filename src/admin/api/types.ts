@@ -396,5 +396,5 @@ export interface CheckBody extends DialectBody {
   readonly match?: string | undefined;
 }
 
-/** The rows that an import excludes: by number, and by kind. */
+/** The rows that the operator excludes from an import: by number (`without`), and by kind. */
 export type RunBody = { readonly without?: readonly number[]; readonly withoutKinds?: readonly ImportKind[] };
