@@ -8,7 +8,7 @@ import { problemHeaders, toProblemError } from "../http/common/error-response.ts
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
+import type { HeaderFields } from "../wire/header-fields.ts";
 import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -76,7 +76,7 @@ export class AdminHandler implements Handler {
     }
   }
 
-  respondToUnreadable(error: unknown): WireResponse {
+  respondToFailure(error: unknown): WireResponse {
     return this.#toProblem(randomText(12), error);
   }
 
@@ -141,7 +141,7 @@ function toAdminResponse(id: string, { status = 200, body, headers }: AdminConte
  * request, and no script can set it (Fetch section 3.2). Only the hosts are compared, because a proxy that ends TLS changes the scheme.
  * @throws ProblemError `forbidden`
  */
-function requireSameOrigin(headers: RequestHeaders): void {
+function requireSameOrigin(headers: HeaderFields): void {
   const origin = headers.get("origin");
   const url = origin === null ? null : URL.parse(origin);
   const host = URL.parse(`${url?.protocol}//${headers.get("host")}`)?.host;

@@ -18,7 +18,7 @@ import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { systemOf } from "../system/read-system-records.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
+import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { SessionResponse, SignInBody } from "./api/types.ts";
 import { SignInBodies } from "./awaited-bodies.ts";
@@ -204,13 +204,13 @@ function signedOutResponse({ headers }: WireRequest): AdminContent {
 }
 
 /** Returns the name of the cookie. It contains the port, because browsers send a cookie to all ports of a host (RFC 6265 section 8.5). */
-function cookieName(headers: RequestHeaders): string {
+function cookieName(headers: HeaderFields): string {
   const port = /:([0-9]+)$/.exec(headers.get("host") ?? "")?.[1] ?? "default";
   return `storefront_${port}`;
 }
 
 /** Formats a `Set-Cookie` field. @param lifetime in milliseconds; 0 deletes the cookie */
-function toCookie(headers: RequestHeaders, value: string, lifetime: number): string {
+function toCookie(headers: HeaderFields, value: string, lifetime: number): string {
   const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
   const name = cookieName(headers);
   return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
@@ -220,7 +220,7 @@ function toCookie(headers: RequestHeaders, value: string, lifetime: number): str
 const maxCookies = 4;
 
 /** Returns the secrets in the cookies of this name. There may be several: another server of this host can add cookies (RFC 6265 section 8.6). */
-function sessionSecretsIn(headers: RequestHeaders): string[] {
+function sessionSecretsIn(headers: HeaderFields): string[] {
   const beginning = `${cookieName(headers)}=`;
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
   const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));

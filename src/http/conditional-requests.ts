@@ -8,7 +8,7 @@
 
 import { ProblemError } from "../model/errors.ts";
 import type { Resource, Shape } from "../model/resource.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
+import type { HeaderFields } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
 
 /** An entity tag, in parts, which need not be joined to be sent. */
@@ -40,7 +40,7 @@ function endingOf(shape: Shape, format: string): string {
  * Whether the client has the current representation, so that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak
  * (section 13.1.2).
  */
-export function isNotModified(headers: RequestHeaders, etag: Etag): boolean {
+export function isNotModified(headers: HeaderFields, etag: Etag): boolean {
   const known = headers.get("if-none-match");
   if (known === null) return false;
   const text = joinParts(etag);

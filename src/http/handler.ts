@@ -8,7 +8,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
-import { RequestHeaders } from "../wire/header-fields.ts";
+import { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError } from "../wire/request-error.ts";
@@ -68,7 +68,7 @@ export class HttpHandler implements Handler {
     return this.#countAndLog(context, started, response);
   }
 
-  respondToUnreadable(error: unknown, address: string): WireResponse {
+  respondToFailure(error: unknown, address: string): WireResponse {
     const context: RequestContext = { ...unreadable, request: { ...unreadable.request, address }, id: this.#newId() };
     if (error instanceof RequestError) {
       const line = { request: context.id, client: address, reason: error.message };
@@ -172,7 +172,7 @@ const unreadable: Omit<RequestContext, "id"> = {
   request: {
     method: "",
     target: "",
-    headers: new RequestHeaders(new Map()),
+    headers: new HeaderFields(new Map()),
     address: "",
     isAbandoned: false,
     onClientEnd: () => {},

@@ -1,7 +1,7 @@
 // The IDs that a client sends with a request, so that the log lines of several programs about it can be found together.
 
 import { redactKeys } from "../model/api-key.ts";
-import type { RequestHeaders } from "../wire/header-fields.ts";
+import type { HeaderFields } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
 
 /** A request ID, from the client or from this server. Its parts are joined to a text only to log it, because most IDs are only sent. */
@@ -25,7 +25,7 @@ export class RequestId {
 const requestId = /^[\w.~+=@-]{1,128}$/;
 
 /** Returns the ID in `X-Request-Id`; undefined if it is absent or malformed, or contains an API key, which must not be logged. */
-export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
+export function requestIdIn(headers: HeaderFields): RequestId | undefined {
   const sent = headers.get("x-request-id");
   return sent !== null && requestId.test(sent) && redactKeys(sent) === sent ? new RequestId([sent]) : undefined;
 }
@@ -34,7 +34,7 @@ export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
 /** Returns the trace and the parent span in `traceparent`, as members of a log line; an empty object if the field is absent or invalid. */
-export function traceIn(headers: RequestHeaders): { trace?: string; span?: string } {
+export function traceIn(headers: HeaderFields): { trace?: string; span?: string } {
   const [, version, trace = "", span = "", more] = traceparent.exec(headers.get("traceparent") ?? "") ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return {};
   return isZero(trace) || isZero(span) ? {} : { trace, span };

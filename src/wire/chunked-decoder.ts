@@ -1,6 +1,6 @@
 // Chunked transfer coding (RFC 9112 section 7.1). Chunk extensions and trailer fields are checked and ignored.
 
-import { parseHeaders } from "./header-fields.ts";
+import { parseHeaderFields } from "./header-fields.ts";
 import { RequestError } from "./request-error.ts";
 
 /** Maximum bytes of a line between chunks, and of the trailer section. */
@@ -90,7 +90,7 @@ export class ChunkedDecoder {
   #checkTrailerLine(line: string): void {
     this.#trailer += line.length;
     if (this.#trailer > maxTrailer) throw malformedBodyError();
-    const headers = parseHeaders(line);
+    const headers = parseHeaderFields(line);
     // A trailer must not contain fields for message framing (RFC 9110 section 6.5.1).
     if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBodyError();
   }

@@ -37,7 +37,7 @@ export class ClientRate {
     return this.#isTooSlow;
   }
 
-  move(bytes: number): void {
+  addBytes(bytes: number): void {
     this.#ofSecond += bytes;
   }
 

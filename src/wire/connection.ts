@@ -133,15 +133,15 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /** Ends the connection with a reset after a bug or an error of the runtime, and lets the handler log `error`. */
-  endAfterFault(error: unknown): void {
-    this.#context.handler.respondToUnreadable(error, this.#requestLoop.client.address);
+  endAfterBug(error: unknown): void {
+    this.#context.handler.respondToFailure(error, this.#requestLoop.client.address);
     this.#socket.terminate();
   }
 
   /** Records that the client has sent or read `bytes` bytes, or has been sent a response to read. */
   markProgress(bytes = 0): void {
     this.#lastProgressAt = this.#context.now;
-    this.#clientRate.move(bytes);
+    this.#clientRate.addBytes(bytes);
     this.#memoryShare.markProgress();
   }
 
@@ -150,7 +150,7 @@ export class Connection implements StepTask, PlacedConnection {
    * step to run now.
    */
   runStep(): boolean {
-    if (this.#requestLoop.step()) this.#beginRequest();
+    if (this.#requestLoop.step()) this.#markRequestStarted();
     if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
     return this.#waitUnlessStepLeft();
   }
@@ -160,7 +160,7 @@ export class Connection implements StepTask, PlacedConnection {
     if (this.#waitUnlessStepLeft()) this.#context.roundRobin.add(this.#stepEntry);
   }
 
-  #beginRequest(): void {
+  #markRequestStarted(): void {
     this.#hasHadRequest = true;
     this.#context.places.idle.delete(this.#idleEntry);
   }

@@ -3,7 +3,7 @@
 import { RequestError } from "./request-error.ts";
 
 /** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
-export class RequestHeaders {
+export class HeaderFields {
   readonly #values: ReadonlyMap<string, string>;
 
   constructor(values: ReadonlyMap<string, string>) {
@@ -20,9 +20,9 @@ export class RequestHeaders {
   }
 
   /** Returns all fields except one. */
-  without(name: string): RequestHeaders {
+  without(name: string): HeaderFields {
     if (!this.has(name)) return this;
-    return new RequestHeaders(new Map([...this.#values].filter(([other]) => other !== name)));
+    return new HeaderFields(new Map([...this.#values].filter(([other]) => other !== name)));
   }
 }
 
@@ -32,7 +32,7 @@ const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
  * Parses the lines of a header section, each with its CRLF (RFC 9112 section 5).
  * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
  */
-export function parseHeaders(section: string): RequestHeaders {
+export function parseHeaderFields(section: string): HeaderFields {
   const values = new Map<string, string>();
   for (const text of section.split("\r\n").slice(0, -1)) {
     const [, name, raw] = line.exec(text) ?? [];
@@ -42,7 +42,7 @@ export function parseHeaders(section: string): RequestHeaders {
     const before = values.get(key);
     values.set(key, before === undefined ? value : `${before}, ${value}`);
   }
-  return new RequestHeaders(values);
+  return new HeaderFields(values);
 }
 
 function malformedError(text: string): RequestError {

@@ -32,7 +32,7 @@ export class HeaderReader {
   #last: CachedHeader | undefined;
 
   /** Like `parseRequestHeader`. */
-  read(input: Buffer): RequestHeader | undefined {
+  parse(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
     if (last && beginsWith(input, last.sent)) return last.header;
     const header = (last && parseWithCachedSection(last, input)) ?? parseRequestHeader(input);

@@ -14,7 +14,7 @@ import { ConnectionMemoryBudget } from "./connection-memory.ts";
 import { type PlacedConnection, Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { RoundRobin } from "./round-robin.ts";
-import { limitReceiveBuffer, limitUnsentBytes, rejectConnections } from "./socket-options.ts";
+import { ignoreNewClients, limitReceiveBuffer, limitUnsentBytes } from "./socket-options.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
 export interface Certificate {
@@ -133,7 +133,7 @@ export const handshakeMs = 100;
 /** Closes a listening socket after the TCP handshakes in progress. New clients reach another socket on the port. */
 async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {
   const fd = descriptorOf(socket);
-  if (fd !== undefined && rejectConnections(fd)) await Bun.sleep(handshakeMs);
+  if (fd !== undefined && ignoreNewClients(fd)) await Bun.sleep(handshakeMs);
   await closeSocket(socket);
 }
 
@@ -185,7 +185,7 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
       places.delete(socket.data);
       socket.data.onClosed();
     },
-    error: (socket, error) => socket.data.endAfterFault(error),
+    error: (socket, error) => socket.data.endAfterBug(error),
   };
 }
 

@@ -1,6 +1,6 @@
 // The body of a request while it arrives: with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
 //
-// The connection passes the body's bytes in small steps (`readStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
+// The connection passes the body's bytes in small steps (`receiveStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
 // complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
 
 import { ChunkedDecoder } from "./chunked-decoder.ts";
@@ -8,7 +8,7 @@ import type { MemoryShare } from "./connection-memory.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
 
-/** Maximum bytes of a body that are read in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
+/** Maximum bytes of a body that are decoded in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
 const maxStepBytes = 16 * 1024;
 
 /**
@@ -38,7 +38,7 @@ export class RequestBody {
   #counted: Uint8Array | undefined;
   readonly #chunks: ChunkedDecoder | undefined;
   /** Sends `100 Continue`; undefined if the client does not wait for that (any more). */
-  #ask: (() => void) | undefined;
+  #sendContinue: (() => void) | undefined;
   /** Bytes of a body of known length that have not arrived. */
   #left: number;
   #size = 0;
@@ -56,7 +56,7 @@ export class RequestBody {
     this.#length = length;
     this.#limit = limit;
     this.#share = share;
-    this.#ask = sendContinue;
+    this.#sendContinue = sendContinue;
     this.#left = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
     this.#lowerLimit(limit);
@@ -74,7 +74,7 @@ export class RequestBody {
 
   /** Whether the beginning of the next request is unknown: the body is malformed, timed out, or held back by the client until `100 Continue`. */
   get isEndUnknown(): boolean {
-    return this.isMalformed || this.#isTimedOut || this.#ask !== undefined;
+    return this.isMalformed || this.#isTimedOut || this.#sendContinue !== undefined;
   }
 
   /** Whether the client is expected to send more of the body. */
@@ -92,20 +92,20 @@ export class RequestBody {
     return this.isComplete && this.#error === undefined ? this.#buffer.bytes : undefined;
   }
 
-  /** Like `read`, but reads at most 16 KiB from `start` on, so that many small chunks are read in several steps. */
-  readStep(bytes: Buffer, start: number): number {
-    return this.read(bytes, start, Math.min(bytes.length, start + maxStepBytes));
+  /** Like `receive`, but takes at most 16 KiB from `start` on, so that many small chunks are decoded in several steps. */
+  receiveStep(bytes: Buffer, start: number): number {
+    return this.receive(bytes, start, Math.min(bytes.length, start + maxStepBytes));
   }
 
   /**
-   * Reads the part of the body in `bytes` from `start` up to `end`. Returns how many of these bytes belong to the body; all of them if the body is
+   * Takes the part of the body in `bytes` from `start` up to `end`. Returns how many of these bytes belong to the body; all of them if the body is
    * malformed.
    */
-  read(bytes: Buffer, start: number, end: number): number {
-    this.#ask = undefined;
+  receive(bytes: Buffer, start: number, end: number): number {
+    this.#sendContinue = undefined;
     const used = this.#chunks
-      ? this.#readChunks(this.#chunks, bytes.subarray(start, end))
-      : this.#readKnownLength(bytes, start, end);
+      ? this.#decodeChunks(this.#chunks, bytes.subarray(start, end))
+      : this.#takeKnownLength(bytes, start, end);
     // A complete body does not count: it waits for the server. Counted, it could cut off a client that has done its part.
     this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
@@ -122,8 +122,8 @@ export class RequestBody {
     if (this.#error !== undefined) throw this.#error;
     if (this.received) return this.received;
     this.#waiting ??= Promise.withResolvers();
-    this.#ask?.();
-    this.#ask = undefined;
+    this.#sendContinue?.();
+    this.#sendContinue = undefined;
     return this.#waiting.promise;
   }
 
@@ -154,14 +154,14 @@ export class RequestBody {
     return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#left} came in time`;
   }
 
-  #readKnownLength(bytes: Buffer, start: number, end: number): number {
+  #takeKnownLength(bytes: Buffer, start: number, end: number): number {
     const used = Math.min(this.#left, end - start);
     this.#appendPart(bytes, start, start + used);
     this.#left -= used;
     return used;
   }
 
-  #readChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
+  #decodeChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
     if (chunks.isMalformed) return bytes.length;
     try {
       return chunks.decode(bytes, (part) => this.#appendPart(part, 0, part.length));

@@ -2,7 +2,7 @@
 //
 // The parser is strict: if two parsers read the same bytes differently, an attacker can smuggle a request past one of them.
 
-import { parseHeaders, type RequestHeaders } from "./header-fields.ts";
+import { type HeaderFields, parseHeaderFields } from "./header-fields.ts";
 import { RequestError } from "./request-error.ts";
 
 /** Maximum bytes of the request line and the header section together. */
@@ -24,7 +24,7 @@ export interface RequestFraming {
 /** A parsed header section. */
 export interface HeaderSection {
   /** All fields except `Content-Length`, which is in `framing`. */
-  readonly headers: RequestHeaders;
+  readonly headers: HeaderFields;
   readonly framing: RequestFraming;
 }
 
@@ -117,7 +117,7 @@ function invalidRequestLineError(): RequestError {
 }
 
 function parseHeaderSection(text: string): HeaderSection {
-  const headers = parseHeaders(text);
+  const headers = parseHeaderFields(text);
   rejectBadHost(headers.get("host") ?? "");
   return { headers: headers.without("content-length"), framing: toFraming(headers) };
 }
@@ -138,7 +138,7 @@ const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-
  * Returns the framing of a request (RFC 9112 section 6.3).
  * @throws RequestError `malformed` for a length or coding that is invalid, and for a request that has both, as that section allows
  */
-function toFraming(headers: RequestHeaders): RequestFraming {
+function toFraming(headers: HeaderFields): RequestFraming {
   const coding = headers.get("transfer-encoding");
   const length = headers.get("content-length");
   if (coding !== null && length !== null) {

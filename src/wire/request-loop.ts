@@ -30,7 +30,7 @@ interface RequestLoopOwner {
   /** Called when the handler has returned a response asynchronously, so that `step` may have something to do. */
   schedule(): void;
   /** Called when a response could not be made or sent, because of a bug. */
-  endAfterFault(error: unknown): void;
+  endAfterBug(error: unknown): void;
 }
 
 export class RequestLoop {
@@ -93,7 +93,7 @@ export class RequestLoop {
    * next request is unknown.
    */
   respondAndEnd(error: unknown): void {
-    const response = this.#context.handler.respondToUnreadable(error, this.client.address);
+    const response = this.#context.handler.respondToFailure(error, this.client.address);
     this.#send(response, { omitsBody: false, connection: "close" });
     this.closeAfterOutput();
   }
@@ -135,7 +135,7 @@ export class RequestLoop {
   #readHeader(bytes: Buffer, since: number): boolean {
     let header: RequestHeader | undefined;
     try {
-      header = this.#headers.read(bytes);
+      header = this.#headers.parse(bytes);
     } catch (error) {
       this.respondAndEnd(error);
       return false;
@@ -150,14 +150,14 @@ export class RequestLoop {
     const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
     this.#setState({ kind: "handling", startedAtSeconds: since, header, body });
     const hasMore = body !== undefined && header.bytes < bytes.length;
-    this.input.consume(header.bytes + (hasMore ? body.readStep(bytes, header.bytes) : 0));
+    this.input.consume(header.bytes + (hasMore ? body.receiveStep(bytes, header.bytes) : 0));
     const response = handler.respond(new IncomingRequest(header, body, this.client));
     if (response instanceof Promise) this.#respondLater(response);
     else this.#respond(response);
   }
 
   #readBody(body: RequestBody, bytes: Buffer): void {
-    this.input.consume(body.readStep(bytes, 0));
+    this.input.consume(body.receiveStep(bytes, 0));
     if (this.#state.kind !== "responding") return;
     // Normally the last response says `Connection: close`. This response has been passed to the output already, so end without it.
     if (body.isMalformed) this.closeAfterOutput();
@@ -169,7 +169,7 @@ export class RequestLoop {
       this.#respond(made);
       this.#owner.schedule();
     };
-    response.then(respond).catch((error) => this.#owner.endAfterFault(error));
+    response.then(respond).catch((error) => this.#owner.endAfterBug(error));
   }
 
   #respond(response: WireResponse): void {

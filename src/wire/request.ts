@@ -1,7 +1,7 @@
 // The interface between the listener and its handler: a request after its header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { RequestHeaders } from "./header-fields.ts";
+import type { HeaderFields } from "./header-fields.ts";
 import { type BodyBytes, emptyBody, type RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 import type { WireResponse } from "./response.ts";
@@ -11,7 +11,7 @@ export interface WireRequest {
   readonly method: string;
   /** The request target as sent: a path with a query, or an absolute URL (RFC 9112 section 3.2). One character per byte. */
   readonly target: string;
-  readonly headers: RequestHeaders;
+  readonly headers: HeaderFields;
   /** The client's address. */
   readonly address: string;
   /** Whether the connection is closed, so that a response cannot be sent. A client that has closed only its own side still gets the response. */
@@ -56,7 +56,7 @@ export interface Handler {
    * error of the runtime (any other `error`), so that the handler logs it; then the response may be discarded.
    * @param address the client's address
    */
-  respondToUnreadable(error: unknown, address: string): WireResponse;
+  respondToFailure(error: unknown, address: string): WireResponse;
   /**
    * Called when a new connection arrives at the limit of connections, and no other connection is idle or slow enough to be ended. If a request
    * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. The response to that request
@@ -71,7 +71,7 @@ export interface Handler {
 export class IncomingRequest implements WireRequest {
   readonly method: string;
   readonly target: string;
-  readonly headers: RequestHeaders;
+  readonly headers: HeaderFields;
   readonly #body: RequestBody | undefined;
   readonly #client: PeerState;
 

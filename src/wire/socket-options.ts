@@ -49,7 +49,7 @@ const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFals
  * @param listening the file descriptor of the listening socket
  * @returns whether the kernel has accepted the filter; always false on other systems
  */
-export function rejectConnections(listening: number): boolean {
+export function ignoreNewClients(listening: number): boolean {
   const instructions = Buffer.alloc(8 * dropFirstPackets.length);
   for (const [index, [code, ifTrue, ifFalse, constant]] of dropFirstPackets.entries()) {
     instructions.writeUInt16LE(code, 8 * index);

@@ -15,7 +15,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { OutdatedError, ProblemError } from "../../src/model/errors.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../src/store/writes/write-queue.ts";
-import { RequestHeaders } from "../../src/wire/header-fields.ts";
+import { HeaderFields } from "../../src/wire/header-fields.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 describe("once()", () => {
@@ -47,7 +47,7 @@ describe("once()", () => {
 describe("a response that the server is unavailable", () => {
   const exchange = {
     id: new RequestId(["r", 1]),
-    request: { headers: new RequestHeaders(new Map()) },
+    request: { headers: new HeaderFields(new Map()) },
   } as RequestContext;
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { traceIn } from "../../src/http/request-ids.ts";
-import { RequestHeaders } from "../../src/wire/header-fields.ts";
+import { HeaderFields } from "../../src/wire/header-fields.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
@@ -64,6 +64,6 @@ describe("traceparent", () => {
     [`00-${trace}-${span}-01, 00-${trace}-${span}-01`, false],
     ["", false],
   ])("%s", (value, isValid) => {
-    expect(traceIn(new RequestHeaders(new Map([["traceparent", value]])))).toEqual(isValid ? { trace, span } : {});
+    expect(traceIn(new HeaderFields(new Map([["traceparent", value]])))).toEqual(isValid ? { trace, span } : {});
   });
 });

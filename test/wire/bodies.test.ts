@@ -54,7 +54,7 @@ describe("a chunked body", () => {
     const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);
     Bun.gc(true);
     const before = heapStats().objectCount;
-    expect(body.read(stream, 0, stream.length)).toBe(stream.length);
+    expect(body.receive(stream, 0, stream.length)).toBe(stream.length);
     Bun.gc(true);
     expect(heapStats().objectCount - before).toBeLessThan(10_000);
     expect((await body.readWholeBody()).length).toBe(2 ** 20);

@@ -9,12 +9,12 @@ test("many clients that time out at once are ended in many ticks", async () => {
   let isCounting = true;
   const ticks: number[] = [];
   // Each response takes longer than the kernel needs to free the buffers of a client that does not read.
-  const respondToUnreadable = () => {
+  const respondToFailure = () => {
     ticks.push(tick);
     for (const end = performance.now() + 1; performance.now() < end; );
     return text("timeout", 408);
   };
-  const listener = startListener(echo, { idleTimeoutSeconds: 1 }, { respondToUnreadable });
+  const listener = startListener(echo, { idleTimeoutSeconds: 1 }, { respondToFailure });
   const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(listener.port)));
   for (const client of clients) client.send("GET /");
   const count = () => {

@@ -12,7 +12,7 @@ const post = (length: string) =>
 
 function readWith(reader: HeaderReader, input: string) {
   try {
-    const header = reader.read(Buffer.from(input, "latin1"));
+    const header = reader.parse(Buffer.from(input, "latin1"));
     if (!header) return "incomplete";
     const { method, target, isHttp10, bytes, section: read } = header;
     const names = ["host", "x-api-auth", "accept", "content-length", "transfer-encoding"];
@@ -99,7 +99,7 @@ test("an HTTP/1.0 request with the same header section as the chunked HTTP/1.1 r
 test("bytes that change after a request was read do not change the next one", () => {
   const reader = new HeaderReader();
   const input = Buffer.from(`${request}${request}`, "latin1");
-  const first = reader.read(input);
+  const first = reader.parse(input);
   input.fill("x");
   expect(first?.section.headers.get("x-api-auth")).toBe("sfk_1");
   expect(readWith(reader, request)).toEqual(readWith(new HeaderReader(), request));

@@ -4,7 +4,7 @@ import { hashApiKey, isKey } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
-import type { RequestHeaders } from "../../wire/header-fields.ts";
+import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { KeyRejection, RequestContext } from "../request-context.ts";
 
 /**
@@ -30,9 +30,9 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
  * The digest of the key in each header section. Most clients repeat their header section; the wire parses it once and passes the same object again.
  * Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request.
  */
-const digests = new WeakMap<RequestHeaders, string>();
+const digests = new WeakMap<HeaderFields, string>();
 
-function cachedKeyDigest(headers: RequestHeaders, key: string): string {
+function cachedKeyDigest(headers: HeaderFields, key: string): string {
   const known = digests.get(headers);
   if (known !== undefined) return known;
   const digest = hashApiKey(key);

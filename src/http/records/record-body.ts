@@ -5,7 +5,7 @@ import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "..
 import { storedEncoding } from "../../model/encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
-import type { RequestHeaders } from "../../wire/header-fields.ts";
+import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { ResourceRoute } from "../route.ts";
@@ -95,7 +95,7 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
 }
 
 /** Rejects a body that is not UTF-8, or that has a content coding. @throws ProblemError `unsupported-media-type` */
-export function rejectOtherEncodings(headers: RequestHeaders): void {
+export function rejectOtherEncodings(headers: HeaderFields): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new ProblemError(

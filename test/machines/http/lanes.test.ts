@@ -21,7 +21,7 @@ import { openEngine } from "../../../src/store/open.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
-import { RequestHeaders } from "../../../src/wire/header-fields.ts";
+import { HeaderFields } from "../../../src/wire/header-fields.ts";
 import { joinParts } from "../../../src/wire/header-parts.ts";
 import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
@@ -104,7 +104,7 @@ async function openHandler(kind: EngineKind) {
     const fields = Object.entries({ host, "x-api-auth": key, ...headers });
     return handler.respond({
       ...{ method, target, address: "192.0.2.1", isAbandoned: false, onClientEnd() {}, discardBody() {} },
-      headers: new RequestHeaders(new Map(fields.filter(([, value]) => value !== ""))),
+      headers: new HeaderFields(new Map(fields.filter(([, value]) => value !== ""))),
       received: body === "" ? emptyBody : new BodyBytes(bytes, 0, bytes.length),
       body: () => Promise.reject(new Error("the body came with the request")),
     });

@@ -10,7 +10,7 @@ const filler = `X-Filler: ${"x".repeat(15_000)}`;
 
 function readHeader(number: number): RequestHeader {
   const lines = [`GET /restapi/brands/${number}.json HTTP/1.1`, `Host: host-${number}.example`, filler, "", ""];
-  return new HeaderReader().read(Buffer.from(lines.join("\r\n"))) as RequestHeader;
+  return new HeaderReader().parse(Buffer.from(lines.join("\r\n"))) as RequestHeader;
 }
 
 describe("a part of a header section that is remembered keeps nothing else of it:", () => {

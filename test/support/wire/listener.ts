@@ -22,8 +22,8 @@ export function startListener(
   options: Partial<ListenOptions> = {},
   others: Partial<Handler> = {},
 ): Listener {
-  const respondToUnreadable = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
-  const handler = { respond, respondToUnreadable, logIncident: () => {}, ...others };
+  const respondToFailure = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
+  const handler = { respond, respondToFailure, logIncident: () => {}, ...others };
   return listen({ ...defaults, ...options }, handler);
 }
 
