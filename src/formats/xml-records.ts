@@ -138,7 +138,7 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   const { fields, prefix, fieldErrors } = position;
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
-  if (!field) return void fieldErrors.push({ field: path, detail: `no such element${hintFor(path, position)}` });
+  if (!field) return void fieldErrors.push({ field: path, detail: `no such element${elementHint(path, position)}` });
   const inside = { ...position, prefix: `${path}.` };
   decodeAttributes(child, inside);
   if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
@@ -151,7 +151,7 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
 }
 
 /** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
-function hintFor(path: string, { resource, prefix }: Position): string {
+function elementHint(path: string, { resource, prefix }: Position): string {
   const meant = findNearestPath(path, fieldPaths(resource));
   if (!meant) return "";
   const names = meant.split(".");

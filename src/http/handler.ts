@@ -33,7 +33,7 @@ export class HttpHandler implements Handler {
   readonly #routes: Routes;
   readonly #logLimit: LogRateLimiter;
   readonly #idPrefix = randomText(8);
-  #exchanges = 0;
+  #requestCount = 0;
 
   constructor(dependencies: HandlerDependencies) {
     this.#dependencies = dependencies;
@@ -76,7 +76,7 @@ export class HttpHandler implements Handler {
         this.#dependencies.log.info({ ...line, suppressed }, "a request could not be read"),
       );
     }
-    return this.#countAndLog(context, performance.now(), this.#toProblem(context, error));
+    return this.#countAndLog(context, performance.now(), this.#toErrorResponse(context, error));
   }
 
   makeRoom(): boolean {
@@ -90,7 +90,7 @@ export class HttpHandler implements Handler {
   }
 
   #newId(): RequestId {
-    return new RequestId([this.#idPrefix, this.#exchanges++]);
+    return new RequestId([this.#idPrefix, this.#requestCount++]);
   }
 
   #routeRequest(context: RequestContext, route: Route | undefined): MaybePromise<WireResponse> {
@@ -132,10 +132,10 @@ export class HttpHandler implements Handler {
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
   #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {
     const page = this.#dependencies.documentation.problemPage(context, error);
-    return page?.catch(() => this.#toProblem(context, error)) ?? this.#toProblem(context, error);
+    return page?.catch(() => this.#toErrorResponse(context, error)) ?? this.#toErrorResponse(context, error);
   }
 
-  #toProblem(context: RequestContext, error: unknown): WireResponse {
+  #toErrorResponse(context: RequestContext, error: unknown): WireResponse {
     const { log } = this.#dependencies;
     return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
   }

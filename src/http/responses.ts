@@ -99,11 +99,11 @@ function responseHeaderStart(type: string | undefined): string {
 /** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
 export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
   const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
-  const content = { type: format.problemType, body: format.problem(toProblem(context, problemError)) };
+  const content = { type: format.problemType, body: format.problem(toProblemDocument(context, problemError)) };
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
-function toProblem(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
+function toProblemDocument(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
   const errors: { errors?: readonly FieldError[] } = fieldErrors.length > 0 ? { errors: fieldErrors } : {};
   const type = `/docs/problems/${code}`;
   return {

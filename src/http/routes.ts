@@ -59,7 +59,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
   const known = new BoundedCache(1024, 200, find);
   return {
     find: (sent) => known.get(sent),
-    suggestPath: (path) => hintFor(path, dependencies.resources, routes),
+    suggestPath: (path) => pathHint(path, dependencies.resources, routes),
   };
 }
 
@@ -75,7 +75,7 @@ function withoutId(path: string): string {
 const formatNames = formats.map(({ name }) => name);
 
 /** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
-export function hintFor(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
+export function pathHint(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
   const known = [...routes].filter(([, { kind }]) => kind !== "public").map(([route]) => route);
   const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [
     normalizeName(element),

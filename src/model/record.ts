@@ -159,7 +159,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
     if (!Object.hasOwn(fields, name) && !(name === "ID" && parentPath === ""))
       fieldErrors.push({
         field: parentPath + name.slice(0, 100),
-        detail: `no such field${hintFor(name, input[name], context)}`,
+        detail: `no such field${fieldHint(name, input[name], context)}`,
       });
   }
   const values: Values = {};
@@ -194,7 +194,7 @@ function parseText(
 }
 
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
-function hintFor(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
+function fieldHint(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
   const isWrapper =
     parentPath === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;

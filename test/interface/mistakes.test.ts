@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicRoute, type Route, siteRoute } from "../../src/http/route.ts";
-import { hintFor } from "../../src/http/routes.ts";
+import { pathHint } from "../../src/http/routes.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
@@ -364,7 +364,7 @@ describe("a path", () => {
       siteRoute("/restapi/report/{id}.json", route),
       publicRoute("/health", respond),
     ]);
-    expect(hintFor(path, [], routes)).toBe(hint);
+    expect(pathHint(path, [], routes)).toBe(hint);
   });
 
   test.each([

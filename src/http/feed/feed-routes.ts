@@ -19,13 +19,13 @@ import { type EncodedPage, encodeEmptyPage, FeedPageCache } from "./feed-page-ca
 import { type FeedParameters, parseFeedParameters } from "./feed-parameters.ts";
 import type { LongPolls, PollRead } from "./long-poll.ts";
 
-interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources"> {
+interface FeedRouteDependencies extends Pick<HttpDependencies, "engine" | "resources"> {
   readonly authorizer: RequestAuthorizer;
   readonly longPolls: LongPolls;
 }
 
 /** Returns the routes of the feed, by path. */
-export function feedRoutes(dependencies: ChangeRouteDependencies): [path: string, route: SiteRoute][] {
+export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, route: SiteRoute][] {
   const endpoint = new FeedEndpoint(dependencies);
   return formats.map((format) =>
     siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}changes.${format.name}`, {
@@ -45,13 +45,13 @@ interface PageReading extends PollRead {
 }
 
 class FeedEndpoint {
-  readonly #dependencies: ChangeRouteDependencies;
+  readonly #dependencies: FeedRouteDependencies;
   readonly #served: readonly Resource[];
   readonly #pages: FeedPageCache;
   /** The first reads of requests, queued by site. After a change has woken thousands of clients, they all send their next requests at once. */
   readonly #readQueue = new FairQueue<number>();
 
-  constructor(dependencies: ChangeRouteDependencies) {
+  constructor(dependencies: FeedRouteDependencies) {
     this.#dependencies = dependencies;
     this.#served = publicResources(dependencies.resources);
     this.#pages = new FeedPageCache(dependencies.engine);

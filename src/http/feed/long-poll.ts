@@ -9,7 +9,7 @@
 // - A poll is settled once, by the first of these events, and responds only after its key was checked again.
 // - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
-import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
+import { FairQueue } from "../../lib/fair-queue.ts";
 import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
@@ -48,18 +48,20 @@ interface PollDependencies {
   readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
-/** A long poll in the expiry queue. `run` ends it. */
-interface ExpiringPoll extends FairTask {
+/** A poll that waits. */
+interface WaitingPoll {
   readonly siteId: number;
+  /** Ends the poll with the result of its last read. Does not throw. */
+  end(): void;
 }
 
 /** The long polls of this process. */
 export class LongPolls {
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
-  readonly #waiting = new Set<ExpiringPoll>();
-  /** Polls that time out or whose clients leave, queued by site. Polls that started together also end together, so a few per tick are ended. */
-  readonly #expiryQueue = new FairQueue<number>();
+  readonly #waiting = new Set<WaitingPoll>();
+  /** Polls to end, because they time out, their clients leave or the server stops; queued by site. Many can be due at once, so a few per tick end. */
+  readonly #endingQueue = new FairQueue<number>();
   #isStopped = false;
 
   /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
@@ -87,12 +89,12 @@ export class LongPolls {
     const started = performance.now();
     context.request.discardBody();
     this.#waiting.add(poll);
-    const timer = setTimeout(() => this.#expiryQueue.add(first.siteId, poll), wait);
+    const timer = setTimeout(() => this.#endLater(poll), wait);
     const stops: (() => void)[] = [];
     try {
       stops.push(changeNotifier.subscribe(first.siteId, first.head, (head) => poll.wake(head)));
       stops.push(changeNotifier.subscribe(systemSite, first.system, () => poll.wake()));
-      context.request.onClientEnd(() => this.#expiryQueue.add(first.siteId, poll));
+      context.request.onClientEnd(() => this.#endLater(poll));
       return await poll.settled;
     } finally {
       clearTimeout(timer);
@@ -111,12 +113,16 @@ export class LongPolls {
   /** Ends all polls, a few in each tick of the event loop. Later calls of `waitForContent` return at once. */
   stop(): void {
     this.#isStopped = true;
-    for (const poll of this.#waiting) this.#expiryQueue.add(poll.siteId, poll);
+    for (const poll of this.#waiting) this.#endLater(poll);
+  }
+
+  #endLater(poll: WaitingPoll): void {
+    this.#endingQueue.add(poll.siteId, { run: () => poll.end() });
   }
 }
 
 /** One long poll. */
-class LongPoll<R extends PollRead> implements ExpiringPoll {
+class LongPoll<R extends PollRead> implements WaitingPoll {
   readonly #context: RequestContext;
   readonly #read: LongPollOptions<R>["read"];
   readonly #authorizer: PollDependencies["authorizer"];
@@ -159,7 +165,7 @@ class LongPoll<R extends PollRead> implements ExpiringPoll {
   }
 
   /** Ends the poll with the result of the last read. Authorizes it first, because its key may have expired while it waited. */
-  run(): void {
+  end(): void {
     this.#settle(() => {
       this.#authorizer.reauthorizeInMemory(this.#context, this.siteId);
       this.#result.resolve(this.#lastRead);

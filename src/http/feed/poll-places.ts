@@ -8,14 +8,14 @@ import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 
-/** A long poll. */
-interface Waiting {
+/** A long poll that can be ended. */
+interface EndablePoll {
   /** Ends the poll without a change. Must not throw. */
-  run(): void;
+  end(): void;
 }
 
 interface Place {
-  readonly request: Waiting;
+  readonly poll: EndablePoll;
   readonly holder: QueueEntry<Holder>;
 }
 
@@ -26,7 +26,7 @@ interface Holder {
   readonly places: LinkedQueue<Place>;
 }
 
-/** `Retry-After` for a client that does not get a place, in seconds. Also the time in which `displaced` polls are counted. */
+/** `Retry-After` for a client that does not get a place, in seconds. Also the time after which the count of displaced polls begins again. */
 const retryAfterSeconds = 5;
 
 /** The places of all long polls of a process. */
@@ -38,7 +38,7 @@ export class PollPlaces {
   /** The number of places of the key that has the most. */
   #most = 0;
   #size = 0;
-  /** The number of polls that were ended for a key that has its share already, since the time below (as `performance.now()`). */
+  /** The number of displaced polls: polls that were ended for a key that has its share already. Counted since the time below (as `performance.now()`). */
   #displaced = 0;
   #displacedSince = 0;
 
@@ -52,7 +52,7 @@ export class PollPlaces {
    * @returns the place, to release when the poll has ended
    * @throws ProblemError `too-many-requests` if the key has all places, or if too many polls were ended for keys that have their share
    */
-  take({ id, prefix }: ApiKey, request: Waiting): QueueEntry<Place> {
+  take({ id, prefix }: ApiKey, poll: EndablePoll): QueueEntry<Place> {
     const own = this.#holders.get(id);
     const count = own?.member.places.size ?? 0;
     if (count >= this.#max) {
@@ -60,7 +60,7 @@ export class PollPlaces {
     }
     if (this.#size >= this.#max) this.#endLongest(this.#chooseHolder(own, count));
     const holder = this.#holders.get(id) ?? new QueueEntry<Holder>({ key: id, places: new LinkedQueue() });
-    const place = new QueueEntry<Place>({ request, holder });
+    const place = new QueueEntry<Place>({ poll, holder });
     this.#unlist(holder);
     holder.member.places.add(place);
     this.#size++;
@@ -117,7 +117,7 @@ export class PollPlaces {
   #endLongest(holder: QueueEntry<Holder>): void {
     const longest = holder.member.places.first as QueueEntry<Place>;
     this.release(longest);
-    longest.member.request.run();
+    longest.member.poll.end();
   }
 
   /** Adds a key to the queue of its number of places, after that number has changed. */

@@ -18,7 +18,7 @@ export const maxBodyBytes = 1024 * 1024;
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
 export function parseNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
-  return withHint(newRecordIn, context, route, body);
+  return withFormatHint(newRecordIn, context, route, body);
 }
 
 /**
@@ -26,7 +26,7 @@ export function parseNewBody(context: RequestContext, route: ResourceRoute, body
  * @throws ProblemError as `parseNewBody` does
  */
 export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): RecordChanges {
-  return withHint(changesIn, context, route, body);
+  return withFormatHint(changesIn, context, route, body);
 }
 
 function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): string {
@@ -38,37 +38,37 @@ function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): stri
 
 function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): RecordChanges {
   const json = storedTextIn(format, body);
-  const isCanonical = json === undefined ? undefined : matchCanonicalChanges(resource, json);
-  if (isCanonical) return isCanonical;
+  const canonicalChanges = json === undefined ? undefined : matchCanonicalChanges(resource, json);
+  if (canonicalChanges) return canonicalChanges;
   const { input, fieldErrors } = format.decode(resource, body.view);
   const { id, values } = parseRecordChanges(resource, input, fieldErrors);
   return { id, valuesJson: JSON.stringify(values) };
 }
 
 /** Maximum bytes of a body that is tried as canonical JSON, which needs no parsing. */
-const maxCanonicalChars = 16 * 1024;
+const maxCanonicalBytes = 16 * 1024;
 
 /** Returns the text of a body if it may be canonical JSON; undefined for other formats and long bodies. */
 function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
-  return name === storedEncoding.name && body.length <= maxCanonicalChars ? body.text : undefined;
+  return name === storedEncoding.name && body.length <= maxCanonicalBytes ? body.text : undefined;
 }
 
-function withHint<T>(
-  read: (route: ResourceRoute, body: BodyBytes) => T,
+function withFormatHint<T>(
+  parse: (route: ResourceRoute, body: BodyBytes) => T,
   { target }: RequestContext,
   route: ResourceRoute,
   body: BodyBytes,
 ): T {
   try {
-    return read(route, body);
+    return parse(route, body);
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "bad-request") throw error;
     const { message, fieldErrors } = error;
-    throw new ProblemError("bad-request", message + hintFor(target.path, route, body.view), { fieldErrors });
+    throw new ProblemError("bad-request", message + formatHint(target.path, route, body.view), { fieldErrors });
   }
 }
 
-function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8Array): string {
+function formatHint(path: string, { resource, format }: ResourceRoute, body: Uint8Array): string {
   const sent = guessFormat(body);
   const wanted = format.name.toUpperCase();
   if (sent === undefined || sent === format.name) return "";
