@@ -10,7 +10,7 @@ import { type PublicRoute, publicRoute } from "./route.ts";
 export function healthRoutes({ readiness }: { readonly readiness: Readiness }): [string, PublicRoute][] {
   return [
     publicRoute("/healthz", (context) => toTextResponse(context, "ok\n")),
-    publicRoute("/readyz", (context) => readiness.require().then(() => toTextResponse(context, "ready\n"))),
+    publicRoute("/readyz", (context) => readiness.requireReady().then(() => toTextResponse(context, "ready\n"))),
   ];
 }
 
@@ -47,11 +47,11 @@ export class Readiness {
    * not become a load on the database.
    * @throws RetryableError if the server is about to stop; ProblemError `unavailable` or another error if the database cannot be read and written
    */
-  async require(): Promise<void> {
+  async requireReady(): Promise<void> {
     if (this.#isDraining) throw new RetryableError("the server is about to stop");
     const at = this.#now();
     if (this.#last === undefined || Math.abs(at - this.#last.at) >= resultLifetimeMs) {
-      this.#last = { at, result: this.#check() };
+      this.#last = { at, result: this.#checkDatabase() };
       // Callers handle a rejection. Handle it here too: a rejection that no caller awaits would end the process.
       this.#last.result.then(
         () => this.#setReady(true),
@@ -62,8 +62,8 @@ export class Readiness {
   }
 
   /** Returns whether the server is ready, for the metrics. If the check takes over 500 ms, returns the last result; false before the first result. */
-  async check(): Promise<boolean> {
-    const checked = this.require().then(
+  async isReadyForMetrics(): Promise<boolean> {
+    const checked = this.requireReady().then(
       () => true,
       () => false,
     );
@@ -86,7 +86,7 @@ export class Readiness {
   }
 
   /** Checks the database, one check at a time. Otherwise a database that does not respond would get one more check each second. */
-  #check(): Promise<void> {
+  #checkDatabase(): Promise<void> {
     this.#running ??= readAndWrite(this.#engine).finally(() => {
       this.#running = undefined;
     });

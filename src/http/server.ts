@@ -44,7 +44,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const longPolls = new LongPolls(options.connections, { ...dependencies, authorizer });
   let expiry = options.tls && certificateExpiry(options.tls.cert);
   const metrics = createMetrics(async (isChecked) => {
-    const isReady = isChecked ? await readiness.check() : readiness.latest;
+    const isReady = isChecked ? await readiness.isReadyForMetrics() : readiness.latest;
     const usage = { listener: listener.usage(), longPolls: longPolls.size, isReady, certificateExpiry: expiry };
     return serverFamilies(dependencies, usage);
   });

@@ -123,7 +123,7 @@ describe("the storage is asked", () => {
       return probe();
     };
     const readiness = new Readiness({ readHeads: engine.readHeads, probeWrite: counted }, () => now);
-    return () => readiness.require();
+    return () => readiness.requireReady();
   };
   beforeAll(async () => {
     engine = await openEngine(`sqlite:${join(folder, "asked.db")}`, allResources);
