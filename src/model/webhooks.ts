@@ -45,6 +45,18 @@ export interface WebhookState extends WebhookRef {
 /** The values of a state to change. All other values stay. */
 export type WebhookStateUpdate = Partial<Omit<WebhookState, keyof WebhookRef>>;
 
+/** The values of a state without failed attempts since the last success. */
+export const noFailures = { failures: 0, failingSince: null, nextAt: 0 } as const satisfies WebhookStateUpdate;
+
+/** The values of a state with nothing in progress: no page is being delivered, no change is missing, and no attempt has failed. */
+export const nothingInProgress = {
+  first: 0,
+  last: 0,
+  isGone: 0,
+  goneAt: null,
+  ...noFailures,
+} as const satisfies WebhookStateUpdate;
+
 /** The values that a state must still have when it is changed. */
 export interface WebhookExpectation {
   /** If given, this holder must have the lease, and the lease must not have ended on the clock of the database. */
@@ -113,16 +125,17 @@ export interface WebhookStore {
   readWebhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
 }
 
-const mark = "whsec_";
-const length = 32;
+/** The prefix of a secret (Standard Webhooks 1.0). */
+export const secretPrefix = "whsec_";
+const secretBytes = 32;
 
 /** Creates a secret in the form of Standard Webhooks 1.0: `whsec_` and 32 random bytes in base64. */
 export function createWebhookSecret(): string {
-  return mark + randomBytes(length).toString("base64");
+  return secretPrefix + randomBytes(secretBytes).toString("base64");
 }
 
 /** Whether `text` is a secret in exactly the form of `createWebhookSecret`. */
 export function isWebhookSecret(text: string): boolean {
-  const bytes = Buffer.from(text.slice(mark.length), "base64");
-  return bytes.length === length && text === mark + bytes.toString("base64");
+  const bytes = Buffer.from(text.slice(secretPrefix.length), "base64");
+  return bytes.length === secretBytes && text === secretPrefix + bytes.toString("base64");
 }

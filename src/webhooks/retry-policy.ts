@@ -3,7 +3,7 @@
 // A page is sent again until the receiver responds with 2xx: after 5 s, 1 min, 5 min, 30 min, 2 h and then every 5 h, or when `Retry-After` says
 // (contract section 12). If the 2xx response gets lost, or the new cursor cannot be saved, the page is sent again although the receiver has it.
 
-import type { WebhookState, WebhookStateUpdate } from "../model/webhooks.ts";
+import { nothingInProgress, type WebhookState, type WebhookStateUpdate } from "../model/webhooks.ts";
 import type { DeliveryResponse } from "./send.ts";
 
 const minute = 60_000;
@@ -51,8 +51,7 @@ export function isBackingOff({ nextAt }: WebhookState, now: number): boolean {
 
 /** Returns the changes of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
 export function changesAfterSuccess(next: string): WebhookStateUpdate {
-  const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
-  return { cursor: next, since: next, ...none };
+  return { cursor: next, since: next, ...nothingInProgress };
 }
 
 /** Returns the changes of the state after a failed attempt, and whether to pause the webhook (contract section 12). */

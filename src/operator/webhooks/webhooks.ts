@@ -12,6 +12,8 @@ import type { Resource } from "../../model/resource.ts";
 import {
   createWebhookSecret,
   type DeliveryAttempt,
+  noFailures,
+  nothingInProgress,
   type WebhookRef,
   type WebhookState,
   type WebhookStateUpdate,
@@ -61,9 +63,7 @@ export async function resumeWebhook(
   const home = await engine.readDatabaseId();
   await updateState(engine, id, ({ resumes }) => ({
     home,
-    failures: 0,
-    failingSince: null,
-    nextAt: 0,
+    ...noFailures,
     resumes: resumes + 1,
   }));
   await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
@@ -93,10 +93,9 @@ export async function rotateWebhook(
 export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
   const { site } = webhookRefOf(requireComplete(await getWebhook(engine, id)));
   const position = await resolveDeliveryStart(engine, site, point);
-  const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
   await updateState(engine, id, (state) => {
     const since = isBehind(position, state) ? continuedCursorOf(state) : position.cursor;
-    return { ...position, ...none, since, rewinds: state.rewinds + 1 };
+    return { ...position, ...nothingInProgress, since, rewinds: state.rewinds + 1 };
   });
   return getWebhook(engine, id);
 }
@@ -252,8 +251,7 @@ export function newWebhookState(
   key: WebhookRef,
   values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
 ): WebhookState {
-  const none = { first: 0, last: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0, goneAt: null } as const;
-  return { ...none, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
+  return { ...nothingInProgress, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
 }
 
 /**
