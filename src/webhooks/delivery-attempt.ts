@@ -6,6 +6,7 @@ import type { Engine } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { DeliveryAttempt, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
+import { toInstant } from "../system/system-changes.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import type { Clock } from "./clock.ts";
 import type { LastSent } from "./last-sent.ts";
@@ -73,9 +74,9 @@ export async function attemptDelivery(
   onAttempt(outcome, webhook, milliseconds);
   if (outcome === "interrupted") return giveUp();
   const { status, fault } = received;
-  const noting = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
+  const saving = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
   const result = await saveResponse(received, { event, hasMore }, webhook, leaseRef, dependencies);
-  await noting;
+  await saving;
   return result;
 }
 
@@ -143,7 +144,7 @@ async function pause(
   { engine, clock }: AttemptDependencies,
 ): Promise<boolean> {
   const at = clock.now();
-  const paused = await putPause(engine, webhook, { Paused: new Date(at).toISOString(), Reason: reason }, at);
+  const paused = await putPause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
   const [state] = await engine.readWebhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
   // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.

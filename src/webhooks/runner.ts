@@ -38,7 +38,7 @@ const slowMs = 1000;
 
 /** Debounce time in milliseconds after a delivery that left nothing to deliver, and the additional time per webhook that is debouncing. */
 const debounceMs = 250;
-const gatherTimePerWebhook = 20;
+const debouncePerWebhookMs = 20;
 
 /** Calls `onChange` after each change of the site, until the returned function is called. */
 type SubscribeToSite = (site: number, head: Head, onChange: () => void) => () => void;
@@ -63,7 +63,7 @@ export class WebhookRunner {
   readonly #debouncing = new Map<number, boolean>();
   readonly #subscriptions = new Map<number, () => void>();
   readonly #logLimit: LogRateLimiter;
-  #seen: ReadonlyMap<number, KnownWebhook> = new Map();
+  #knownWebhooks: ReadonlyMap<number, KnownWebhook> = new Map();
   #givenUp: ReadonlyMap<number, KnownWebhook> = new Map();
   #bySite: ReadonlyMap<number, readonly ServedWebhook[]> = new Map();
   #cancelScan: () => void = () => {};
@@ -84,7 +84,7 @@ export class WebhookRunner {
 
   /** The webhooks that are not paused and may deliver in this database, by ID, as of the last scan. */
   get knownWebhooks(): ReadonlyMap<number, KnownWebhook> {
-    return this.#seen;
+    return this.#knownWebhooks;
   }
 
   /** The webhooks of this database that are paused because their receivers failed, by ID. Metrics still show how far they are behind. */
@@ -124,15 +124,15 @@ export class WebhookRunner {
     const { engine, index, catchUpIndex, clock } = this.#dependencies;
     await catchUpIndex();
     const active = index.listActive();
-    this.#seen = await readKnownWebhooks(active, engine);
+    this.#knownWebhooks = await readKnownWebhooks(active, engine);
     const givenUp = index.listPaused().filter(({ pauseReason = "" }) => isOwnPauseReason(pauseReason));
     this.#givenUp = await readKnownWebhooks(givenUp, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
-    this.#subscribeTo(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
-    for (const seen of this.#seen.values())
-      if (mayHaveChanges(seen, clock.now(), this.#lastSent)) this.#enqueueDelivery(seen.state, seen.state.failures);
-    this.#lastSent.keep(this.#seen);
-    for (const id of this.#slow) if (!this.#seen.has(id)) this.#slow.delete(id);
+    this.#subscribeTo(new Map([...this.#knownWebhooks.values()].map(({ state, head }) => [state.site, head])));
+    for (const known of this.#knownWebhooks.values())
+      if (mayHaveChanges(known, clock.now(), this.#lastSent)) this.#enqueueDelivery(known.state, known.state.failures);
+    this.#lastSent.keep(this.#knownWebhooks);
+    for (const id of this.#slow) if (!this.#knownWebhooks.has(id)) this.#slow.delete(id);
     for (const [id, until] of this.#coolingDownUntil)
       if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
   }
@@ -160,9 +160,9 @@ export class WebhookRunner {
 
   /** Enqueues a webhook whose site has changed, unless it backs off or cools down. While it is debouncing, only marks the change. */
   #enqueueChanged(webhook: number): void {
-    const seen = this.#seen.get(webhook);
+    const known = this.#knownWebhooks.get(webhook);
     if (this.#debouncing.has(webhook)) this.#debouncing.set(webhook, true);
-    else if (seen && this.#mayDeliver(seen.state)) this.#enqueueDelivery(seen.state, seen.state.failures);
+    else if (known && this.#mayDeliver(known.state)) this.#enqueueDelivery(known.state, known.state.failures);
   }
 
   /** @param failures its failed attempts since the last success */
@@ -211,7 +211,7 @@ export class WebhookRunner {
    */
   #debounce(webhook: number, isChanged: boolean): void {
     this.#debouncing.set(webhook, isChanged);
-    this.#dependencies.clock.callAfter(debounceMs + gatherTimePerWebhook * this.#debouncing.size, () => {
+    this.#dependencies.clock.callAfter(debounceMs + debouncePerWebhookMs * this.#debouncing.size, () => {
       const isWanted = this.#debouncing.get(webhook);
       this.#debouncing.delete(webhook);
       if (isWanted) this.#enqueueChanged(webhook);

@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { json } from "../formats/json.ts";
 import type { Resource } from "../model/resource.ts";
-import type { WebhookState } from "../model/webhooks.ts";
+import { secretPrefix, type WebhookState } from "../model/webhooks.ts";
 import type { FeedPage } from "../store/changes/feed.ts";
 import { cursorDigest, cursorRevision } from "../store/database/cursor.ts";
 
@@ -35,7 +35,7 @@ export function changesEvent(
   const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
   return {
     id: eventId(state, `${state.first}_${state.last}_${cursorDigest(page.next)}`),
-    body: `{"type":"storefront.changes","timestamp":${JSON.stringify(toInstant(at))},"data":${data}}`,
+    body: `{"type":"storefront.changes","timestamp":${JSON.stringify(new Date(at).toISOString())},"data":${data}}`,
     next: page.next,
   };
 }
@@ -75,21 +75,14 @@ interface BareEvent {
 }
 
 function eventWithoutChanges(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
-  return { id, body: JSON.stringify({ type, timestamp: toInstant(now), data }), next: data.Next };
+  return { id, body: JSON.stringify({ type, timestamp: new Date(now).toISOString(), data }), next: data.Next };
 }
 
 function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): string {
   return `evt_${webhook}_${epoch}_${what}${rewinds > 0 ? `_${rewinds}` : ""}`;
 }
 
-function toInstant(at: number): string {
-  return new Date(at).toISOString();
-}
-
 // Signatures of deliveries: Standard Webhooks 1.0.
-
-/** The prefix of a secret; base64 follows. */
-const secretPrefix = "whsec_";
 
 /**
  * Returns the header fields of a delivery: its ID, the time of the attempt, and a signature for each secret.
