@@ -3,8 +3,7 @@
 import type { Format } from "../../formats/format.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import { versionParts } from "../../model/change.ts";
-import { ProblemError } from "../../model/errors.ts";
-import { type StorefrontRecord, toId } from "../../model/record.ts";
+import type { StorefrontRecord } from "../../model/record.ts";
 import type { Collection } from "../../store/memory/collection.ts";
 import { type CollectionVersion, type Page, toDocument } from "../../store/memory/collection-version.ts";
 import type { EncodedList } from "../../store/memory/encoded-list.ts";
@@ -25,6 +24,7 @@ import {
   rejectLookUpParameters,
   toLinkHeader,
 } from "./list-parameters.ts";
+import { recordNotFoundError } from "./record-not-found.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
 export function respondToRead(
@@ -54,14 +54,6 @@ async function readUncachedList(
     if (page) return respondPage(context, route, siteView, query, page);
   }
   return respondToList(context, route, await siteView.loadSnapshot(), query);
-}
-
-/** Returns the error for an ID that is invalid or unknown. */
-export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
-  if (toId(String(id)) === undefined) {
-    return new ProblemError("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
-  }
-  return new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
 function respondToLookUp(

@@ -17,8 +17,8 @@ import type { RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
 import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
-import { recordNotFoundError } from "./read.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
+import { recordNotFoundError } from "./record-not-found.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
