@@ -22,7 +22,7 @@ import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
 import type { Route, SiteRoute } from "./route.ts";
-import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
+import { createRoutes, type RouteDependencies, type RouteMatch, type Routes } from "./routes.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
@@ -43,24 +43,11 @@ export class HttpHandler implements Handler {
 
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
-    const { target, route, recordIdInPath } = this.#routes.find(request.target);
-    const context: RequestContext = {
-      request,
-      target,
-      id: requestIdIn(request.headers) ?? this.#newId(),
-      endpoint: route,
-      recordIdInPath,
-      method: effectiveMethod(request),
-      rateLimit: undefined,
-      longPollMs: 0,
-      site: undefined,
-      key: undefined,
-      keyRejection: undefined,
-      heads: undefined,
-    };
+    const match = this.#routes.find(request.target);
+    const context = createContext(request, match, requestIdIn(request.headers) ?? this.#newId());
     let response: MaybePromise<WireResponse>;
     try {
-      response = this.#routeRequest(context, route);
+      response = this.#routeRequest(context, match.route);
     } catch (error) {
       response = this.#respondToError(context, error);
     }
@@ -69,7 +56,7 @@ export class HttpHandler implements Handler {
   }
 
   respondToFailure(error: unknown, address: string): WireResponse {
-    const context: RequestContext = { ...unreadable, request: { ...unreadable.request, address }, id: this.#newId() };
+    const context = createContext({ ...unreadable, address }, noMatch, this.#newId());
     if (error instanceof RequestError) {
       const line = { request: context.id, client: address, reason: error.message };
       this.#logLimit("unreadable", (suppressed) =>
@@ -167,30 +154,42 @@ const explanations: Record<Incident, string> = {
   "TLS handshake failed": "no request was read",
 };
 
-/** The request context of bytes that could not be read as a request, without an ID. */
-const unreadable: Omit<RequestContext, "id"> = {
-  request: {
-    method: "",
-    target: "",
-    headers: new HeaderFields(new Map()),
-    address: "",
-    isAbandoned: false,
-    onClientEnd: () => {},
-    received: emptyBody,
-    body: async () => emptyBody,
-    discardBody: () => {},
-  },
-  target: { path: "", query: "" },
-  endpoint: undefined,
-  recordIdInPath: undefined,
+/** Creates the context of a request before it is authorized. */
+function createContext(
+  request: WireRequest,
+  { target, route, recordIdInPath }: RouteMatch,
+  id: RequestId,
+): RequestContext {
+  return {
+    request,
+    target,
+    id,
+    endpoint: route,
+    recordIdInPath,
+    method: effectiveMethod(request),
+    rateLimit: undefined,
+    longPollMs: 0,
+    site: undefined,
+    key: undefined,
+    keyRejection: undefined,
+    heads: undefined,
+  };
+}
+
+/** A request in place of bytes that could not be read as a request. */
+const unreadable: WireRequest = {
   method: "",
-  rateLimit: undefined,
-  longPollMs: 0,
-  site: undefined,
-  key: undefined,
-  keyRejection: undefined,
-  heads: undefined,
+  target: "",
+  headers: new HeaderFields(new Map()),
+  address: "",
+  isAbandoned: false,
+  onClientEnd: () => {},
+  received: emptyBody,
+  body: async () => emptyBody,
+  discardBody: () => {},
 };
+
+const noMatch: RouteMatch = { target: { path: "", query: "" }, route: undefined, recordIdInPath: undefined };
 
 // Errors: the problem that the client gets, and the line in the log.
 

@@ -27,7 +27,7 @@ export interface RouteDependencies extends HttpDependencies {
 }
 
 /** The result of `find`. */
-interface RouteMatch {
+export interface RouteMatch {
   readonly target: RequestTarget;
   /** The route of the path; undefined if the path does not exist. */
   readonly route: Route | undefined;
