@@ -5,6 +5,7 @@ import { type Scope, scopes } from "../model/api-key.ts";
 import {
   createKey,
   type IssuedKey,
+  keyStateOf,
   type ListedKey,
   listKeys,
   revokeKey,
@@ -154,7 +155,6 @@ function withoutDigest<T extends { Digest: string }>({ Digest: _, ...key }: T): 
 }
 
 function toRow(key: ListedKey, hasSite: boolean, now: number): string[] {
-  const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
   return [
     key.Prefix,
     ...(hasSite ? [key.siteName] : []),
@@ -164,6 +164,6 @@ function toRow(key: ListedKey, hasSite: boolean, now: number): string[] {
     toMinute(key.Created),
     toMinute(key.Expires) || "never",
     toMinute(key.lastUsed?.toISOString() ?? "") || "never",
-    state,
+    keyStateOf(key, now),
   ];
 }

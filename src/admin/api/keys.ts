@@ -6,7 +6,9 @@ import { ProblemError } from "../../model/errors.ts";
 import {
   createKey,
   type IssuedKey,
+  isEndingSoon,
   type KeySettings,
+  keyStateOf,
   type ListedKey,
   listKeys,
   revokeKey,
@@ -102,21 +104,17 @@ function parseExpiry({ expires }: ReceivedBody<KeyBody>): Settings["expiresAt"] 
   throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
 }
 
-/** Milliseconds before its expiry from which on a key is marked: 30 days. */
-const soonMs = 30 * 24 * 60 * 60_000;
-
-/** Whether a valid key expires within 30 days. @param now milliseconds since 1970 */
-export function isEndingSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
-  return endsAt > now && endsAt < now + soonMs;
-}
-
 function toNewKeyResponse({ key, record }: IssuedKey, { run }: ActionContext): NewKeyResponse {
   return { key, ...toKeyInfo(record), run };
 }
 
 function toListedKeyInfo(key: ListedKey, now: number): ListedKeyInfo {
-  const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
-  return { ...toKeyInfo(key), lastUsed: key.lastUsed?.toISOString() ?? null, state, endsSoon: isEndingSoon(key, now) };
+  return {
+    ...toKeyInfo(key),
+    lastUsed: key.lastUsed?.toISOString() ?? null,
+    state: keyStateOf(key, now),
+    endsSoon: isEndingSoon(key, now),
+  };
 }
 
 function toKeyInfo({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord): KeyInfo {

@@ -1,11 +1,10 @@
 // The overview of a site, which operators see first: whether all is well. And the traffic of the server.
 
-import { listKeys } from "../../operator/sites/keys.ts";
+import { isEndingSoon, listKeys } from "../../operator/sites/keys.ts";
 import { summarizeSite } from "../../operator/sites/sites.ts";
 import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { TrafficHistory } from "../traffic.ts";
-import { isEndingSoon } from "./keys.ts";
 import type { OverviewResponse, TrafficResponse } from "./types.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {

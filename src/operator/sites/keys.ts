@@ -44,6 +44,20 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
+/** Milliseconds before its expiry from which on a key ends soon: 30 days. */
+const soonMs = 30 * 24 * 60 * 60_000;
+
+/** Returns the state of a key. @param now milliseconds since 1970 */
+export function keyStateOf({ Revoked, endsAt }: ListedKey, now: number): "revoked" | "expired" | "valid" {
+  if (Revoked) return "revoked";
+  return endsAt <= now ? "expired" : "valid";
+}
+
+/** Whether a valid key ends within 30 days. @param now milliseconds since 1970 */
+export function isEndingSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
+  return endsAt > now && endsAt < now + soonMs;
+}
+
 /** Returns the record of a key as it is stored. */
 export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record }: ListedKey): KeyRecord {
   return record;
