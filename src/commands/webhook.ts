@@ -4,7 +4,12 @@ import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { DeliveryAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites/sites.ts";
-import { getWebhook, type ListedWebhook, listWebhooks, webhookRefOf } from "../operator/webhooks/webhook-list.ts";
+import {
+  getWebhook,
+  type ListedWebhook,
+  listDeliveryAttempts,
+  listWebhooks,
+} from "../operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -135,7 +140,7 @@ function deliveriesCommand(): Command {
   return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
     async (id: number, options: CommonOptions) => {
       const attempts = await withEngine(options, async (engine) =>
-        engine.readWebhookAttempts(webhookRefOf(await getWebhook(engine, id))),
+        listDeliveryAttempts(engine, await getWebhook(engine, id)),
       );
       printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
     },

@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
-import { type ListedWebhook, listWebhooks, webhookRefOf } from "../../operator/webhooks/webhook-list.ts";
+import { type ListedWebhook, listDeliveryAttempts, listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import {
   createWebhook,
   pauseWebhook,
@@ -72,7 +72,7 @@ async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
 }
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
-  const attempts = await call.engine.readWebhookAttempts(webhookRefOf(await webhookIn(call)));
+  const attempts = await listDeliveryAttempts(call.engine, await webhookIn(call));
   return { deliveries: attempts.map(toDeliveryInfo) };
 }
 

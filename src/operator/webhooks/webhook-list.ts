@@ -1,9 +1,9 @@
-// Lists webhooks with their status.
+// Lists webhooks with their status, and their delivery attempts.
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import type { WebhookRef, WebhookState } from "../../model/webhooks.ts";
+import type { DeliveryAttempt, WebhookRef, WebhookState } from "../../model/webhooks.ts";
 import { findCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
@@ -36,6 +36,11 @@ export async function getWebhook(engine: Engine, id: number): Promise<ListedWebh
   const [found] = await toListed(engine, await readSystemRecords(engine), ({ ID }) => ID === id);
   if (!found) throw unknownWebhookError(id);
   return found;
+}
+
+/** Lists the last delivery attempts of a webhook, the latest first. */
+export function listDeliveryAttempts(engine: Engine, webhook: WebhookRecord): Promise<readonly DeliveryAttempt[]> {
+  return engine.readWebhookAttempts(webhookRefOf(webhook));
 }
 
 /** Returns the record of a webhook as it is stored. */
