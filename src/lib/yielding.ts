@@ -40,6 +40,23 @@ export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
+/**
+ * Calls `read` with at most `size` of the values at a time. Returns all results, in order. Yields to the event loop after each call, because a read can be
+ * synchronous: then awaiting it does not yield.
+ */
+export async function readInChunks<T, R>(
+  values: readonly T[],
+  size: number,
+  read: (chunk: readonly T[]) => Promise<readonly R[]>,
+): Promise<R[]> {
+  const found: R[] = [];
+  for (let start = 0; start < values.length; start += size) {
+    found.push(...(await read(values.slice(start, start + size))));
+    await yieldToEventLoop();
+  }
+  return found;
+}
+
 /** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */
 export function nextImmediate(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { yieldToEventLoop } from "../lib/yielding.ts";
+import { readInChunks } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import { cursorRevision } from "../store/database/cursor.ts";
@@ -252,11 +252,11 @@ async function readKnownWebhooks(
 ): Promise<ReadonlyMap<number, KnownWebhook>> {
   if (active.length === 0) return new Map();
   const home = await engine.readDatabaseId();
-  const states = (await readInChunks(active, (some) => engine.readWebhookStates(some))).filter(
+  const states = (await readInChunks(active, rowsPerRead, (some) => engine.readWebhookStates(some))).filter(
     (state) => state.home === home,
   );
   const sites = [...new Set(states.map(({ site }) => site))];
-  const all = await readInChunks(sites, (some) => engine.readHeads(some));
+  const all = await readInChunks(sites, rowsPerRead, (some) => engine.readHeads(some));
   const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
   return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
 }
@@ -269,17 +269,4 @@ function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: La
   return (
     isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision
   );
-}
-
-async function readInChunks<T, R>(
-  values: readonly T[],
-  read: (some: readonly T[]) => Promise<readonly R[]>,
-): Promise<R[]> {
-  const found: R[] = [];
-  for (let i = 0; i < values.length; i += rowsPerRead) {
-    found.push(...(await read(values.slice(i, i + rowsPerRead))));
-    // Reads of SQLite are synchronous: they never yield to the event loop.
-    await yieldToEventLoop();
-  }
-  return found;
 }

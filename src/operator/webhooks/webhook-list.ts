@@ -1,5 +1,6 @@
 // Lists webhooks with their status, and their delivery attempts.
 
+import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
@@ -82,7 +83,9 @@ async function toListed(
   const states = new Map(
     (await engine.readWebhookStates(records.map(webhookRefOf))).map((state) => [state.webhook, state]),
   );
-  const heads = await readHeadsInChunks(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
+  const siteIds = [...new Set(records.map(({ Site }) => Number(Site)))];
+  const read = await readInChunks(siteIds, maxHeads, (some) => engine.readHeads(some));
+  const heads = new Map(siteIds.map((id, index) => [id, read[index] as Head]));
   const sites = sitesOf(records, system);
   return records.map((record) => {
     const site = sites.get(Number(record.Site)) as SiteRecord;
@@ -90,17 +93,6 @@ async function toListed(
     const lag = state && lagOf(state, heads.get(site.ID) as Head);
     return { ...record, siteName: site.Name, ...statusOf(record, state, site, home), state, lag };
   });
-}
-
-async function readHeadsInChunks(engine: Engine, sites: readonly number[]): Promise<ReadonlyMap<number, Head>> {
-  const found = new Map<number, Head>();
-  for (let at = 0; at < sites.length; at += maxHeads) {
-    const some = sites.slice(at, at + maxHeads);
-    (await engine.readHeads(some)).forEach((head, n) => {
-      found.set(some[n] as number, head);
-    });
-  }
-  return found;
 }
 
 function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { type Background, startBackground, withJitter } from "../../lib/background.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
-import { yieldToEventLoop } from "../../lib/yielding.ts";
+import { readInChunks, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";
@@ -60,15 +60,12 @@ const maxHeads = 1000;
 async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
   const sites = [systemSite, ...(await listSiteIds(engine))];
   let newest: number | undefined;
-  for (let start = 0; start < sites.length; start += maxHeads) {
-    const some = sites.slice(start, start + maxHeads);
-    const heads = await engine.readHeads(some);
-    for (const [n, { revision }] of heads.entries()) {
-      if (revision === 0) continue;
-      const [entry] = (await engine.readJournalPage(some[n] as number, revision - 1, 1)).entries;
-      if (entry) newest = Math.max(newest ?? entry.at, entry.at);
-      await yieldToEventLoop();
-    }
+  const heads = await readInChunks(sites, maxHeads, (some) => engine.readHeads(some));
+  for (const [n, { revision }] of heads.entries()) {
+    if (revision === 0) continue;
+    const [entry] = (await engine.readJournalPage(sites[n] as number, revision - 1, 1)).entries;
+    if (entry) newest = Math.max(newest ?? entry.at, entry.at);
+    await yieldToEventLoop();
   }
   return newest;
 }
