@@ -52,7 +52,11 @@ function addCommand(): Command {
   return withAllowOption(withSiteOption(new Command("add")))
     .description("add a webhook, and print its secret; it cannot be shown again")
     .argument("<url>", "URL of the receiver: https, or http on this machine")
-    .option("--resource <name>", "only changes of these records, such as brands; may be given several times", collect)
+    .option(
+      "--resource <name>",
+      "only changes of these records, such as brands; may be given several times",
+      collectResource,
+    )
     .option("--since <point>", "begin after this cursor, or at this time or age such as 12h (default: the next change)")
     .action(async (url: string, options: AddOptions) => {
       const since = options.since === undefined ? "now" : parseDeliveryStart("--since", options.since);
@@ -176,7 +180,7 @@ function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
   return toDeliveryPolicy(toConfig(given).webhookAllow);
 }
 
-function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {
+function collectResource(value: string, before: readonly Resource[] = []): readonly Resource[] {
   return [...before, getResource(value)];
 }
 
