@@ -20,7 +20,7 @@ export interface DatabaseAddress {
   /** Maximum connections to one host. */
   readonly poolSize: number;
   /** Time limit of one call, in milliseconds. */
-  readonly timeout: number;
+  readonly timeoutMs: number;
   /** Whether statements are prepared. A pooler that gives each transaction another connection does not support prepared statements. */
   readonly prepare: boolean;
 }
@@ -55,7 +55,7 @@ export function parseAddress(url: string): DatabaseAddress {
     password: decoded(password.join(":")),
     tls: parseTls(settings.get("sslmode") ?? "prefer", settings.get("sslrootcert")),
     poolSize: number(settings, "pool_size", 10, 2, 1000),
-    timeout: number(settings, "statement_timeout", 2000, 100, 600_000),
+    timeoutMs: number(settings, "statement_timeout", 2000, 100, 600_000),
     prepare: flag(settings, "prepare"),
   };
 }

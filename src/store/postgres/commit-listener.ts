@@ -9,8 +9,8 @@ import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
 /** Pause in milliseconds before the next attempt to listen: after the connection was lost, and if the database does not support LISTEN. */
-const pauseAfterLoss = 500;
-const pauseWithoutListen = 60_000;
+const pauseAfterLossMs = 500;
+const pauseWithoutListenMs = 60_000;
 
 /** Implements `Engine.subscribeToCommits`. */
 export class CommitListener {
@@ -53,7 +53,7 @@ export class CommitListener {
           await listenUntil(stopped, isStopped, this.#primary, onCommit);
           return 0;
         } catch (error) {
-          return withJitter(isUnsupported(error) ? pauseWithoutListen : pauseAfterLoss);
+          return withJitter(isUnsupported(error) ? pauseWithoutListenMs : pauseAfterLossMs);
         }
       },
       { firstPauseMs: 0, onError: () => {} },
@@ -81,7 +81,7 @@ async function listenUntil(
       onCommit(undefined);
       while (!isStopped()) {
         progress.restartTimeLimit();
-        await sleep(primary.address.timeout / 2, stopped);
+        await sleep(primary.address.timeoutMs / 2, stopped);
         // This detects that the host has disappeared without closing the connection.
         await connection.script(sql.nothing);
       }

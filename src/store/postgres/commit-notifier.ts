@@ -11,10 +11,10 @@ import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction.ts";
 
 /** Minimum milliseconds between two notifications. */
-const interval = 10;
+const intervalMs = 10;
 /** Pause in milliseconds after a notification has failed; the second one if the database does not support notifications. */
-const pauseAfterFailure = 1000;
-const pauseWithoutNotify = 60_000;
+const pauseAfterFailureMs = 1000;
+const pauseWithoutNotifyMs = 60_000;
 /** Maximum sites that one notification names. PostgreSQL allows less than 8000 bytes. */
 const maxSites = 400;
 /** Maximum milliseconds that `close` waits for the last notification. The checks of subscribers find the change after about the same time. */
@@ -76,9 +76,9 @@ export class CommitNotifier {
     try {
       // Its commit waits for neither the disk nor a standby.
       await this.#pool.use((connection) => commitWithoutWait(connection, `begin; ${sql.notify(sites)}`));
-      return interval;
+      return intervalMs;
     } catch (error) {
-      return isUnsupported(error) ? pauseWithoutNotify : pauseAfterFailure;
+      return isUnsupported(error) ? pauseWithoutNotifyMs : pauseAfterFailureMs;
     }
   }
 }

@@ -22,28 +22,28 @@ import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, repeatOnCollision } from "./transaction.ts";
 
-/** Implements `Engine.commit`. @param timeout the time limit of the pool, in milliseconds */
+/** Implements `Engine.commit`. @param timeoutMs the time limit of the pool, in milliseconds */
 export async function commitBatch(
   pool: Pool,
-  timeout: number,
+  timeoutMs: number,
   intents: readonly Intent[],
   atomic?: boolean,
 ): Promise<readonly Outcome[]> {
   return repeatOnCollision(() =>
-    pool.commit((connection, progress) => transact(connection, progress, timeout, intents, atomic)),
+    pool.commit((connection, progress) => transact(connection, progress, timeoutMs, intents, atomic)),
   );
 }
 
-/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeout as for `commitBatch` */
+/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitBatch` */
 export function commitAtomically(
   pool: Pool,
-  timeout: number,
+  timeoutMs: number,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
 ): Promise<void> {
   return pool.commit(async (connection, progress) => {
     using found = new FoundRecords(true);
-    await connection.script(sql.beginByKeys(timeout));
+    await connection.script(sql.beginByKeys(timeoutMs));
     for (const intents of batches) {
       const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
       if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
@@ -70,21 +70,21 @@ export async function decideAndWrite(
   return written.outcomes;
 }
 
-/** Implements `Engine.probeWrite`. @param timeout as for `commitBatch` */
-export function probeWrite(pool: Pool, timeout: number): Promise<void> {
+/** Implements `Engine.probeWrite`. @param timeoutMs as for `commitBatch` */
+export function probeWrite(pool: Pool, timeoutMs: number): Promise<void> {
   return pool.commit(async (connection, progress) => {
-    await commitTransaction(connection, progress, `${sql.begin(timeout)}; ${sql.probeWrite}`);
+    await commitTransaction(connection, progress, `${sql.begin(timeoutMs)}; ${sql.probeWrite}`);
   });
 }
 
 async function transact(
   connection: PostgresConnection,
   progress: CallProgress,
-  timeout: number,
+  timeoutMs: number,
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
+  const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeoutMs)}; `);
   const written = decideBatch(intents, stored, atomic);
   // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. If the wait of its commit was cancelled,
   // that write may exist only on this host. This commit waits until the standby has all earlier commits, because this transaction holds a lock.

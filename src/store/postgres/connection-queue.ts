@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 /** Maximum age of a connection in milliseconds, so that new connections spread the load to hosts that were added or have recovered. */
-const lifetime = 30 * 60 * 1000;
+const maxAgeMs = 30 * 60 * 1000;
 
 /**
  * The connections of a pool, at most `size` to each host. Each caller gets one connection, in the order of the calls. A connection is opened when a
@@ -129,7 +129,7 @@ export class ConnectionQueue {
   }
 
   #isUsable(connection: PostgresConnection): boolean {
-    const isYoung = performance.now() - connection.openedAt < lifetime;
+    const isYoung = performance.now() - connection.openedAt < maxAgeMs;
     return !this.#isClosed && isYoung && connection.isOpen && this.#primary.trusts(connection);
   }
 

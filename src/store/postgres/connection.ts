@@ -28,7 +28,7 @@ export async function connect(
   options: ConnectionOptions = {},
 ): Promise<PostgresConnection> {
   const connection = new PostgresConnection(host, address, options);
-  await connection.begin(Math.min(address.timeout, maxConnectMs));
+  await connection.begin(Math.min(address.timeoutMs, maxConnectMs));
   return connection;
 }
 
@@ -78,21 +78,21 @@ export class PostgresConnection {
     });
   }
 
-  /** Connects. `timeout` is in milliseconds. @throws as `connect` does */
-  async begin(timeout: number): Promise<void> {
+  /** Connects. @throws as `connect` does */
+  async begin(timeoutMs: number): Promise<void> {
     let isLate = false;
     // The time limit of postgres.js ends with the handshake, but the host may hang right after it.
     const limit = setTimeout(() => {
       isLate = true;
       void this.close();
-    }, timeout);
+    }, timeoutMs);
     try {
       // postgres.js reserves only a connection that has been used.
       this.#timeline = await readTimeline(this.#driver);
       this.#session = await this.#driver.reserve();
     } catch (error) {
       void this.close();
-      if (isLate) throw unavailableError(`${this.host} did not respond within ${timeout} ms`, error);
+      if (isLate) throw unavailableError(`${this.host} did not respond within ${timeoutMs} ms`, error);
       throw codeOf(error) === "CONNECTION_DESTROYED"
         ? unavailableError(`${this.host} is not the primary`, error)
         : error;
@@ -188,7 +188,7 @@ export class PostgresConnection {
   }
 }
 
-function driverOptions(host: Host, { database, user, password, tls, prepare, timeout }: DatabaseAddress) {
+function driverOptions(host: Host, { database, user, password, tls, prepare, timeoutMs }: DatabaseAddress) {
   return {
     ...host,
     ...(database === undefined ? {} : { database }),
@@ -198,7 +198,7 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
     max: 1,
     prepare,
     fetch_types: false,
-    connect_timeout: Math.min(timeout, maxConnectMs) / 1000,
+    connect_timeout: Math.min(timeoutMs, maxConnectMs) / 1000,
     // This closes only a connection that was never reserved: for postgres.js, a reserved connection is not idle.
     idle_timeout: 60,
     max_lifetime: null,

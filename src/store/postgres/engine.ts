@@ -26,13 +26,13 @@ import { changeLoosely, createOperationExecutor } from "./transaction.ts";
 /**
  * Opens a PostgreSQL database, and creates or upgrades its tables.
  * @param url as for `parseAddress`
- * @param minTimeout minimum time limit of one call in milliseconds; the address may allow more
+ * @param minTimeoutMs minimum time limit of one call in milliseconds; the address may allow more
  * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds or a newer program made the tables
  */
-export async function openPostgres(url: string, resources: readonly Resource[], minTimeout = 0): Promise<Engine> {
+export async function openPostgres(url: string, resources: readonly Resource[], minTimeoutMs = 0): Promise<Engine> {
   const given = parseAddress(url);
-  const timeout = Math.max(given.timeout, minTimeout);
-  const primary = createPrimary({ ...given, timeout });
+  const timeoutMs = Math.max(given.timeoutMs, minTimeoutMs);
+  const primary = createPrimary({ ...given, timeoutMs });
   const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
   const notices = new CommitNotifier(new Pool(primary, 1));
   const subscriptions = new CommitListener(primary, notices);
@@ -52,15 +52,15 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),
     ...createJournalReads(pool, pagePool),
-    ...createCommits(pool, timeout, notices),
+    ...createCommits(pool, timeoutMs, notices),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     renewSite: (site, epoch) =>
       pool.use(async (connection) =>
-        toHead(await changeLoosely(connection, timeout, renewSite(site, epoch)), connection),
+        toHead(await changeLoosely(connection, timeoutMs, renewSite(site, epoch)), connection),
       ),
-    probeWrite: () => probeWrite(trials, timeout),
-    deleteExpiredResponses: createExpiredResponseDeletion(pool, timeout),
-    ...createMaintenance(primary, pool, timeout, notices),
+    probeWrite: () => probeWrite(trials, timeoutMs),
+    deleteExpiredResponses: createExpiredResponseDeletion(pool, timeoutMs),
+    ...createMaintenance(primary, pool, timeoutMs, notices),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
     close,
   };
@@ -99,23 +99,23 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
 /** Creates the commits of requests and commands. After each, other processes are notified. */
 function createCommits(
   pool: Pool,
-  timeout: number,
+  timeoutMs: number,
   notices: CommitNotifier,
 ): Pick<Engine, "commit" | "commitAtomically"> {
   return {
     async commit(intents, atomic) {
-      const outcomes = await commitBatch(pool, timeout, intents, atomic);
+      const outcomes = await commitBatch(pool, timeoutMs, intents, atomic);
       if (outcomes.some(({ kind }) => kind === "done"))
         notices.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
     commitAtomically: (batches, onOutcomes) =>
-      notices.notifyAfter(commitAtomically(pool, timeout, batches, onOutcomes)),
+      notices.notifyAfter(commitAtomically(pool, timeoutMs, batches, onOutcomes)),
   };
 }
 
-function createMaintenance(primary: Primary, pool: Pool, timeout: number, notices: CommitNotifier) {
-  const calls = createOperationCalls(createOperationExecutor(pool, timeout), async () => {});
+function createMaintenance(primary: Primary, pool: Pool, timeoutMs: number, notices: CommitNotifier) {
+  const calls = createOperationCalls(createOperationExecutor(pool, timeoutMs), async () => {});
   return {
     ...calls,
     dropSite: (site) => notices.notifyAfter(calls.dropSite(site)),

@@ -9,9 +9,9 @@ const maxSitesPerRound = 50;
 /**
  * Creates `Engine.deleteExpiredResponses`. It searches all sites in rounds, a limited number with each call, because every index begins with the site
  * and cannot find the oldest responses of all sites.
- * @param timeout the time limit of the pool, in milliseconds
+ * @param timeoutMs the time limit of the pool, in milliseconds
  */
-export function createExpiredResponseDeletion(pool: Pool, timeout: number) {
+export function createExpiredResponseDeletion(pool: Pool, timeoutMs: number) {
   /** ID of the last site that this round has searched, -1 before the first; and the IDs of sites with expired responses to delete. */
   let last = -1;
   let due: number[] = [];
@@ -38,7 +38,7 @@ export function createExpiredResponseDeletion(pool: Pool, timeout: number) {
     const sites = due.slice(0, Math.min(maxSitesPerRound, most));
     const share = Math.floor(most / sites.length);
     const deleted = await pool.use(async (connection) => {
-      await connection.script(sql.begin(timeout));
+      await connection.script(sql.begin(timeoutMs));
       const deletions = sites.map((site) => sql.deleteExpiredResponses(site, before, share));
       const rows = await commitWithoutWait(connection, deletions.join("; "));
       return rows.map(({ length }) => length);

@@ -6,7 +6,7 @@ import type { Primary } from "./primary.ts";
 import { commitTransaction } from "./transaction.ts";
 
 /** Time limit of one step, in milliseconds. */
-const timeout = 15 * 60_000;
+const timeoutMs = 15 * 60_000;
 
 /** Opens a connection outside the pools. @throws ProblemError `unavailable` */
 export async function openConnection(primary: Primary): Promise<PostgresConnection> {
@@ -19,7 +19,7 @@ export async function openConnection(primary: Primary): Promise<PostgresConnecti
 
 /** Waits for `work`, which is one step. @throws ProblemError `unavailable` if the connection is lost or the time limit passes */
 export async function step<T>(connection: PostgresConnection, work: Promise<T>): Promise<T> {
-  const limit = createTimeLimit(timeout);
+  const limit = createTimeLimit(timeoutMs);
   work.catch(() => {});
   connection.onLost(limit.fail);
   try {

@@ -50,7 +50,7 @@ interface Latest {
 }
 
 /** Maximum milliseconds that a process waits for another process that is migrating. */
-const timeout = 60_000;
+const maxWaitMs = 60_000;
 
 type Column = Pick<Addition, "table" | "column">;
 
@@ -70,10 +70,10 @@ const lockSchema = "select id from storefront_schema where id = 1 for update";
 
 /**
  * A change of a table waits for transactions that read it, such as a backup, and blocks all later transactions meanwhile. So an attempt waits at most
- * `lockTimeoutMs` milliseconds, and the next attempt follows `pause` milliseconds later.
+ * `lockTimeoutMs` milliseconds, and the next attempt follows `pauseMs` milliseconds later.
  */
 const lockTimeoutMs = 500;
-const pause = 1500;
+const pauseMs = 1500;
 
 /**
  * Creates or upgrades the tables and views, and completes rows of `sites`. Returns whether this process has created the tables.
@@ -87,7 +87,7 @@ export async function migrate(
 ): Promise<boolean> {
   const latest: Latest = { additions, resources };
   if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return false;
-  const migrating = new Pool(primary, 1, timeout);
+  const migrating = new Pool(primary, 1, maxWaitMs);
   try {
     return await migrating.use((connection, progress) => upgradeBetweenOthers(connection, progress, latest));
   } finally {
@@ -142,13 +142,13 @@ async function upgradeBetweenOthers(
   progress: CallProgress,
   latest: Latest,
 ): Promise<boolean> {
-  for (const end = performance.now() + timeout - lockTimeoutMs - pause; ; ) {
+  for (const end = performance.now() + maxWaitMs - lockTimeoutMs - pauseMs; ; ) {
     try {
       return await upgrade(connection, progress, latest);
     } catch (error) {
       if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
       await connection.script("rollback");
-      await Bun.sleep(pause);
+      await Bun.sleep(pauseMs);
     }
   }
 }

@@ -40,16 +40,16 @@ const maxReads = 3;
 /** A pool of connections to the primary. A connection is opened when a call needs it. */
 export class Pool {
   readonly #primary: Primary;
-  readonly #timeout: number;
+  readonly #timeoutMs: number;
   readonly #connections: ConnectionQueue;
 
   /**
    * @param size maximum connections to each host
-   * @param timeout time limit of one call, in milliseconds
+   * @param timeoutMs time limit of one call, in milliseconds
    */
-  constructor(primary: Primary, size: number, timeout = primary.address.timeout) {
+  constructor(primary: Primary, size: number, timeoutMs = primary.address.timeoutMs) {
     this.#primary = primary;
-    this.#timeout = timeout;
+    this.#timeoutMs = timeoutMs;
     this.#connections = new ConnectionQueue(primary, size);
   }
 
@@ -59,7 +59,7 @@ export class Pool {
    */
   async use<T>(work: Work<T>): Promise<T> {
     if (this.#connections.isClosed) throw unavailableError("the database was closed");
-    const limit = createTimeLimit(this.#timeout);
+    const limit = createTimeLimit(this.#timeoutMs);
     const call: Call = { connection: undefined, isCommitting: false, hasEnded: false };
     const acquiring = this.#acquire(call);
     try {
@@ -92,7 +92,7 @@ export class Pool {
       try {
         return await this.use(work);
       } catch (error) {
-        const isLate = attempt === maxReads || performance.now() - started > this.#timeout / 4;
+        const isLate = attempt === maxReads || performance.now() - started > this.#timeoutMs / 4;
         if (isLate || !isWorthRepeating(error)) throw error;
       }
     }

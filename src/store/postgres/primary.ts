@@ -1,6 +1,6 @@
 // Finds the primary among the hosts, and decides which connections may still be used.
 //
-// Grace: all hosts are tried at the same time. After the first primary has responded, the other hosts have 200 ms more (`grace`), because a replaced
+// Grace: all hosts are tried at the same time. After the first primary has responded, the other hosts have 200 ms more (`graceMs`), because a replaced
 // primary may respond first. If several hosts act as primary, the host on the highest timeline is used: it has replaced the others (timelines.ts).
 //
 // Trust: a connection is trusted if its host is the newest primary that this process has seen. After any connection to a host has failed, older
@@ -13,9 +13,9 @@ import { isDatabaseError, unavailableError } from "./errors.ts";
 import { comparisonIntervalMs, TimelineMonitor, Timelines } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */
-const grace = 200;
+const graceMs = 200;
 /** Pause in milliseconds before a host that is not the primary is tried again, while another host has not responded yet. */
-const pause = 200;
+const pauseMs = 200;
 
 export interface Primary {
   readonly address: DatabaseAddress;
@@ -104,7 +104,7 @@ async function search(
       return await attempt();
     } catch (error) {
       if (isFirst) onResponse();
-      if (isAnyPending()) await Bun.sleep(pause);
+      if (isAnyPending()) await Bun.sleep(pauseMs);
       if (!isAnyPending()) throw error;
     }
   }
@@ -121,7 +121,7 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
     ),
   );
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, grace);
+  const timer = setTimeout(resolve, graceMs);
   await Promise.race([Promise.all(all), isOver]);
   clearTimeout(timer);
   chosen = found.reduce((best, connection) => (connection.timeline > best.timeline ? connection : best));

@@ -97,13 +97,13 @@ fetch ${list([limit])} from pages; close pages`,
 
   /**
    * Begins a transaction. The database ends its wait for locks a little before this program would stop waiting for the database.
-   * @param timeout the time limit of the pool, in milliseconds
+   * @param timeoutMs the time limit of the pool, in milliseconds
    */
-  begin: (timeout: number) =>
-    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeoutMs, timeout)])}`,
+  begin: (timeoutMs: number) =>
+    `begin; set local statement_timeout = ${list([timeoutMs])}; set local lock_timeout = ${list([Math.ceil(timeoutMs * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeoutMs, timeoutMs)])}`,
 
-  /** Begins a transaction that looks rows up by keys. @param timeout as for `begin` */
-  beginByKeys: (timeout: number) => `${sql.begin(timeout)}; ${byKeys}`,
+  /** Begins a transaction that looks rows up by keys. @param timeoutMs as for `begin` */
+  beginByKeys: (timeoutMs: number) => `${sql.begin(timeoutMs)}; ${byKeys}`,
 
   /** Begins a transaction of one statement that looks rows up by keys. */
   beginLookUp: `begin; ${byKeys}`,

@@ -26,7 +26,7 @@ import { awaitAll, commitWithoutWait, runStatements } from "./transaction.ts";
 
 /** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */
 const lockTimeoutMs = 500;
-const pause = 1500;
+const pauseMs = 1500;
 
 /** Maximum attempts to rename the tables. They take about an hour, so that a backup in progress can end first. */
 const maxAttempts = 1800;
@@ -101,7 +101,7 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
       if (tried === maxAttempts)
         throw unavailableError("others read the database without a pause; nothing was changed", cause);
       await run(connection, "rollback");
-      await Bun.sleep(pause);
+      await Bun.sleep(pauseMs);
     }
   }
 }

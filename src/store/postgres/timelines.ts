@@ -101,14 +101,14 @@ export class TimelineMonitor {
     for (const probe of this.#probes) probe.close();
   }
 
-  #plan(pause: number): void {
+  #plan(pauseMs: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!this.#wasUsed && !this.#timelines.areUsed) return;
       this.#wasUsed = false;
       this.compare();
       this.#plan(this.#intervalMs);
-    }, pause);
+    }, pauseMs);
     this.#timer.unref();
   }
 
@@ -143,7 +143,7 @@ class TimelineProbe {
     if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;
     this.#isReading = true;
     if (mustReconnect) this.close();
-    const limit = createTimeLimit(this.#address.timeout);
+    const limit = createTimeLimit(this.#address.timeoutMs);
     try {
       return await Promise.race([this.#read(), limit.passed]);
     } catch (error) {

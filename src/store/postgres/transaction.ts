@@ -8,16 +8,16 @@ import { isCollision } from "./errors.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { list, selectByKeys, sql, upsertStatement } from "./statements.ts";
 
-/** Creates the function that executes operations on connections of a pool. @param timeout the time limit of the pool, in milliseconds */
-export function createOperationExecutor(pool: Pool, timeout: number): ExecuteOperation {
+/** Creates the function that executes operations on connections of a pool. @param timeoutMs the time limit of the pool, in milliseconds */
+export function createOperationExecutor(pool: Pool, timeoutMs: number): ExecuteOperation {
   return (name, args) => {
     const { kind } = operations[name];
     const createTransaction = () => transactionOf(name, args);
     if (kind === "read") return pool.read((connection) => readOnce(connection, createTransaction()));
     return repeatOnCollision(() =>
       kind === "loose"
-        ? pool.use((connection) => changeLoosely(connection, timeout, createTransaction()))
-        : pool.commit((connection, progress) => changeDurably(connection, progress, timeout, createTransaction())),
+        ? pool.use((connection) => changeLoosely(connection, timeoutMs, createTransaction()))
+        : pool.commit((connection, progress) => changeDurably(connection, progress, timeoutMs, createTransaction())),
     );
   };
 }
@@ -90,10 +90,10 @@ async function readOnce<R>(connection: PostgresConnection, transaction: Transact
 function changeDurably<R>(
   connection: PostgresConnection,
   progress: CallProgress,
-  timeout: number,
+  timeoutMs: number,
   transaction: Transaction<R>,
 ): Promise<R> {
-  return commitIfChanged(connection, timeout, transaction, (last, sent) =>
+  return commitIfChanged(connection, timeoutMs, transaction, (last, sent) =>
     commitTransaction(connection, progress, last, sent),
   );
 }
@@ -101,10 +101,10 @@ function changeDurably<R>(
 /** Executes a transaction whose changes may be lost in a crash. */
 export function changeLoosely<R>(
   connection: PostgresConnection,
-  timeout: number,
+  timeoutMs: number,
   transaction: Transaction<R>,
 ): Promise<R> {
-  return commitIfChanged(connection, timeout, transaction, (last, sent) =>
+  return commitIfChanged(connection, timeoutMs, transaction, (last, sent) =>
     awaitAll([...sent, commitWithoutWait(connection, last)]),
   );
 }
@@ -112,11 +112,11 @@ export function changeLoosely<R>(
 /** Executes a transaction, and ends it with `commit` if it has changed anything. @param commit gets what `takePending` returns */
 async function commitIfChanged<R>(
   connection: PostgresConnection,
-  timeout: number,
+  timeoutMs: number,
   transaction: Transaction<R>,
   commit: (last: string, sent: readonly Promise<unknown>[]) => Promise<unknown>,
 ): Promise<R> {
-  const sender = new StatementSender(connection, sql.beginByKeys(timeout));
+  const sender = new StatementSender(connection, sql.beginByKeys(timeoutMs));
   const result = await sender.run(transaction);
   if (sender.hasChanged) await commit(...sender.takePending());
   else await connection.script("rollback");

@@ -48,7 +48,7 @@ describe("an address", () => {
         password: undefined,
         tls: "prefer",
         poolSize: 20,
-        timeout: 900,
+        timeoutMs: 900,
         prepare: false,
       },
     );
@@ -63,8 +63,10 @@ describe("an address", () => {
   test("takes each setting up to its bounds, and the flags in the three spellings of each", () => {
     const read = (settings: string) => parseAddress(`postgres://h/db?${settings}`);
     expect([read("pool_size=2").poolSize, read("pool_size=1000").poolSize]).toEqual([2, 1000]);
-    expect([read("statement_timeout=100").timeout, read("statement_timeout=600000").timeout]).toEqual([100, 600_000]);
-    expect(read("")).toMatchObject({ poolSize: 10, timeout: 2000, prepare: true });
+    expect([read("statement_timeout=100").timeoutMs, read("statement_timeout=600000").timeoutMs]).toEqual([
+      100, 600_000,
+    ]);
+    expect(read("")).toMatchObject({ poolSize: 10, timeoutMs: 2000, prepare: true });
     expect(["yes", "true", "1"].map((value) => read(`prepare=${value}`).prepare)).toEqual([true, true, true]);
     expect(["no", "false", "0"].map((value) => read(`prepare=${value}`).prepare)).toEqual([false, false, false]);
     expect(parseAddress("postgres://h:1,h:65535/db").hosts.map(({ port }) => port)).toEqual([1, 65_535]);
