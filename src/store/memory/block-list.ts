@@ -12,7 +12,7 @@ export const maxBlockRecords = 128;
 export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
 
 export function findRecord(blocks: readonly Block[], id: number): BlockRecord | undefined {
-  return blocks[placeOf(blocks, id)]?.find(id);
+  return blocks[indexOfBlock(blocks, id)]?.find(id);
 }
 
 /** Returns `blocks` after changes: new blocks for the changed records, and the same blocks for all others. */
@@ -22,7 +22,7 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
   let next = 0;
   for (let place = 0; next < ids.length; place++) {
     // Reuse the blocks before the block with the next change.
-    const touched = placeOf(blocks, ids[next] as number);
+    const touched = indexOfBlock(blocks, ids[next] as number);
     while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
     const end = blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
     const from = next;
@@ -61,7 +61,7 @@ function appendBlock(resource: Resource, to: Block[], block: Block): void {
 }
 
 /** Returns the index of the block that has `id`, or would have it. Binary search. */
-function placeOf(blocks: readonly Block[], id: number): number {
+function indexOfBlock(blocks: readonly Block[], id: number): number {
   let low = 0;
   let high = blocks.length;
   while (low + 1 < high) {

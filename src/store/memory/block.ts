@@ -42,7 +42,7 @@ export class BlockRecord implements MemoryRecord {
   }
 
   get json(): string {
-    return this.block.text(this.index);
+    return this.block.json(this.index);
   }
 }
 
@@ -95,7 +95,7 @@ export class Block {
   }
 
   /** Returns a record as JSON text. */
-  text(index: number): string {
+  json(index: number): string {
     return this.#json.text(index);
   }
 
@@ -105,7 +105,7 @@ export class Block {
     let items = this.#derived.get(encoding.name);
     if (!items) {
       items = new EncodedItems(encoding, this.size, (index, to) =>
-        to.write(encoding.item(this.#resource, this.text(index))),
+        to.write(encoding.item(this.#resource, this.json(index))),
       );
       this.#derived.set(encoding.name, items);
     }
@@ -116,7 +116,7 @@ export class Block {
   appendItem(index: number, encoding: Encoding, to: ItemBuilder): void {
     const items = encoding.name === storedEncoding.name ? this.#json : this.#derived.get(encoding.name);
     if (items) items.copyItem(index, to);
-    else to.write(encoding.item(this.#resource, this.text(index)));
+    else to.write(encoding.item(this.#resource, this.json(index)));
   }
 
   /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
@@ -134,7 +134,7 @@ export class Block {
     return sources.map((source) => {
       const cached = this.#columns.get(source.name)?.[index];
       if (cached !== undefined) return cached;
-      record ??= JSON.parse(this.text(index)) as StorefrontRecord;
+      record ??= JSON.parse(this.json(index)) as StorefrontRecord;
       return source.of(record);
     });
   }
@@ -150,7 +150,7 @@ export class Block {
   #gather(sources: readonly TextSource[]): ReadonlyMap<string, readonly string[]> {
     const columns = new Map(sources.map((source) => [source.name, { source, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
-      const record = JSON.parse(this.text(index)) as StorefrontRecord;
+      const record = JSON.parse(this.json(index)) as StorefrontRecord;
       for (const { source, texts } of columns.values()) texts.push(source.of(record));
     }
     return new Map([...columns].map(([name, { texts }]) => [name, texts]));

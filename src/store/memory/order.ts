@@ -54,7 +54,7 @@ export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): num
 }
 
 /** Returns the number of records in `ordered` that come before `key`. Binary search. */
-export function placeFor(
+export function indexForKey(
   key: SortKey,
   ordered: readonly number[],
   keyOf: (id: number) => SortKey,

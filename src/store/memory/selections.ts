@@ -10,9 +10,9 @@ import {
   compareKeys,
   filterIds,
   filterInSteps,
+  indexForKey,
   nameOfOrder,
   type Order,
-  placeFor,
   type RecordFilter,
   type SortKey,
   sortInSteps,
@@ -178,7 +178,7 @@ function bytesOf(name: string, { ids }: Selection): number {
 }
 
 /** Changed records for which an index is searched between two yields. */
-const placesPerStep = 16;
+const searchesPerStep = 16;
 /** IDs that are merged between two yields. */
 const mergeSize = 4096;
 
@@ -203,9 +203,9 @@ function* patchSelection(
     const record = version.find(id);
     if (record && passes(record)) {
       const key = keyOf(id);
-      insertions.push({ key, index: placeFor(key, unchanged, keyOf, sort) });
+      insertions.push({ key, index: indexForKey(key, unchanged, keyOf, sort) });
     }
-    if (++steps % placesPerStep === 0) yield;
+    if (++steps % searchesPerStep === 0) yield;
   }
   insertions.sort((a, b) => a.index - b.index || compareKeys(a.key, b.key, sort));
   return yield* merged(unchanged, insertions);
