@@ -10,7 +10,7 @@ import { isBatchAborted } from "../writes/batch.ts";
 import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts";
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
-import { createFileMonitor, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
+import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents, type WorkerCall } from "./messages.ts";
 import { createViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
@@ -68,7 +68,7 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
 
 function createEngine(database: Database, path: string, { busyTimeout, clock = Date.now }: SqliteOptions): Engine {
   const files = withSqliteErrors(() => knownFiles(path));
-  const requireFiles = createFileMonitor(files);
+  const requireUnreplaced = createFileCheck(files);
   const newCheck = withSqliteErrors(() => commitChecks(database, files));
   const subscriptions = new CommitPoller(newCheck);
   /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
@@ -76,7 +76,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
     requireUnreplacedFiles(files);
     return openDatabase(path, busyTimeout);
   };
-  const reader = createReader(database, openAgain, requireFiles);
+  const reader = createReader(database, openAgain, requireUnreplaced);
   const writer = new WriterThread({ path, files, busyTimeout });
   const run = async (call: WorkerCall) => void (await writer.call(call));
   const execute: ExecuteOperation = (name, args) =>
@@ -84,7 +84,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   return {
     ...reader.calls,
     ...createOperationCalls(execute, pauseForOtherWriters),
-    checkUnchanged: guarded(newCheck(), requireFiles),
+    checkUnchanged: guarded(newCheck(), requireUnreplaced),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     openConnections: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>

@@ -46,7 +46,7 @@ export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
 }
 
 /** Returns a check for reads: it checks `files` at most once a second, but after a failure at every call. */
-export function createFileMonitor(files: readonly KnownFile[]): () => void {
+export function createFileCheck(files: readonly KnownFile[]): () => void {
   let due = 0;
   return () => {
     const now = performance.now();

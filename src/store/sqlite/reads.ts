@@ -30,25 +30,25 @@ interface Reader {
  * Creates the read side.
  * @param database the shared connection
  * @param open opens another connection to the same database, for a large site or a dump
- * @param requireSameDatabase throws if the files were removed or replaced; called after each read and at the end of a dump
+ * @param requireUnreplaced throws if the files were removed or replaced; called after each read and at the end of a dump
  */
-export function createReader(database: Database, open: () => Database, requireSameDatabase: () => void): Reader {
+export function createReader(database: Database, open: () => Database, requireUnreplaced: () => void): Reader {
   const head = database.query("select revision, epoch from sites where id = ?");
-  const reads = guardReads(database, requireSameDatabase);
+  const reads = guardReads(database, requireUnreplaced);
   const { read, readInTransaction } = reads;
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   function* dump(site?: number) {
     yield* dumpRows(open, { site });
-    requireSameDatabase();
+    requireUnreplaced();
   }
 
   const calls: Reader["calls"] = {
     isLocal: true,
     // One transaction, so that the heads of a site and of the system site are from the same moment.
     readHeads: async (sites) => readInTransaction(() => heads(sites)),
-    ...createSiteReads(database, reads, open, requireSameDatabase),
+    ...createSiteReads(database, reads, open, requireUnreplaced),
     ...createJournalReads(database, reads),
     dump,
     findInconsistencies: async (onRow) =>
@@ -77,13 +77,13 @@ interface GuardedReads {
   readInTransaction<T>(work: () => T): T;
 }
 
-/** @param requireSameDatabase throws if the files were removed or replaced; called after each read */
-function guardReads(database: Database, requireSameDatabase: () => void): GuardedReads {
+/** @param requireUnreplaced throws if the files were removed or replaced; called after each read */
+function guardReads(database: Database, requireUnreplaced: () => void): GuardedReads {
   const atOnce = database.transaction((work: () => unknown) => work());
 
   function read<T>(work: () => T): T {
     const result = withSqliteErrors(work);
-    requireSameDatabase();
+    requireUnreplaced();
     return result;
   }
 
@@ -106,13 +106,13 @@ const selectRows =
 
 /**
  * @param open opens another connection to the same database, for a site that is read in several chunks
- * @param requireSameDatabase throws if the files were removed or replaced; called after a site was read in several chunks
+ * @param requireUnreplaced throws if the files were removed or replaced; called after a site was read in several chunks
  */
 function createSiteReads(
   database: Database,
   { readInTransaction }: GuardedReads,
   open: () => Database,
-  requireSameDatabase: () => void,
+  requireUnreplaced: () => void,
 ): SiteReads {
   const sql = siteStatements(database);
   const loadSemaphore = new Semaphore(maxConcurrentLoads);
@@ -138,7 +138,7 @@ function createSiteReads(
       const readAll = () => readChunks(open(), site, use, requiredHead);
       // The system site does not wait, because all requests need it.
       const result = await (site === systemSite ? readAll() : loadSemaphore.run(readAll));
-      requireSameDatabase();
+      requireUnreplaced();
       return result;
     },
   };

@@ -21,7 +21,7 @@ import { tableNamesIn } from "./database.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
 import { dumpRows } from "./reads.ts";
-import { completeSitesIn, insertRows, insertStatement, runInTransaction, runStatements } from "./transaction.ts";
+import { completeSitesIn, insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
 import { decideAndWrite, writerStatements } from "./writer.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
@@ -53,7 +53,7 @@ function createTableSets(database: Database, open: () => Database, amend?: Amend
     },
     insert: async (set, chunk) => {
       const text = insertStatement(chunk.table, tableNameIn(set, chunk.table));
-      runInTransaction(database, () => insertRows(database, text, chunk));
+      runInTransaction(database, () => runForEachRow(database, text, chunk));
       await pauseForOtherWriters();
     },
     swap: async (filled, replaced, expected) => {

@@ -37,10 +37,10 @@ function execute(database: Database, statement: Statement, now: number): readonl
     case "change":
       return database.query<Row, [Row]>(statement.sql).all(statement.values);
     case "insert":
-      insertRows(database, insertStatement(statement.table), statement);
+      runForEachRow(database, insertStatement(statement.table), statement);
       return [];
     case "upsert":
-      insertRows(database, upsertStatement(statement.table, statement.where), statement);
+      runForEachRow(database, upsertStatement(statement.table, statement.where), statement);
       return [];
     case "findByKeys":
       return statement.keys.flatMap((key) => database.query<Row, [Row]>(selectStatement(statement.table)).all(key));
@@ -64,7 +64,7 @@ interface TableRows {
 }
 
 /** Executes the statement `text` with each row. Columns that a row lacks become null. */
-export function insertRows(database: Database, text: string, { table, rows }: TableRows): void {
+export function runForEachRow(database: Database, text: string, { table, rows }: TableRows): void {
   const query = database.query<never, [Row]>(text);
   const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
   for (const row of rows) query.run({ ...empty, ...row });
