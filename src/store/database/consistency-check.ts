@@ -265,7 +265,7 @@ class WebhookChecker {
   /** Returns the inconsistencies, after the last row. */
   finish(): string[] {
     return [...this.#webhooks].flatMap(
-      ([id, webhook]) => describeRowError(webhook)?.replace(/^/, `webhook ${id} `) ?? [],
+      ([id, webhook]) => describeWebhookFault(webhook)?.replace(/^/, `webhook ${id} `) ?? [],
     );
   }
 
@@ -276,7 +276,13 @@ class WebhookChecker {
   }
 }
 
-function describeRowError({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
+function describeWebhookFault({
+  site,
+  stateSite,
+  hasCursor,
+  present,
+  areSecretsFit,
+}: CheckedWebhook): string | undefined {
   if (site === undefined) return "has no record";
   if (stateSite === undefined)
     return "is incomplete: `webhook add` is in progress or was interrupted; if it was interrupted, remove the webhook";

@@ -20,17 +20,17 @@ export interface CompletedSites {
  * @param live the expression of the engine for the counts as JSON text, of rows with the columns `resource`, `count` and `revision`
  */
 export function completeSites(live: string, { site, nameOf = (table) => table }: CompletedSites = {}): string[] {
-  const isChosen = site === undefined ? "" : ` and id = ${site}`;
+  const andChosenId = site === undefined ? "" : ` and id = ${site}`;
   const entries = `from ${nameOf("journal")} as journal where journal.site_id = sites.id`;
   const counted = `select resource, count(body) as count, max(revision) as revision from ${nameOf("records")} where site_id = sites.id group by resource`;
   return [
     `update ${nameOf("journal")} set operation = 'update'
-where operation = 'restore' and site_id in (select id from ${nameOf("sites")} where floor is null${isChosen})`,
+where operation = 'restore' and site_id in (select id from ${nameOf("sites")} where floor is null${andChosenId})`,
     `update ${nameOf("sites")} as sites set
   floor = coalesce(floor, (select min(journal.revision) ${entries}) - 1, revision),
   last_at = coalesce((select at ${entries} and journal.revision = sites.revision), last_at, 0),
   live = (select ${live} from (${counted}) as counted),
   live_revision = revision
-where (${incompleteSites})${isChosen}`,
+where (${incompleteSites})${andChosenId}`,
   ];
 }
