@@ -146,7 +146,7 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
    * Gives a site a new epoch because commits of `epoch` were lost, unless the site has another epoch already. Returns the head after this. Does not
    * wait for a standby. Only an engine with timelines has this method.
    */
-  renewSite?(site: number, epoch: string): Promise<Head>;
+  replaceEpoch?(site: number, epoch: string): Promise<Head>;
 
   /**
    * Checks that writes can be committed now, by committing a write that changes nothing. It fails for the same reasons as other writes: a full disk,
@@ -209,7 +209,7 @@ interface EngineMaintenance {
   importSiteRows(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
 
   /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites without the system site. */
-  renewEpochs(): Promise<number>;
+  replaceEpochs(): Promise<number>;
 
   /**
    * Checks the stored data. Returns its inconsistencies as sentences: at most 1,000 about rows, and then one with the number of the others.

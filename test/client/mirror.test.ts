@@ -175,7 +175,7 @@ describe("a copy whose cursor can no longer be used", () => {
 
   test("because the history is a new one, likewise", async () => {
     const copy = await createLate();
-    await server.engine.renewEpochs();
+    await server.engine.replaceEpochs();
     await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
     expect(copy.calls).toEqual(again);
   });
@@ -187,7 +187,7 @@ describe("a copy whose cursor can no longer be used", () => {
     for (const Name of ["One", "Two"]) await client.brands.create({ Name });
     await waitUntil(() => copy.records.size === 2, "2 records");
     copy.records.set(99, { ...(copy.records.get(1) as Brand), ID: 99 });
-    await server.engine.renewEpochs();
+    await server.engine.replaceEpochs();
     await client.brands.create({ Name: "Three" });
     await waitUntil(() => copy.records.size === 3 && !copy.records.has(99), "the records of the list");
     signal.abort(stop);

@@ -249,7 +249,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const before = await another.readDatabaseId();
     expect(before).not.toBe(identity);
     await another.replaceAllData(toAsync(await Array.fromAsync(engine.dump())));
-    await another.renewEpochs();
+    await another.replaceEpochs();
     expect(await another.readDatabaseId()).toBe(before);
   });
 

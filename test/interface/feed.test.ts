@@ -189,7 +189,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
     await backUp(engine, join(folder, "a"), 0);
     const old = (await read()).next;
-    await engine.renewEpochs();
+    await engine.replaceEpochs();
     expect(await refused(read({ since: old }))).toMatch("does not name a change of this site");
     const renewed = (await read()).next;
     await engine.commit([update(1, "lost")]);
@@ -225,7 +225,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     site++;
     await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
     const resources = new Set(["location"]);
-    for (const overtake of [() => engine.renewEpochs(), () => pruneJournals(engine, [site], { revision: 2000 })]) {
+    for (const overtake of [() => engine.replaceEpochs(), () => pruneJournals(engine, [site], { revision: 2000 })]) {
       let reads = 0;
       const overtaken = {
         readJournalPage: async (...args: Parameters<Engine["readJournalPage"]>) => {

@@ -145,7 +145,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       await write(other, "a");
       const poll = get(`since=${await now()}&wait=20`);
       await waiting(1);
-      await other.renewEpochs();
+      await other.replaceEpochs();
       expect((await poll).status).toBe(410);
     });
 

@@ -264,7 +264,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(namesIn((await receiver.received(2)).slice(1))).toEqual(["d"]);
       await untilState(key, ({ cursor }) => cursor.endsWith(".4"));
       receiver.respond((response) => response.writeHead(503, { "Retry-After": "5" }).end());
-      await server.engine.renewEpochs();
+      await server.engine.replaceEpochs();
       const [, , goneAgain] = await receiver.received(3);
       expect(typeOf(goneAgain)).toBe("storefront.gone");
       expect(idOf(goneAgain)).not.toBe(idOf(gone));

@@ -43,7 +43,7 @@ describe.each(engines)("records that an operator deletes on $name", (kind) => {
     const restored: Engine = {
       ...engine,
       commit: async (intents, isAtomic) => {
-        await engine.renewEpochs();
+        await engine.replaceEpochs();
         return engine.commit(intents, isAtomic);
       },
     };

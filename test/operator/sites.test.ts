@@ -43,7 +43,7 @@ describe.each(engines)("sites on $name", (kind) => {
       expect(listed?.Name).toBe("b");
       expect((await getSite(engine, "b")).Name).toBe("b");
       const before = await other.readHeads([0]);
-      await other.renewEpochs();
+      await other.replaceEpochs();
       expect(await engine.readHeads([0])).not.toEqual(before);
       expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["b"]);
       await createSite(engine, "c", {}, 1);

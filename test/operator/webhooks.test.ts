@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import { isWebhookSecret } from "../../src/model/webhooks.ts";
-import { renewSites } from "../../src/operator/sites/renew.ts";
+import { replaceAllEpochs } from "../../src/operator/sites/renew.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhooks/delivery-start.ts";
@@ -70,7 +70,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
     const key = webhookRefOf(webhook);
     await engine.compareAndSetWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
-    await renewSites(engine);
+    await replaceAllEpochs(engine);
     const [renewed] = await engine.readHeads([site.ID]);
     expect(renewed?.epoch).not.toBe(head?.epoch);
     expect([head?.epoch, renewed?.epoch, ""]).not.toContain((await stateOf(1))?.epoch);
@@ -227,7 +227,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     // A later rewind still skips the changes that were skipped.
     expect(await sinceAfter("now")).toBe(cursors[2]);
     expect(await sinceAfter({ cursor: cursors[1] as string })).toBe(cursors[2]);
-    await engine.renewEpochs();
+    await engine.replaceEpochs();
     expect(await sinceAfter({ cursor: "0.0" })).toBe("0.0");
   });
 

@@ -344,7 +344,7 @@ export class World {
 
   async #renew(): Promise<void> {
     this.#model.losses++;
-    await this.#engine.renewEpochs();
+    await this.#engine.replaceEpochs();
     await this.#updateEpoch(true);
   }
 

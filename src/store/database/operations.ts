@@ -11,7 +11,7 @@ import {
   importSiteInChunks,
   pruneJournal,
   readSitesToDrop,
-  renewEpochs,
+  replaceEpochs,
   startSiteImport,
 } from "./site-operations.ts";
 import { readDatabaseId, readLastBackupTime, saveBackupTime } from "./this-database.ts";
@@ -42,7 +42,7 @@ interface DatabaseOperation {
 
 export const operations = {
   pruneJournal: { transaction: pruneJournal, kind: "loose" },
-  renewEpochs: { transaction: renewEpochs, kind: "durable" },
+  replaceEpochs: { transaction: replaceEpochs, kind: "durable" },
   saveKeyUses: { transaction: saveKeyUses, kind: "loose" },
   readLastKeyUses: { transaction: readLastKeyUses, kind: "read" },
   saveBackupTime: { transaction: saveBackupTime, kind: "durable" },

@@ -36,25 +36,25 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
 /** Maximum rows in one statement. */
 const maxRows = 1000;
 
-export function* renewEpochs(): Transaction<number> {
+export function* replaceEpochs(): Transaction<number> {
   const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
   const live = rows.filter(({ epoch }) => isLiveEpoch(String(epoch)));
-  const renewed = live.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
-  for (let at = 0; at < renewed.length; at += maxRows) yield* upsert("sites", renewed.slice(at, at + maxRows));
-  return renewed.filter(({ id }) => id !== systemSite).length;
+  const changed = live.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
+  for (let at = 0; at < changed.length; at += maxRows) yield* upsert("sites", changed.slice(at, at + maxRows));
+  return changed.filter(({ id }) => id !== systemSite).length;
 }
 
 /**
- * Implements `Engine.renewSite`, which only an engine with timelines has. Reads wait for it, and must work without a standby, so it is `loose`. The next
+ * Implements `Engine.replaceEpoch`, which only an engine with timelines has. Reads wait for it, and must work without a standby, so it is `loose`. The next
  * write makes it durable too.
  */
-export function* renewSite(site: number, epoch: string): Transaction<Pick<Head, "revision" | "epoch">> {
+export function* replaceEpoch(site: number, epoch: string): Transaction<Pick<Head, "revision" | "epoch">> {
   const [row = { revision: 0, epoch: "" }] = yield* lockSite(site);
   const { revision } = row;
   if (row.epoch !== epoch) return { revision, epoch: row.epoch };
-  const renewed = randomText(8);
-  yield* change("update sites set epoch = :renewed where id = :site", { site, renewed });
-  return { revision, epoch: renewed };
+  const newEpoch = randomText(8);
+  yield* change("update sites set epoch = :epoch where id = :site", { site, epoch: newEpoch });
+  return { revision, epoch: newEpoch };
 }
 
 /** The tables with the rows of a site, without `sites`. */

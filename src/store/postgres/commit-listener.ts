@@ -15,16 +15,16 @@ const pauseWithoutListenMs = 60_000;
 /** Implements `Engine.subscribeToCommits`. */
 export class CommitListener {
   readonly #primary: Primary;
-  readonly #notices: CommitNotifier;
+  readonly #notifier: CommitNotifier;
   readonly #subscriptions = new Set<CommitSubscription>();
 
-  constructor(primary: Primary, notices: CommitNotifier) {
+  constructor(primary: Primary, notifier: CommitNotifier) {
     this.#primary = primary;
-    this.#notices = notices;
+    this.#notifier = notifier;
   }
 
   start(onCommit: OnCommit): CommitSubscription {
-    const unsubscribe = this.#notices.subscribe(onCommit);
+    const unsubscribe = this.#notifier.subscribe(onCommit);
     const unlisten = this.#listen(onCommit);
     const subscription = {
       mayMissCommits: true,

@@ -82,7 +82,7 @@ export class ConnectionQueue {
    * has too many of them, the commit may start only if another host has become the primary.
    * @throws ProblemError `unavailable` if the commit may not start
    */
-  async requireCommit(): Promise<void> {
+  async requireCommitAllowed(): Promise<void> {
     const limit = Math.max(1, this.#size - 1);
     const { current, address } = this.#primary;
     const hosts = address.hosts.filter((host) => this.#abandonedAt(host) < limit);

@@ -28,7 +28,7 @@ export async function connect(
   options: ConnectionOptions = {},
 ): Promise<PostgresConnection> {
   const connection = new PostgresConnection(host, address, options);
-  await connection.begin(Math.min(address.timeoutMs, maxConnectMs));
+  await connection.connect(Math.min(address.timeoutMs, maxConnectMs));
   return connection;
 }
 
@@ -79,7 +79,7 @@ export class PostgresConnection {
   }
 
   /** Connects. @throws as `connect` does */
-  async begin(timeoutMs: number): Promise<void> {
+  async connect(timeoutMs: number): Promise<void> {
     let isLate = false;
     // The time limit of postgres.js ends with the handshake, but the host may hang right after it.
     const limit = setTimeout(() => {

@@ -5,7 +5,7 @@ import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { findStreamedInconsistencies } from "../database/consistency-check.ts";
 import { createOperationCalls } from "../database/operations.ts";
-import { renewSite } from "../database/site-operations.ts";
+import { replaceEpoch } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { parseAddress } from "./address.ts";
 import { commitAtomically, commitBatch, probeWrite } from "./commit.ts";
@@ -33,13 +33,13 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const given = parseAddress(url);
   const timeoutMs = Math.max(given.timeoutMs, minTimeoutMs);
   const primary = createPrimary({ ...given, timeoutMs });
-  const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
-  const notices = new CommitNotifier(new Pool(primary, 1));
-  const subscriptions = new CommitListener(primary, notices);
+  const { headsPool, pool, pagePool, maxLoads, probePool, used } = createPools(primary);
+  const notifier = new CommitNotifier(new Pool(primary, 1));
+  const listener = new CommitListener(primary, notifier);
   const close = async () => {
-    subscriptions.close();
+    listener.close();
     primary.close();
-    await Promise.all([notices, ...used, trials].map((one) => one.close()));
+    await Promise.all([notifier, ...used, probePool].map((one) => one.close()));
   };
   const isNew = await migrate(pool, primary, resources).catch(async (error) => {
     await close();
@@ -52,15 +52,15 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),
     ...createJournalReads(pool, pagePool),
-    ...createCommits(pool, timeoutMs, notices),
-    subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
-    renewSite: (site, epoch) =>
+    ...createCommits(pool, timeoutMs, notifier),
+    subscribeToCommits: (onCommit) => listener.start(onCommit),
+    replaceEpoch: (site, epoch) =>
       pool.use(async (connection) =>
-        toHead(await changeLoosely(connection, timeoutMs, renewSite(site, epoch)), connection),
+        toHead(await changeLoosely(connection, timeoutMs, replaceEpoch(site, epoch)), connection),
       ),
-    probeWrite: () => probeWrite(trials, timeoutMs),
+    probeWrite: () => probeWrite(probePool, timeoutMs),
     deleteExpiredResponses: createExpiredResponseDeletion(pool, timeoutMs),
-    ...createMaintenance(primary, pool, timeoutMs, notices),
+    ...createMaintenance(primary, pool, timeoutMs, notifier),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
     close,
   };
@@ -69,7 +69,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 /** Maximum sites that are loaded at once: `--memory` counts the memory of a site only after its load. */
 const maxConcurrentLoads = 4;
 
-/** Creates the pools. The pools in `used` share the `pool_size` of the address; `trials` has one more connection. */
+/** Creates the pools. The pools in `used` share the `pool_size` of the address; `probePool` has one more connection. */
 function createPools(primary: Primary) {
   const { poolSize } = primary.address;
   // Every request reads heads, so this has a separate connection, which no long work can delay.
@@ -80,10 +80,10 @@ function createPools(primary: Primary) {
   const pool = new Pool(primary, connections);
   const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
   // Commits of `probeWrite` may wait for a standby that is down, and must not use the connections that reads and writes need.
-  const trials = new Pool(primary, 1);
+  const probePool = new Pool(primary, 1);
   // A load uses its connection for seconds. Two connections are left for look-ups and writes, if the pool has at least three.
   const maxLoads = Math.max(1, Math.min(maxConcurrentLoads, connections - 2));
-  return { headsPool, pool, pagePool, maxLoads, trials, used: [...new Set([headsPool, pool, pagePool])] };
+  return { headsPool, pool, pagePool, maxLoads, probePool, used: [...new Set([headsPool, pool, pagePool])] };
 }
 
 /** Opens one connection of each pool. */
@@ -100,29 +100,29 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
 function createCommits(
   pool: Pool,
   timeoutMs: number,
-  notices: CommitNotifier,
+  notifier: CommitNotifier,
 ): Pick<Engine, "commit" | "commitAtomically"> {
   return {
     async commit(intents, atomic) {
       const outcomes = await commitBatch(pool, timeoutMs, intents, atomic);
       if (outcomes.some(({ kind }) => kind === "done"))
-        notices.queueSites([...new Set(intents.map(({ site }) => site))]);
+        notifier.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
     commitAtomically: (batches, onOutcomes) =>
-      notices.notifyAfter(commitAtomically(pool, timeoutMs, batches, onOutcomes)),
+      notifier.notifyAfter(commitAtomically(pool, timeoutMs, batches, onOutcomes)),
   };
 }
 
-function createMaintenance(primary: Primary, pool: Pool, timeoutMs: number, notices: CommitNotifier) {
+function createMaintenance(primary: Primary, pool: Pool, timeoutMs: number, notifier: CommitNotifier) {
   const calls = createOperationCalls(createOperationExecutor(pool, timeoutMs), async () => {});
   return {
     ...calls,
-    dropSite: (site) => notices.notifyAfter(calls.dropSite(site)),
+    dropSite: (site) => notifier.notifyAfter(calls.dropSite(site)),
     dump: (site) => dumpRows(primary, { site }),
-    importSiteRows: (site, rows) => notices.notifyAfter(calls.importSiteRows(site, rows)),
-    renewEpochs: () => notices.notifyAfter(calls.renewEpochs()),
-    replaceAllData: (rows, save, amend) => notices.notifyAfter(fillAndSwapTables(primary, rows, save, amend)),
+    importSiteRows: (site, rows) => notifier.notifyAfter(calls.importSiteRows(site, rows)),
+    replaceEpochs: () => notifier.notifyAfter(calls.replaceEpochs()),
+    replaceAllData: (rows, save, amend) => notifier.notifyAfter(fillAndSwapTables(primary, rows, save, amend)),
     findInconsistencies: async (onRow?: () => void) => [
       ...(await findStreamedInconsistencies(dumpRows(primary), onRow)),
       ...describeLeftoverTables(await pool.read(readTableNames)),

@@ -103,7 +103,7 @@ export class Pool {
    * @throws ProblemError `unavailable`, also if too many abandoned commits still run, or if the outcome is unknown
    */
   async commit<T>(work: Work<T>): Promise<T> {
-    await this.#connections.requireCommit();
+    await this.#connections.requireCommitAllowed();
     return this.use(work);
   }
 
@@ -142,7 +142,7 @@ export class Pool {
       const isLost = !isDatabaseError(error);
       if (isLost) this.#primary.distrust(connection);
       // A timeout can also mean that the host was replaced. Its commits then wait for a standby in vain, and never release their locks.
-      if (isLost || isTimeout(error)) this.#primary.compare();
+      if (isLost || isTimeout(error)) this.#primary.checkForReplacement();
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
       this.#connections.release(undefined);

@@ -34,7 +34,7 @@ export interface Primary {
   /** Stops trusting all connections to the same host that are open now, because the host hangs, has disappeared, or was replaced. */
   distrust(connection: PostgresConnection): void;
   /** Starts to check whether another host has replaced the one in use. */
-  compare(): void;
+  checkForReplacement(): void;
   close(): void;
 }
 
@@ -67,7 +67,7 @@ export function createPrimary(address: DatabaseAddress, intervalMs = comparisonI
     trusts: (connection) =>
       timelines.isNewest(connection) && connection.openedAt > (trustedSince.get(connection.host) ?? -1),
     distrust: ({ host }) => void trustedSince.set(host, performance.now()),
-    compare: () => monitor.compare(),
+    checkForReplacement: () => monitor.checkForReplacement(),
     close: () => monitor.close(),
   };
 }

@@ -143,7 +143,7 @@ from sites where id > ${list([after])} order by id limit ${list([limit])}`,
 
   // Adds an entry to the journal, as every write does, and deletes it in the same transaction. The entry does not belong to a site. It is as long as
   // an entry can be without being compressed, so that it needs space on the disk as other entries do.
-  probeWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
+  probeWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${probeEntry().join(", ")});
 delete from journal where site_id = -1`,
 
   // PostgreSQL does not apply `statement_timeout` to a commit. CockroachDB does, and would then report an error for a commit that may have been done.
@@ -176,7 +176,7 @@ function selectRevisions([resource, rows]: readonly [string, readonly SystemRow[
 where site_id = ${systemSite} and resource = '${resource}' and id in (${list(rows.map(({ id }) => id))})`;
 }
 
-function trialEntry(): string[] {
+function probeEntry(): string[] {
   const values: Record<string, string> = {
     site_id: "-1",
     revision: "floor(random() * 9e15)::bigint",

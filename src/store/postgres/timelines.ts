@@ -22,7 +22,7 @@ export class Timelines {
   }
 
   /** Whether any connection is in use. */
-  get areUsed(): boolean {
+  get hasUsedConnection(): boolean {
     return this.#connections.values().some(({ isUsed }) => isUsed);
   }
 
@@ -86,7 +86,7 @@ export class TimelineMonitor {
   }
 
   /** Compares now. Call this after an error that can mean that the primary was replaced. */
-  compare(): void {
+  checkForReplacement(): void {
     if (this.#isClosed || !this.#timelines.areKnown) return;
     this.markCompared();
     const others = this.#probes.filter(({ host }) => host !== this.#current());
@@ -104,9 +104,9 @@ export class TimelineMonitor {
   #plan(pauseMs: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (!this.#wasUsed && !this.#timelines.areUsed) return;
+      if (!this.#wasUsed && !this.#timelines.hasUsedConnection) return;
       this.#wasUsed = false;
-      this.compare();
+      this.checkForReplacement();
       this.#plan(this.#intervalMs);
     }, pauseMs);
     this.#timer.unref();

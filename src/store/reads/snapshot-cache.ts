@@ -108,9 +108,9 @@ export class SnapshotCache {
       return head;
     }
     let headAfter = head;
-    if (finding === "lost" && this.#engine.renewSite) {
+    if (finding === "lost" && this.#engine.replaceEpoch) {
       // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
-      headAfter = await this.#engine.renewSite(siteId, epoch);
+      headAfter = await this.#engine.replaceEpoch(siteId, epoch);
       this.#onLost(siteId);
     }
     if (this.#snapshots.get(siteId) === snapshot) this.evict(siteId);

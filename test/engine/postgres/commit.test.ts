@@ -61,7 +61,7 @@ const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown }
   commit: (engine) => write(engine),
   commitAtomically: (engine) => engine.commitAtomically([[createIntent()]], () => {}),
   probeWrite: (engine) => engine.probeWrite(),
-  renewEpochs: (engine) => engine.renewEpochs(),
+  replaceEpochs: (engine) => engine.replaceEpochs(),
   importSiteRows: (engine) => engine.importSiteRows(9, stored([])),
   dropSite: (engine) => engine.dropSite(3),
   saveBackupTime: (engine) => engine.saveBackupTime(1),
@@ -86,7 +86,7 @@ const lossy: typeof durable = {
     while (await engine.deleteExpiredResponses(10, 10));
   },
   pruneJournal: (engine) => engine.pruneJournal(1, 1, 10),
-  renewSite: async (engine) => engine.renewSite?.(2, (await engine.readHeads([2]))[0]?.epoch as string),
+  replaceEpoch: async (engine) => engine.replaceEpoch?.(2, (await engine.readHeads([2]))[0]?.epoch as string),
 };
 
 const others = [

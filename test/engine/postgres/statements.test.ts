@@ -127,7 +127,7 @@ async function useOperations(engine: Engine, site: number): Promise<void> {
   await deleteSiteRecord(engine, site);
   await engine.readSitesToDrop();
   await engine.dropSite(site);
-  await engine.renewEpochs();
+  await engine.replaceEpochs();
 }
 
 /** Returns the log of the server so far, from a pipe. */
@@ -163,7 +163,7 @@ async function useEverything(url: string): Promise<void> {
       yield* rows;
     })(),
   );
-  await engine.renewEpochs();
+  await engine.replaceEpochs();
   const ofSite = await Array.fromAsync(engine.dump(shop.site.ID));
   await engine.importSiteRows(
     99,

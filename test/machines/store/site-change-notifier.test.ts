@@ -89,7 +89,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     watch.subscribe(1, (await own.readHeads([1]))[0] as Head, () => void calls++);
     await later(watch, own);
     expect(calls).toBe(0);
-    await other.renewEpochs();
+    await other.replaceEpochs();
     await waitUntil(() => calls === 1, "the call for the new epoch");
     await other.replaceAllData((async function* () {})());
     await waitUntil(() => calls === 2, "the call for the restore");

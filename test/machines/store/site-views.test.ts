@@ -196,9 +196,9 @@ for (const { what, stored, shown } of [
     siteViews.applyOwnCommit(1, changeTo(6), "a", 2);
     call.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
     if (shown === "new") {
-      const renewal = await manual.next("renewSite");
-      expect(renewal.args).toEqual([1, "a"]);
-      renewal.resolve({ ...headAt(5, "b"), timeline: 2 });
+      const replacement = await manual.next("replaceEpoch");
+      expect(replacement.args).toEqual([1, "a"]);
+      replacement.resolve({ ...headAt(5, "b"), timeline: 2 });
       (await manual.next("readHeads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
       const { rows } = contentsAt(5);
       const body = bodyOf(1, "new");
@@ -229,10 +229,10 @@ test("when another machine has taken over, sites in memory that no one requests 
   journal.resolve({ head: on(headAt(2), 2), floor: 0, entries: [] });
   (await manual.next("readJournalPage")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
   await later;
-  const renewal = await manual.next("renewSite");
-  expect(renewal.args).toEqual([1, "a"]);
+  const replacement = await manual.next("replaceEpoch");
+  expect(replacement.args).toEqual([1, "a"]);
   expect(lost).toEqual([]);
-  renewal.resolve(on(headAt(2, "b"), 2));
+  replacement.resolve(on(headAt(2, "b"), 2));
   await manual.waiting();
   expect(lost).toEqual([1]);
   expect(siteViews.usage.sites).toBe(1);

@@ -7,7 +7,10 @@ import type { SiteRows } from "../../../src/store/database/read-all-rows.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
 interface Calls
-  extends Pick<Engine, "readHeads" | "readChangesSince" | "readJournalPage" | "renewSite" | "commit" | "readRecord"> {
+  extends Pick<
+    Engine,
+    "readHeads" | "readChangesSince" | "readJournalPage" | "replaceEpoch" | "commit" | "readRecord"
+  > {
   load(site: number, least?: Head): MaybePromise<SiteRows>;
 }
 
@@ -42,7 +45,7 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
     readHeads: method("readHeads"),
     readChangesSince: method("readChangesSince"),
     readJournalPage: method("readJournalPage"),
-    renewSite: method("renewSite"),
+    replaceEpoch: method("replaceEpoch"),
     commit: method("commit"),
     readRecord: method("readRecord"),
   };

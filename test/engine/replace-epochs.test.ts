@@ -30,7 +30,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     const paths = ["/restapi/brands/1.json", "/restapi/brands.json"];
     const get = (path: string, headers = {}) => server.call("GET", path, { headers });
     const before = await Promise.all(paths.map((path) => get(path)));
-    expect(await elsewhere.renewEpochs()).toBe(1);
+    expect(await elsewhere.replaceEpochs()).toBe(1);
     for (const [n, { headers, text }] of before.entries()) {
       const etag = headers.get("ETag") as string;
       const after = await get(paths[n] as string, { "If-None-Match": etag });
@@ -54,7 +54,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     await elsewhere.commit(ids.map((site) => createIntent({ site })));
     await removeSite(elsewhere, "gone", 1);
     const before = await epochs([0, ...ids]);
-    expect(await elsewhere.renewEpochs()).toBe(3);
+    expect(await elsewhere.replaceEpochs()).toBe(3);
     const after = await epochs([0, ...ids]);
     expect(after.map((epoch, n) => epoch === before[n])).toEqual([false, false, false, true]);
     expect(new Set(after).size).toBe(4);
@@ -71,7 +71,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     };
     const filled = elsewhere.importSiteRows(ID, rows());
     await waitUntil(async () => (await elsewhere.readHeads([ID]))[0]?.epoch !== "", "the import");
-    await elsewhere.renewEpochs();
+    await elsewhere.replaceEpochs();
     go();
     await filled;
     expect((await elsewhere.readHeads([ID]))[0]?.epoch).toMatch(/^[0-9A-Za-z]{8}$/);
