@@ -1,8 +1,8 @@
 // Handles one request from beginning to end: finds its route, checks site, method and key in the order of contract section 1, and calls the route's
 // function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
 //
-// A request that finds its site in memory is answered without a promise. So nothing can change between the check of the key and the record that is
-// sent, and the next request of a pipelined connection is handled in the same step.
+// A read that finds its site in memory is answered synchronously, unless it takes several slices. So neither the key nor the record can change between
+// the check of the key and the response, and the next request of a pipelined connection need not wait for a later tick.
 
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";

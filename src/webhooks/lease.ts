@@ -86,8 +86,8 @@ export class WebhookLease {
   }
 
   /**
-   * Releases the lease, so that other processes can deliver the webhook at once, and makes `changes` in the same step. Returns whether it did, as
-   * `update` does.
+   * Releases the lease, so that other processes can deliver the webhook at once. Makes `changes` in the same change of the state. Returns whether it
+   * did, as `update` does.
    */
   release(changes: WebhookStateUpdate = {}): Promise<boolean> {
     return this.update({ ...changes, ...released });

@@ -10,7 +10,8 @@
 // then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
 //
 // resolveSiteInMemory and authorizeInMemory are the first lane: they return nothing unless all is up to date in memory. In the second lane,
-// `authorize` and `reauthorize` check the key after the site has caught up, in the step in which they call `use`.
+// `authorize` and `reauthorize` wait until the site has caught up. Then they check the key and call `use` synchronously, so that the key cannot
+// change in between.
 //
 // Invariants:
 // - No site but the system site is viewed before the key is known, because the key is part of what selects the site. Only the head of the site that
@@ -96,7 +97,7 @@ export class RequestAuthorizer {
    * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. If it
    * returns undefined, the request does not count. Otherwise it counts for the rate limit of its key; with an invalid key, for the limit of the
    * client's network.
-   * @param _proof of this step, without an `await` in between
+   * @param _proof of this request; nothing was awaited since `resolveSiteInMemory`
    * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
    */
   authorizeInMemory(context: RequestContext, _proof: ResolvedInMemory): AuthorizedView<Snapshot> | undefined {
@@ -131,8 +132,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record. The
-   * request does not count again.
+   * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record, or for
+   * a long poll, which every change of the system site wakes. The request does not count again.
    * @param siteId the site of the record
    * @throws ProblemError as `reauthorize` does; OutdatedError if host and key select another site now
    */
@@ -169,8 +170,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Views the site that the key selects. The key may have been revoked or the site removed during the wait for the view. So checks the key again, in
-   * the step in which it calls `use`. If host and key select another site by then, views that site instead.
+   * Views the site that the key selects. The key may have been revoked or the site removed during the wait for the view. So checks the key again, and
+   * then calls `use` synchronously. If host and key select another site by then, views that site instead.
    */
   async #viewSite<T>(
     context: RequestContext,

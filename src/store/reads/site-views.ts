@@ -13,7 +13,7 @@
 //
 // Invariants:
 // - The system site catches up first. So the keys that authorize a request are never older than the records that it reads, if the caller checks
-//   the key in the step in which it uses the view.
+//   the key and then uses the view synchronously.
 // - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `OutdatedError`, and the request repeats it.
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset.
