@@ -5,9 +5,6 @@ import { normalizeName } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { basePath, fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 
-// Parameters that look like a mistake (contract section 6). If the server ignored them, a client that asks for some records would get all of them.
-// Only letters and digits of names are compared, so that case, brackets and dots do not matter.
-
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
 
 /** The suggestion for parameters that ask for changes since a time: only the feed has these. */

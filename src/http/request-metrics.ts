@@ -93,7 +93,7 @@ function requestFamilies(
     ),
     counter(
       "storefront_key_refusals_total",
-      "Requests whose API key was refused, by reason.",
+      "Requests whose API key was rejected, by reason.",
       [...keyRejections].map(([reason, count]) => [{ reason }, count]),
     ),
   ];

@@ -28,11 +28,11 @@ export async function serverFamilies(
 ): Promise<MetricFamily[]> {
   const { engine, engineCalls, siteViews, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
-  const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
+  const help = "Always 1. The labels are the version of the program and the commit that it was built from.";
   return [
     gauge("storefront_build_info", help, [[{ version: build.version, commit: build.commit }, 1]], "first"),
     gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
-    gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
+    gauge("storefront_http_connection_bytes", "Memory of requests and responses that are in flight.", listener.bytes),
     gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", longPolls),
     ...(isReady === undefined ? [] : [readyFamily(isReady)]),
     ...(certificateExpiry === undefined ? [] : [expiryFamily(certificateExpiry)]),
@@ -53,7 +53,7 @@ function memoryFamilies(siteViews: SiteViews): MetricFamily[] {
     counter("storefront_site_loads_total", "Sites that were loaded into memory.", loads),
     counter(
       "storefront_site_evictions_total",
-      "Sites that were dropped from memory, to stay within --memory.",
+      "Sites that were evicted from memory, to stay within --memory.",
       evictions,
     ),
   ];

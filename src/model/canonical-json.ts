@@ -66,7 +66,7 @@ export function matchCanonicalChanges(
   return { id: Number(digits), valuesJson: `{${text.slice(text[end] === "," ? end + 1 : end)}` };
 }
 
-/** Whether the captured values of `match` are valid texts of the fields `checked`. The group number `first` belongs to the first field. */
+/** Whether the captured values of `match` are valid texts of `patternFields`. `first` is the number of the group that captures the first of these fields. */
 function areValidTexts(patternFields: readonly TextField[], match: RegExpExecArray, first: number): boolean {
   for (let index = 0; index < patternFields.length; index++) {
     const value = match[first + index];

@@ -53,15 +53,15 @@ export interface Handler {
   respond(request: WireRequest): MaybePromise<WireResponse>;
   /**
    * Returns the response to a request that cannot be read (`error` is a RequestError); the connection ends after it. Also called for a bug or an
-   * error of the runtime (any other `error`), so that the handler logs it; then the response may be discarded.
+   * error of the runtime (`error` is any other value), so that the handler logs it; then the response may be discarded.
    * @param address the client's address
    */
   respondToFailure(error: unknown, address: string): WireResponse;
   /**
    * Called when a new connection arrives at the limit of connections, and no other connection is idle or slow enough to be ended. If a request
-   * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. The response to that request
-   * must then follow soon, after the call or during it. It ends its connection; the new connection is accepted before that. Without this method,
-   * waiting requests are never ended. The call must be fast however many requests wait, because connections may arrive at any rate.
+   * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. It must then respond to that
+   * request during the call or soon after; the response ends its connection. The new connection is accepted first. Without this method, waiting
+   * requests are never ended. The call must be fast however many requests wait, because connections may arrive at any rate.
    */
   makeRoom?(): boolean;
   /** Called for each incident. Clients can cause any number of incidents, so limit how many are logged. */

@@ -13,7 +13,7 @@ const unreadableCodes: Record<RequestErrorReason, ErrorCode> = {
 };
 
 /** The response to a client that has disconnected. It is only counted in the metrics. */
-const abandoned = new ProblemError("bad-request", "the client went away before its turn");
+const abandoned = new ProblemError("bad-request", "the client disconnected before its request was handled");
 
 /**
  * Converts anything that was thrown while a request was handled.

@@ -1,5 +1,5 @@
 // Implements `Idempotency-Key` (contract section 7): compares requests by digest, and rejects a key that is in use in this process. The engine
-// stores the first outcome in the transaction of the write.
+// stores the first successful outcome in the transaction of the write, and replays it.
 
 import type { Idempotency, Intent, Outcome } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";

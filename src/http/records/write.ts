@@ -145,7 +145,7 @@ function toRejectionError(
   }
   if (rejectionReason === "other-epoch") return new OutdatedError("epoch");
   if (rejectionReason === "authorization-changed") return new OutdatedError("key");
-  throw new Error(`${intent.operation} was refused: ${rejectionReason}`);
+  throw new Error(`${intent.operation} was rejected: ${rejectionReason}`);
 }
 
 function toWrittenResponse(
