@@ -55,7 +55,7 @@ export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;
 
-  async function begin(): Promise<T> {
+  async function start(): Promise<T> {
     await running?.catch(() => {});
     next = undefined;
     running = make();
@@ -63,7 +63,7 @@ export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
   }
 
   return () => {
-    next ??= begin();
+    next ??= start();
     return next;
   };
 }

@@ -18,9 +18,9 @@ const maxRunningTasks = 100;
 const compactThreshold = 1000;
 
 interface Group {
-  readonly works: FairTask[];
-  /** The number of tasks at the beginning of `works` that were started. */
-  begun: number;
+  readonly tasks: FairTask[];
+  /** The number of tasks at the beginning of `tasks` that were started. */
+  started: number;
 }
 
 /** Queues with tasks to start. In each tick, queues at the front start tasks, until the time of short tasks is used up. */
@@ -52,11 +52,11 @@ export class FairQueue<Name> {
   #isScheduled = false;
 
   /** Adds a task at the end of the group `name`. It starts in a later tick. */
-  add(name: Name, work: FairTask): void {
+  add(name: Name, task: FairTask): void {
     const group = this.#groups.get(name);
-    if (group) group.works.push(work);
+    if (group) group.tasks.push(task);
     else {
-      this.#groups.set(name, { works: [work], begun: 0 });
+      this.#groups.set(name, { tasks: [task], started: 0 });
       this.#nextRound.push(name);
     }
     this.#schedule();
@@ -79,16 +79,16 @@ export class FairQueue<Name> {
   startTasks(end: number): void {
     this.#isScheduled = false;
     for (let count = 0; count < maxTasksPerTick && this.#unfinished < maxRunningTasks; count++) {
-      const work = this.#next();
-      if (!work) return;
-      this.#startTask(work);
+      const task = this.#next();
+      if (!task) return;
+      this.#startTask(task);
       if (performance.now() >= end) break;
     }
     this.#schedule();
   }
 
-  #startTask(work: FairTask): void {
-    const running = work.run();
+  #startTask(task: FairTask): void {
+    const running = task.run();
     if (!running) return;
     this.#unfinished++;
     void running.then(() => {
@@ -106,11 +106,11 @@ export class FairQueue<Name> {
     }
     const name = this.#round[this.#roundIndex++] as Name;
     const group = this.#groups.get(name) as Group;
-    const work = group.works[group.begun++];
-    if (group.begun >= compactThreshold) group.works.splice(0, group.begun);
-    group.begun %= compactThreshold;
-    if (group.begun < group.works.length) this.#nextRound.push(name);
+    const task = group.tasks[group.started++];
+    if (group.started >= compactThreshold) group.tasks.splice(0, group.started);
+    group.started %= compactThreshold;
+    if (group.started < group.tasks.length) this.#nextRound.push(name);
     else this.#groups.delete(name);
-    return work;
+    return task;
   }
 }

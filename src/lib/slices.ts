@@ -46,25 +46,25 @@ export class SliceScheduler {
    */
   runFirst<T>(steps: Steps<T>, milliseconds: number = tickBudgetMs.firstSlices): { value: T } | undefined {
     if (this.#firstSlicesLeftMs <= 0) return undefined;
-    if (this.#firstSlicesLeftMs === tickBudgetMs.firstSlices) setImmediate(() => this.#beginTick());
-    const begin = this.#now();
+    if (this.#firstSlicesLeftMs === tickBudgetMs.firstSlices) setImmediate(() => this.#startTick());
+    const startedAt = this.#now();
     try {
-      return this.#runUntil(steps, begin + Math.min(milliseconds, this.#firstSlicesLeftMs));
+      return this.#runUntil(steps, startedAt + Math.min(milliseconds, this.#firstSlicesLeftMs));
     } finally {
-      this.#firstSlicesLeftMs -= this.#now() - begin;
+      this.#firstSlicesLeftMs -= this.#now() - startedAt;
     }
   }
 
   /**
-   * Calls `begin` when first slices have time left: at once, or in a later tick, in the order of the calls. Returns the result of `begin`.
-   * @param begin gets whether it had to wait for a later tick
+   * Calls `start` when first slices have time left: at once, or in a later tick, in the order of the calls. Returns the result of `start`.
+   * @param start gets whether it had to wait for a later tick
    */
-  whenFirstMayRun<T>(begin: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
-    if (this.#firstSlicesLeftMs > 0) return begin(false);
+  whenFirstMayRun<T>(start: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
+    if (this.#firstSlicesLeftMs > 0) return start(false);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push(() => {
       try {
-        resolve(begin(true));
+        resolve(start(true));
       } catch (error) {
         reject(error);
       }
@@ -72,7 +72,7 @@ export class SliceScheduler {
     return promise;
   }
 
-  #beginTick(): void {
+  #startTick(): void {
     this.#firstSlicesLeftMs = tickBudgetMs.firstSlices;
     while (this.#firstSlicesLeftMs > 0 && this.#waiting.length > 0) this.#waiting.shift()?.();
   }

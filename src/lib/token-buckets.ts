@@ -48,14 +48,16 @@ export class TokenBuckets<Name> {
     this.#origin ??= at;
     const now = at - this.#origin;
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
-    const perToken = 1000 / tokensPerSecond;
-    const fillTime = maxTokens * perToken;
+    const perTokenMs = 1000 / tokensPerSecond;
+    const fillTimeMs = maxTokens * perTokenMs;
     // A bucket lacks at most all its tokens. `fullAt` can be later than that if the clock was set back or the limit has changed.
-    const missing = Math.min(Math.max(0, bucket.fullAt - now), fillTime);
-    const isEmpty = missing + perToken > fillTime + tolerance;
-    bucket.fullAt = now + missing + (isEmpty ? 0 : perToken);
+    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs);
+    const isEmpty = missingMs + perTokenMs > fillTimeMs + toleranceMs;
+    bucket.fullAt = now + missingMs + (isEmpty ? 0 : perTokenMs);
     if (bucket !== this.#shared) this.#sift(bucket);
-    return isEmpty ? undefined : Math.max(0, Math.floor((fillTime - missing - perToken + tolerance) / perToken));
+    return isEmpty
+      ? undefined
+      : Math.max(0, Math.floor((fillTimeMs - missingMs - perTokenMs + toleranceMs) / perTokenMs));
   }
 
   /** Adds a full bucket. Returns undefined if there are `max` buckets, and none of them is full. */
@@ -114,4 +116,4 @@ export class TokenBuckets<Name> {
 }
 
 /** Maximum rounding error of a time, in milliseconds. */
-const tolerance = 1e-3;
+const toleranceMs = 1e-3;

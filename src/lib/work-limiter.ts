@@ -1,15 +1,15 @@
-// Limits long computations that clients wait for, such as sorts of large lists. At most four run at once. Clients that need the same result share one
-// computation. A computation that waits to start is dropped when all its clients have left.
+// Limits long computations that clients wait for, such as sorts of large lists. At most four of each limiter run at once; each collection has a limiter.
+// Clients that need the same result share one computation. A computation that waits to start is discarded when all its clients have left.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 import { type Steps, slices } from "./slices.ts";
 
-/** Maximum computations that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
+/** Maximum computations of a limiter that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
 /** Milliseconds of the first slice while the limit is reached. It is short because it is usually in vain: a longer computation starts again later. */
 const sliceWhenFullMs = 0.2;
 /** Number of requests that have to wait, after which waiting computations are searched for abandoned ones. */
-const requestsBetweenPrunes = 256;
+const requestsBetweenSearches = 256;
 
 interface WaitingWork {
   readonly promise: Promise<unknown>;
@@ -19,7 +19,7 @@ interface WaitingWork {
   reject(error: unknown): void;
 }
 
-/** The error of a computation that was dropped because no client waits for it any more. */
+/** The error of a computation that was discarded because no client waits for it any more. */
 export class AbandonedWorkError extends Error {
   constructor() {
     super("no client waits for this any more");
@@ -47,11 +47,11 @@ export class WorkLimiter {
    * @returns the result; a promise of it if the computation did not end at once, which rejects with AbandonedWorkError if no client waits any more
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
-    const begin = (hasWaited: boolean) => {
+    const start = (hasWaited: boolean) => {
       if (hasWaited && !isWanted()) throw new AbandonedWorkError();
-      return this.#share<T>(name, isWanted) ?? this.#begin(name, make, isWanted);
+      return this.#share<T>(name, isWanted) ?? this.#runOrWait(name, make, isWanted);
     };
-    return this.#share<T>(name, isWanted) ?? slices.whenFirstMayRun(begin);
+    return this.#share<T>(name, isWanted) ?? slices.whenFirstMayRun(start);
   }
 
   /** Returns the result of the computation with this name, if one runs or waits; otherwise undefined. */
@@ -61,7 +61,7 @@ export class WorkLimiter {
     return (waiting ? this.#join(waiting, isWanted) : running) as Promise<T> | undefined;
   }
 
-  #begin<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
+  #runOrWait<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const steps = make();
     const isFull = this.#running.size >= maxRunning;
     const last = isFull ? slices.runFirst(steps, sliceWhenFullMs) : slices.runFirst(steps);
@@ -105,7 +105,7 @@ export class WorkLimiter {
   }
 
   #countRequest(): void {
-    if (++this.#requests >= requestsBetweenPrunes) this.#rejectAbandoned();
+    if (++this.#requests >= requestsBetweenSearches) this.#rejectAbandoned();
   }
 
   #rejectAbandoned(): void {

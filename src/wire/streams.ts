@@ -79,7 +79,7 @@ export class Output {
   #unsent: Uint8Array[] = [];
   /** How many bytes of the first unsent buffer are sent. */
   #sent = 0;
-  #isDropped = false;
+  #isDiscarding = false;
   /** Whether the kernel's send buffer was full at the last write. */
   #isBlocked = false;
   /** Whether the next flush tries to write although the kernel has not reported free space. */
@@ -120,7 +120,7 @@ export class Output {
    * all of it waits for `flush`.
    */
   send(outgoing: EncodedResponse): void {
-    if (this.#isDropped) return;
+    if (this.#isDiscarding) return;
     const { bytes, start, end, rest } = outgoing;
     const limit = this.isEmpty ? takeWriteAllowance(end - start + partsLength(rest)) : 0;
     const sent = this.#write(bytes, start, end, limit);
@@ -158,7 +158,7 @@ export class Output {
 
   /** Discards all unsent bytes, and all responses from now on. */
   discardAll(): void {
-    this.#isDropped = true;
+    this.#isDiscarding = true;
     for (const bytes of this.#unsent.splice(0)) this.#share.release(bytes);
   }
 
