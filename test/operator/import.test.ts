@@ -4,8 +4,11 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Intent } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
+import { DryRunEngine } from "../../src/operator/import/dry-run-engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import type { ImportOptions } from "../../src/operator/import/import-context.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
@@ -14,6 +17,7 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
+import { createBrand, deleteBrand } from "../support/engine/intents.ts";
 
 /** Rows per batch, unless all rows or none are stored (`atomic`). */
 const batch = 500;
@@ -188,5 +192,21 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(summary).toMatchObject({ created: before.length + 3, updated: 1, rejected: 6 });
     const again = [501, 999, 1000, 1500].map((id) => `${id} Again`);
     expect((await stored(site)).filter((line) => line.endsWith("Again"))).toEqual(again);
+  });
+
+  test("has an engine for dry runs that decides a rejected optional intent at the end of a batch as the database does", async () => {
+    const site = ++sites;
+    const optional: Intent = { ...deleteBrand(site, 99), isOptional: true };
+    const batches = [[createBrand(site, "First"), optional], [createBrand(site, "Second")]];
+    const kindsOn = async (target: Pick<Engine, "commitAtomically">) => {
+      const kinds: string[] = [];
+      await target.commitAtomically(batches, (outcomes) => void kinds.push(...outcomes.map(({ kind: what }) => what)));
+      return kinds;
+    };
+    const [system] = await engine.readHeads([systemSite]);
+    const simulated = await DryRunEngine.open(engine, site, system?.epoch ?? "");
+    expect(await kindsOn(simulated)).toEqual(["done", "rejected", "done"]);
+    simulated.close();
+    expect(await kindsOn(engine)).toEqual(["done", "rejected", "done"]);
   });
 });

@@ -7,7 +7,13 @@ import type { Engine, RecordRow } from "../../model/engine.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
-import { type BatchInput, decideBatch, emptyBatchInput, keysOfBatch } from "../../store/writes/batch.ts";
+import {
+  type BatchInput,
+  decideBatch,
+  emptyBatchInput,
+  isBatchAborted,
+  keysOfBatch,
+} from "../../store/writes/batch.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be copied to a temporary file for the dry run");
 
@@ -45,7 +51,7 @@ export class DryRunEngine implements CommitEngine {
     for (const intents of batches) {
       const outcomes = this.#decide(intents, true);
       await onOutcomes(outcomes);
-      if (outcomes.at(-1)?.kind === "rejected") return;
+      if (isBatchAborted(outcomes, intents)) return;
     }
   }
 
