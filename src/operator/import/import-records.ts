@@ -47,9 +47,10 @@ export async function importRecords(
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const summary = emptySummary();
-  const pendingValues = match === undefined ? undefined : new ValueIndex();
+  let pendingValues: ValueIndex | undefined;
   let dryRunEngine: DryRunEngine | undefined;
   try {
+    if (match !== undefined) pendingValues = new ValueIndex();
     if (dryRun) dryRunEngine = await DryRunEngine.open(engine, site, system.epoch);
     const context = new ImportContext({
       site,
