@@ -1,274 +1,271 @@
-// Pages of the feed, and the cursors that are accepted.
+// The feed over HTTP: its documents, its parameters, and its authorization.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Engine } from "../../src/model/engine.ts";
-import type { Head } from "../../src/model/head.ts";
+import { gunzipSync } from "node:zlib";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { type FeedPage, type FeedQuery, readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { engines, useEngine } from "../support/engine/engines.ts";
-import { readHeadCursor } from "../support/engine/head-cursor.ts";
+import { revokeKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
+import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
+import { type CallOptions, startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitUntil } from "../support/time.ts";
 
-const every = new Set(allResources.map(({ name }) => name));
-const defaults: FeedQuery = { since: undefined, limit: 100, resources: every, isCollapsed: false };
+const at = Date.UTC(2026, 10, 21, 20, 15, 0, 123);
+const time = "2026-11-21T20:15:00.123Z";
+const location = {
+  Code: "L1",
+  Name: "Mill <Road> & Son\r\n",
+  Telephone: { Daytime: "", Evening: "", Mobile: "" },
+};
 
 describe.each(engines)("the feed on $name", (kind) => {
-  let engine: Engine;
-  let url = "";
-  let site = 100;
-  useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
-    engine = opened;
+  let server: TestServer;
+  let site = 0;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => at });
+    site = server.site.ID;
+    await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+    await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "Acme Ltd" } });
+    await server.engine.commit([createIntent({ site, resource: "location", values: location, at })]);
+    await server.engine.commit([createIntent({ site, resource: "unknown", values: {}, at })]);
+    await server.call("DELETE", "/restapi/brands/1.json");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
   });
 
-  const read = (query: Partial<FeedQuery> = {}, one = engine) => readFeedPage(one, site, { ...defaults, ...query });
-  const update = (id: number, Name: string, at = 1) =>
-    createIntent({ site, operation: "update", id, values: { Name }, at });
-  const remove = (id: number) => createIntent({ site, operation: "delete", id, values: {} });
-  const shown = ({ changes }: FeedPage) =>
-    changes.map(({ change: { revision, operation, id } }) => `${revision} ${operation} ${id}`);
-  const refused = (work: Promise<unknown>) =>
-    work.then(
-      () => "accepted",
-      (error) => `${error.code}: ${error.message}`,
+  const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);
+  const marks = (text: string) => text.replace(/\b[0-9a-f]{12}\./g, "mark.");
+
+  test("is a document in JSON", async () => {
+    const brand = (await get(".json?limit=1")).text.match(/"Record":(\{.*?\})\}\]/)?.[1];
+    expect(JSON.parse(brand ?? "")).toMatchObject({ ID: 1, Name: "Acme", AccountNumber: "" });
+    const { headers, status, text, json } = await get(".json");
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect([headers.get("cache-control"), headers.get("etag")]).toEqual(["no-cache, no-store, must-revalidate", null]);
+    expect(marks(text)).toStartWith(
+      `{"Changes":[{"Cursor":"mark.1","Time":"${time}","Operation":"create","Resource":"brands","ID":1,"Record":${brand}},{`,
     );
-  /** A site with the changes 1 to 5: brands 1 and 2 created, order status 1 created, brand 1 updated, brand 2 deleted. */
-  async function makeSite(): Promise<void> {
-    site++;
-    const status = createIntent({ site, resource: "order-status" });
-    await engine.commit([createIntent({ site }), createIntent({ site }), status, update(1, "A2"), remove(2)]);
-  }
-  const all = ["1 create 1", "2 create 2", "3 create 1", "4 update 1", "5 delete 2"];
-
-  test("has all changes in order, in pages of any size", async () => {
-    await makeSite();
-    expect(shown(await read())).toEqual(all);
-    const found: string[] = [];
-    let page = await read({ limit: 2 });
-    for (; page.hasMore; page = await read({ limit: 2, since: page.next })) found.push(...shown(page));
-    expect([...found, ...shown(page)]).toEqual(all);
-    expect(page.next).toBe(await readHeadCursor(engine, site));
-    expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
+    expect(marks(text)).toEndWith(
+      `},{"Cursor":"mark.5","Time":"${time}","Operation":"delete","Resource":"brands","ID":1,"Record":null}],"Next":"mark.5","More":false}`,
+    );
+    expect(json.Changes.map(({ Record: record }: { Record: object | null }) => record)).toMatchObject([
+      { Name: "Acme" },
+      { Name: "Acme Ltd" },
+      location,
+      null,
+    ]);
   });
 
-  test("continues after each of its changes", async () => {
-    await makeSite();
-    const { changes } = await read();
-    const [head] = await engine.readHeads([site]);
-    for (const [index, { cursor, change }] of changes.entries()) {
-      expect(shown(await read({ since: cursor }))).toEqual(all.slice(index + 1));
-      expect(await readCursorAt(engine, site, { ...(head as Head), revision: change.revision })).toBe(cursor);
+  test("is a document in XML", async () => {
+    const record = (await server.call("GET", "/restapi/locations/1.xml")).text.split("\n").slice(1).join("\n");
+    const { headers, text } = await get(".xml?resource=locations,brands&collapse=1");
+    expect([headers.get("content-type"), headers.get("etag")]).toEqual(["application/xml; charset=utf-8", null]);
+    expect(marks(text)).toBe(
+      `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="mark.5" More="false"><Change Cursor="mark.3" Time="${time}" Operation="create" Resource="locations" ID="1">${record}</Change><Change Cursor="mark.5" Time="${time}" Operation="delete" Resource="brands" ID="1"/></Changes>`,
+    );
+    expect(record).toContain("<Name>Mill &lt;Road&gt; &amp; Son&#13;\n</Name>");
+  });
+
+  test("continues from Next, and passes changes that do not match", async () => {
+    const revisions = (page: { Changes: { Cursor: string }[] }) =>
+      page.Changes.map(({ Cursor }) => Number(Cursor.split(".")[1]));
+    const first = (await get(".json?limit=2")).json;
+    expect([revisions(first), first.More]).toEqual([[1, 2], true]);
+    const second = (await get(`.json?limit=2&since=${first.Next}`)).json;
+    expect([revisions(second), second.More]).toEqual([[3, 5], false]);
+    const none = (await get(`.json?since=${first.Next}&resource=orderstatuses`)).json;
+    expect(none).toEqual({ Changes: [], Next: second.Next, More: false });
+    expect((await get(".json?since=now")).json).toEqual({ Changes: [], Next: second.Next, More: false });
+    expect((await get(".json?since=now&wait=55")).json.Next).toBe(second.Next);
+    expect(revisions((await get(".json?resource=brands&resource=locations&limit=3")).json)).toEqual([1, 2, 3]);
+    expect((await get(".json?_=1&cachebuster=x")).json.Changes).toHaveLength(4);
+  });
+
+  test("has a change as soon as the write has its response, and not before", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    expect((await get(`.json?since=${Next}`)).json.Changes).toEqual([]);
+    const written = (await server.call("POST", "/restapi/brands.json", { body: { Name: "new" } })).json;
+    expect((await get(`.json?since=${Next}`)).json.Changes).toMatchObject([{ Operation: "create", Record: written }]);
+    expect((await get(`.xml?since=${Next}`)).text).toContain(`<Brand ID="${written.ID}"><Name>new</Name>`);
+  });
+
+  test.each<[string, string]>([
+    ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],
+    ["limit=1001", "`limit`"],
+    ["limit=1e2", "`limit`"],
+    ["limit=5&limit=5", "`limit` appears more than once"],
+    ["since=now&since=now", "`since` appears more than once"],
+    ["wait=56", "`wait` must be a whole number from 0 to 55, not `56`"],
+    ["wait=-1", "`wait`"],
+    ["wait=", "`wait`"],
+    ["collapse=true", "`collapse` must be 1, not `true`"],
+    ["collapse=", "`collapse`"],
+    ["resource=brand", "there is no resource `brand`; did you mean `brands`?"],
+    ["resource=", "there is no resource ``; there is `brands`"],
+    ["resource=sites", "there is no resource `sites`"],
+    ["resource=brands,", "there is no resource ``"],
+    ["resource=keys", "there is no resource `keys`"],
+    [
+      "filter[Name]=x",
+      "the feed has no parameter `filter[Name]`; there is `since`, `limit`, `wait`, `resource`, `collapse`",
+    ],
+    ["filter=x", "the feed has no parameter `filter`"],
+    ["sort=Name", "the feed has no parameter `sort`"],
+    ["fields=Name", "the feed has no parameter `fields`"],
+    ["offset=1", "the feed has no parameter `offset`"],
+    ["Name=Acme", "the feed has no parameter `Name`"],
+    ["page=2", "the feed has no parameter `page`"],
+    ["Since=now", "the feed has no parameter `Since`; write `since`"],
+    ["cursor=x", "write `since`"],
+    ["resources=brands", "write `resource`"],
+    ["timeout=5", "write `wait`"],
+    ["starting_after=0.0", "write `since`"],
+    ["updated_since=2026-11-01", "write `since`"],
+    ["before=0.0", "the feed has no parameter `before`; there is `since`"],
+    ["per_page=5", "write `limit`"],
+  ])("refuses ?%s", async (query, says) => {
+    for (const format of ["json", "xml"]) {
+      const { status, text } = await get(`.${format}?${query}`);
+      expect([status, text.replaceAll("&amp;", "&")]).toEqual([400, expect.stringContaining(says)]);
     }
   });
 
-  test("passes changes that do not match, up to the revision `until`", async () => {
-    await makeSite();
-    const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
-    expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
-    const none = await read({ resources: new Set(["location"]) });
-    expect([shown(none), none.next, none.hasMore]).toEqual([[], await readHeadCursor(engine, site), false]);
-    expect(shown(await read({ until: 2 }))).toEqual(all.slice(0, 2));
-    expect(await read({ until: 2 })).toMatchObject({ hasMore: true, head: { revision: 5 } });
-    expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
+  test.each<[string, string]>([
+    ["", "empty"],
+    ["null", "a value that a program forgot to set"],
+    ["undefined", "another"],
+    ["0", "no digits of a revision"],
+    ["-1", "negative"],
+    ["1e3", "a float"],
+    ["+5", "a sign"],
+    ["%2B5", "an encoded sign"],
+    ["%00", "a control character"],
+    ["%ff%fe", "invalid UTF-8"],
+    ["2026-11-21", "a date"],
+    ["2026-11-21T20:15:00.123Z", "a time"],
+    ["2026-11-21T20:15:00.123", "a time without a zone"],
+    ["21.11.2026", "a date with dots"],
+    [".5", "no mark"],
+    ["0123456789ab.", "no revision"],
+    ["0123456789ab.5%20", "a blank"],
+    ["<script>alert(1)</script>", "a script"],
+    ["a".repeat(12_000), "long"],
+  ])("responds to since=%.20s (%s) with 400, as reading everything again would not help", async (since) => {
+    for (const [format, wait] of [
+      ["json", ""],
+      ["xml", "&wait=55"],
+    ]) {
+      const { status, text } = await get(`.${format}?since=${since}${wait}`);
+      expect(status).toBe(400);
+      expect(text).toContain("/docs/problems/bad-request");
+      expect(text).toContain("invalid cursor `");
+      expect(text).not.toContain("start again");
+      expect(text.length).toBeLessThan(600);
+    }
   });
 
-  test("has only the last change to each record if it is collapsed, and counts the others for the limit", async () => {
-    await makeSite();
-    expect(shown(await read({ isCollapsed: true }))).toEqual(["3 create 1", "4 update 1", "5 delete 2"]);
-    const page = await read({ isCollapsed: true, limit: 4 });
-    expect([shown(page), page.hasMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
-  });
-
-  test("reads at most 10,000 entries for a page", async () => {
-    site++;
-    const create = createIntent({ site });
-    await engine.commit(Array.from({ length: 10_001 }, () => create));
-    await engine.commit([createIntent({ site, resource: "location" })]);
-    const resources = new Set(["location"]);
-    const first = await read({ resources });
-    expect([first.changes, first.next.split(".")[1], first.hasMore]).toEqual([[], "10000", true]);
-    expect(shown(await read({ resources, since: first.next }))).toEqual(["10002 create 1"]);
-    expect((await read({ limit: 1000, since: first.next })).changes).toHaveLength(2);
-    expect((await read({ limit: 1000 })).changes).toHaveLength(1000);
-  }, 60_000);
-
-  test("rejects a text that is not a cursor", async () => {
-    await makeSite();
-    const head = await readHeadCursor(engine, site);
-    const [mark] = head.split(".");
-    const malformed = [
-      "",
-      " ",
-      "now",
-      "null",
-      "5",
-      ".5",
-      `${mark}`,
-      `${mark}.`,
-      `${mark}.+5`,
-      `${mark}.-5`,
-      `${mark}.1e3`,
-    ]
-      .concat(`${mark}.5.5`, `${mark}.5 `, ` ${head}`, `${head}\n`, `${mark}.٥`, "\ud800", "2026-11-21T20:15:00.123")
-      .concat("9".repeat(100_000));
-    const foreign = [`${mark}.05`, `${mark?.toUpperCase()}g.5`, "0.1", "0.00", `${mark}.0`, "\u0000.5"].concat(
-      `${mark}.9007199254740993`,
-      `${mark}.99999999999999999999`,
-      `${"a".repeat(100_000)}.5`,
+  test.each<[string, string]>([
+    ["%F0%9F%98%80.1", "another mark"],
+    ["0.1", "a mark of the first cursor"],
+    [`${"a".repeat(10_000)}.5`, "a long mark"],
+    ["0123456789ab.99999999999999999999", "a revision that no number has"],
+    ["0123456789ab.9007199254740991", "ahead"],
+    ["0123456789ab.1", "does not name a change"],
+  ])("responds to since=%.20s (%s) with how to start again", async (since) => {
+    const json = await get(`.json?since=${since}`);
+    expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
+    expect(json.json).toMatchObject({
+      type: "/docs/problems/gone",
+      title: "These changes are no longer there",
+      status: 410,
+    });
+    expect(json.json.detail).toEndWith(
+      "start again: request `since=now`, read the lists, then follow from that page's `Next`",
     );
-    for (const [texts, code] of [
-      [malformed, "bad-request"],
-      [foreign, "gone"],
-    ] as const)
-      for (const text of texts)
-        expect([text, await refused(read({ since: text }))]).toEqual([
-          text,
-          expect.stringContaining(`${code}: invalid cursor`),
-        ]);
-    expect((await refused(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
+    expect(json.text.length).toBeLessThan(600);
+    const xml = await get(`.xml?since=${since}&wait=55`);
+    expect([xml.status, xml.headers.get("content-type")]).toEqual([410, "application/problem+xml"]);
+    expect(xml.text).toContain("<type>/docs/problems/gone</type>");
   });
 
-  test("rejects a cursor that lies ahead, has another digest, or is of another site", async () => {
-    await makeSite();
-    const { changes } = await read();
-    const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
-    expect(await refused(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
-    expect(await refused(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
-    expect(await refused(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
-    const other = await readHeadCursor(engine, site);
-    await makeSite();
-    expect(await refused(read({ since: other }))).toMatch("does not name a change of this site");
+  test("can only be read, with the same header fields for HEAD, and without waiting", async () => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      const refused = await server.call(method, "/restapi/changes.json");
+      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    }
+    const allowed = await server.call("OPTIONS", "/restapi/changes.xml", { key: null });
+    expect([allowed.status, allowed.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+    const { Next } = (await get(".json?since=now")).json;
+    const head = await server.call("HEAD", `/restapi/changes.json?since=${Next}&wait=55`);
+    const full = await get(`.json?since=${Next}`);
+    expect([head.status, head.text]).toEqual([200, ""]);
+    expect(head.headers.get("content-length")).toBe(full.headers.get("content-length"));
   });
 
-  test("stays valid when pruning has deleted the entries before it, and is rejected otherwise", async () => {
-    await makeSite();
-    const { changes, next } = await read();
-    await pruneJournals(engine, [site], { revision: 1000 });
-    expect(await readHeadCursor(engine, site)).toBe(next);
-    expect(await read({ since: next })).toMatchObject({ changes: [], next });
-    await engine.commit([update(1, "A3")]);
-    expect(shown(await read({ since: next }))).toEqual(["6 update 1"]);
-    for (const { cursor } of changes.slice(0, 4))
-      expect(await refused(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
-    for (const since of [undefined, "0.0"])
-      expect(await refused(read({ since }))).toMatch("the first changes of this site are no longer kept");
-    const [head] = await engine.readHeads([site]);
-    expect(await refused(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
-      "gone: change 2 is no longer kept",
-    );
+  test("is found by similar paths", async () => {
+    for (const [path, meant] of [
+      ["/restapi/change.json", "/restapi/changes.json"],
+      ["/restapi/Changes.xml", "/restapi/changes.xml"],
+      ["/restapi/changes", "/restapi/changes.json"],
+      ["/restapi/changes/5.json", "/restapi/changes.json"],
+      ["/changes.json", "/restapi/changes.json"],
+    ]) {
+      const { status, text } = await server.call("GET", path as string);
+      expect([path, status, text]).toEqual([
+        path,
+        path?.startsWith("/r") ? 404 : 404,
+        expect.stringContaining(`did you mean \`${meant}\`?`),
+      ]);
+    }
   });
 
-  test("continues after another program has pruned the last entry too", async () => {
-    await makeSite();
-    const { next } = await read();
-    await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
-    const bare = await readHeadCursor(engine, site);
-    expect(bare).not.toBe(next);
-    expect(await refused(read({ since: next }))).toMatch("is no longer kept");
-    expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, hasMore: false });
-    await engine.commit([update(1, "A3")]);
-    expect(shown(await read({ since: bare }))).toEqual(["6 update 1"]);
-    expect(await refused(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
+  test("needs a valid key of this site, and no more than that it may read", async () => {
+    const reader = await server.issueKey({ scope: "read" });
+    expect((await get(".json", { key: reader })).status).toBe(200);
+    expect((await get(".json", { key: null })).status).toBe(401);
+    await createSite(server.engine, "other", { hostnames: ["other.example"] }, at);
+    expect((await get(".json", { headers: { Host: "other.example" } })).status).toBe(403);
+    await revokeKey(server.engine, reader.slice(0, 12), at);
+    expect((await get(".json", { key: reader })).status).toBe(401);
   });
 
-  test("keeps the cursor of a site without changes valid after its first one", async () => {
-    site++;
-    const start = await readHeadCursor(engine, site);
-    expect([start, (await read()).next, (await read({ since: start })).hasMore]).toEqual(["0.0", "0.0", false]);
-    await engine.commit([createIntent({ site })]);
-    expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);
+  test("is compressed if that pays", async () => {
+    await server.engine.commit(Array.from({ length: 300 }, () => createIntent({ site, at })));
+    const plain = (await get(".json?limit=1000", { headers: { "Accept-Encoding": "identity" } })).text;
+    const raw = await fetch(`${server.url}/restapi/changes.json?limit=1000`, {
+      headers: { "X-API-AUTH": server.key, "Accept-Encoding": "gzip" },
+      decompress: false,
+    });
+    expect([raw.headers.get("content-encoding"), raw.headers.get("vary")]).toEqual(["gzip", "Accept-Encoding"]);
+    const bytes = new Uint8Array(await raw.arrayBuffer());
+    expect(bytes.length).toBeLessThan(plain.length / 5);
+    expect(gunzipSync(bytes).toString()).toBe(plain);
   });
 
-  test("rejects cursors from before a restore, a renewal, and lost commits", async () => {
-    await makeSite();
-    const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
-    await backUp(engine, join(folder, "a"), 0);
-    const old = (await read()).next;
-    await engine.replaceEpochs();
-    expect(await refused(read({ since: old }))).toMatch("does not name a change of this site");
-    const renewed = (await read()).next;
-    await engine.commit([update(1, "lost")]);
-    await restore(engine, join(folder, "a"), join(folder, "kept"), 0);
-    for (const since of [old, renewed])
-      expect(await refused(read({ since }))).toMatch("does not name a change of this site");
-    // A standby that lagged has the same journal without the last change, and makes another change with its revision.
-    await engine.commit([update(1, "lost")]);
-    const lost = (await read()).next;
-    await kind.run(
-      url,
-      `delete from journal where site_id = ${site} and revision = 6; update sites set revision = 5, live_revision = 5 where id = ${site};
-update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = ${site} and resource = 'brand' and id = 1`,
-    );
-    expect(await refused(read({ since: lost }))).toMatch("lies ahead");
-    await engine.commit([update(1, "another")]);
-    expect(await refused(read({ since: lost }))).toMatch(
-      "does not name a change of this site: the site was restored, or lost",
-    );
+  test("is 410 after its changes were pruned, and after a restore, but not for a client that has read all", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    const [first] = (await get(".json?limit=1")).json.Changes;
+    await pruneJournals(server.engine, [site], { revision: 1_000_000 });
+    expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
+    // For a moment, the page is still shared.
+    const refused = await waitUntil(async () => {
+      const page = await get(".json?limit=1");
+      return page.status !== 200 && page;
+    }, "the end of the shared page");
+    expect(refused.json.detail).toMatch("the first changes of this site are no longer kept");
+    expect((await get(`.json?since=${Next}`)).json).toEqual({ Changes: [], Next, More: false });
+    const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
+    await backUp(server.engine, join(folder, "a"), at);
+    await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
+    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("does not name a change of this site");
+    expect((await get(".xml?since=now")).status).toBe(200);
     rmSync(folder, { recursive: true, force: true });
   });
-
-  test("is not behind the known head of the site", async () => {
-    await makeSite();
-    const [head] = await engine.readHeads([site]);
-    const requiredHead = { ...(head as Head), revision: 6 };
-    expect(await refused(read({ requiredHead }))).toMatch("unavailable: the database is behind");
-    expect(await refused(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the database is behind");
-    expect(await refused(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
-  });
-
-  test("ends a page early when pruning or a restore overtakes it", async () => {
-    site++;
-    await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
-    const resources = new Set(["location"]);
-    for (const overtake of [() => engine.replaceEpochs(), () => pruneJournals(engine, [site], { revision: 2000 })]) {
-      let reads = 0;
-      const overtaken = {
-        readJournalPage: async (...args: Parameters<Engine["readJournalPage"]>) => {
-          if (++reads === 2) await overtake();
-          return engine.readJournalPage(...args);
-        },
-      };
-      const { changes, next, hasMore } = await readFeedPage(overtaken, site, { ...defaults, resources });
-      expect([changes, next.split(".")[1], hasMore]).toEqual([[], "100", true]);
-      expect(await refused(read({ since: next }))).toMatch(/^gone/);
-    }
-  }, 60_000);
-});
-
-test("a database on another engine has the same cursors as long as it has the same history", async () => {
-  const [one, two] = await Promise.all(
-    engines.map(async (kind) => {
-      await kind.open();
-      return openEngine(await kind.newDatabase(), allResources);
-    }),
-  );
-  const epoch = "same";
-  const cursors = [];
-  for (const engine of [one, two] as Engine[]) {
-    await engine.commit([createIntent({ values: { Name: 'é\u2028😀\r\n"' } })]);
-    const journal: Engine["readJournalPage"] = async (...args) => {
-      const page = await engine.readJournalPage(...args);
-      return { ...page, head: { ...page.head, epoch } };
-    };
-    cursors.push(await readCursorAt({ readJournalPage: journal }, 1, { revision: 1, epoch }));
-    await engine.close();
-  }
-  for (const kind of engines) await kind.close();
-  expect(cursors[0]).toBe(cursors[1] as string);
-});
-
-test("a cursor is the same in every version of the program", async () => {
-  const body = '{"ID":1,"Name":"é"}';
-  const entry = { revision: 18, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body } as const;
-  const head = { revision: 18, epoch: "k3f9" };
-  const page = { head, floor: 0, entries: [{ ...entry, run: null, before: null }] };
-  expect(await readCursorAt({ readJournalPage: async () => page }, 1, head)).toBe("ceec2e1d8a7d.18");
-  expect(await readCursorAt({ readJournalPage: async () => ({ ...page, floor: 18, entries: [] }) }, 1, head)).toBe(
-    "540be3ecab02.18",
-  );
 });

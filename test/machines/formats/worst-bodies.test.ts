@@ -1,11 +1,11 @@
 // The worst bodies of 1 MiB: checking them takes time proportional to their size, and at most 100 field errors are listed.
 
 import { expect, test } from "bun:test";
-import { json } from "../../src/formats/json.ts";
-import { xml } from "../../src/formats/xml.ts";
-import { ProblemError } from "../../src/model/errors.ts";
-import { parseNewRecord } from "../../src/model/record.ts";
-import { brand } from "../../src/resources/brand.ts";
+import { json } from "../../../src/formats/json.ts";
+import { xml } from "../../../src/formats/xml.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+import { parseNewRecord } from "../../../src/model/record.ts";
+import { brand } from "../../../src/resources/brand.ts";
 
 const size = 1024 * 1024;
 

@@ -1,0 +1,53 @@
+// A response that the server is unavailable says what the client can do. A failure is logged, and the reason stays in the log.
+
+import { describe, expect, test } from "bun:test";
+import pino from "pino";
+import { logAndConvertError } from "../../../src/http/handler.ts";
+import type { RequestContext } from "../../../src/http/request-context.ts";
+import { RequestId } from "../../../src/http/request-ids.ts";
+import { createLogRateLimiter } from "../../../src/lib/logging.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { OutdatedError, ProblemError } from "../../../src/model/errors.ts";
+import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
+import { HeaderFields } from "../../../src/wire/header-fields.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+
+describe("a response that the server is unavailable", () => {
+  const exchange = {
+    id: new RequestId(["r", 1]),
+    request: { headers: new HeaderFields(new Map()) },
+  } as RequestContext;
+  const logged: string[] = [];
+  const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
+  const reported = (error: unknown) => {
+    logged.length = 0;
+    return logAndConvertError(error, exchange, { log, logLimit: createLogRateLimiter(Date.now) });
+  };
+
+  test("shows nothing of a storage that failed, which is logged", () => {
+    const refusal = reported(
+      new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }),
+    );
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+    expect(refusal.message).toMatch(/^the storage does not respond; send the request again/);
+    expect(logged).toEqual(["the storage failed"]);
+  });
+
+  test("says that too many writes are waiting, which is not logged", async () => {
+    const engine = { commit: () => new Promise(() => {}) } as unknown as Engine;
+    const queue = new WriteQueue(engine, new SiteViews(engine, [], 0));
+    for (let i = 0; i <= 10_000; i++) void queue.enqueue(createIntent());
+    const refusal = reported(await queue.enqueue(createIntent()).catch((error) => error));
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(refusal.message).toBe("too many writes are waiting; try again");
+    expect(logged).toEqual([]);
+  });
+
+  test("says that the site was restored or removed, which is not logged", () => {
+    const refusal = reported(new OutdatedError("epoch"));
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(refusal.message).toBe("the site was restored or removed at this moment; try again");
+    expect(logged).toEqual([]);
+  });
+});

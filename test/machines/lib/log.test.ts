@@ -1,0 +1,71 @@
+// Errors in the log: they have message, stack and causes, and repeated errors do not fill the log.
+
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { toLoggedError } from "../../../src/lib/errors-for-log.ts";
+import { createLogRateLimiter } from "../../../src/lib/logging.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+
+describe("the log", () => {
+  test("has message and stack of a module that could not be loaded", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    writeFileSync(join(folder, "broken.ts"), "const = 1;");
+    const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
+    const logged = JSON.parse(JSON.stringify(toLoggedError(error)));
+    expect(logged.message).toContain("broken.ts");
+    expect(logged.errors[0].message).toContain("Expected identifier");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("has nested causes, up to a limit", () => {
+    const cause: Error & { code?: string } = new Error("the disk is full");
+    cause.code = "ENOSPC";
+    const refusal = new ProblemError("unavailable", "the database cannot be used", { cause });
+    const logged = toLoggedError(refusal);
+    expect(logged).toMatchObject({ type: "ProblemError", cause: { message: "the disk is full", code: "ENOSPC" } });
+    expect(logged.stack).toContain("log.test.ts");
+    cause.cause = refusal;
+    expect(JSON.stringify(toLoggedError(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
+  });
+
+  test("accepts any thrown value", () => {
+    expect([toLoggedError("text"), toLoggedError(undefined)]).toEqual([
+      { type: "string", message: "text" },
+      { type: "undefined", message: "undefined" },
+    ]);
+  });
+
+  test("has the same cause once a second, with the number of suppressed lines", () => {
+    let now = 0;
+    const limited = createLogRateLimiter(() => now);
+    const logged: [string, number][] = [];
+    const happen = (cause: string) => limited(cause, (suppressed) => logged.push([cause, suppressed]));
+    for (now = 0; now < 3000; now += 100) {
+      happen("a");
+      if (now === 500) happen("b");
+    }
+    expect(logged).toEqual([
+      ["a", 0],
+      ["b", 0],
+      ["a", 9],
+      ["a", 9],
+    ]);
+  });
+
+  test("has at most 100 lines a second, whatever the causes are", () => {
+    let now = 0;
+    const limited = createLogRateLimiter(() => now);
+    let count = 0;
+    const happen = () => {
+      for (let index = 0; index < 250; index++) limited(`cause ${index}`, () => count++);
+    };
+    happen();
+    happen();
+    expect(count).toBe(100);
+    now = 1000;
+    happen();
+    expect(count).toBe(200);
+  });
+});
