@@ -2,6 +2,7 @@
 
 import { once } from "../lib/concurrency.ts";
 import { ProblemError } from "../model/errors.ts";
+import { basePath } from "../model/resource.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { requestedHost } from "./authorization/requested-host.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
@@ -62,7 +63,7 @@ function responderFor<T>(
 function wantsPage({ request, target }: RequestContext, { code }: ProblemError): boolean {
   if (code !== "not-found" && code !== "wrong-site") return false;
   if (request.method !== "GET" && request.method !== "HEAD") return false;
-  return !/^\/restapi(?:\/|$)/.test(target.path) && acceptsHtml(request.headers.get("accept"));
+  return !`${target.path}/`.startsWith(basePath) && acceptsHtml(request.headers.get("accept"));
 }
 
 /** A host with or without a port, without characters that a shell would interpret. */

@@ -22,7 +22,7 @@ export interface FeedParameters {
 }
 
 /** The names that clients may write for each parameter, normalized to letters and digits. The first of them is the right one. */
-const names: readonly (readonly [parameter: string, likenesses: string])[] = [
+const names: readonly (readonly [parameter: string, aliases: string])[] = [
   [
     "since",
     "since sincecursor cursor after startafter startingafter updatedsince modifiedsince from next token deltatoken",
@@ -33,7 +33,7 @@ const names: readonly (readonly [parameter: string, likenesses: string])[] = [
   ["collapse", "collapse collapsed compact"],
 ];
 
-const parameterOf = new Map(names.flatMap(([name, likenesses]) => likenesses.split(" ").map((one) => [one, name])));
+const parameterOf = new Map(names.flatMap(([name, aliases]) => aliases.split(" ").map((one) => [one, name])));
 
 const known: ReadonlySet<string> = new Set(names.map(([name]) => name));
 

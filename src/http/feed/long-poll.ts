@@ -85,7 +85,7 @@ export class LongPolls {
     if (this.#isStopped) return first;
     const { changeNotifier, authorizer } = this.#dependencies;
     const poll = new LongPoll(context, options, authorizer);
-    const place = this.#places.take(key, poll);
+    const place = this.#places.acquire(key, poll);
     const started = performance.now();
     context.request.discardBody();
     this.#waiting.add(poll);

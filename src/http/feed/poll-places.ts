@@ -52,7 +52,7 @@ export class PollPlaces {
    * @returns the place, to release when the poll has ended
    * @throws ProblemError `too-many-requests` if the key has all places, or if too many polls were ended for keys that have their share
    */
-  take({ id, prefix }: ApiKey, poll: EndablePoll): QueueEntry<Place> {
+  acquire({ id, prefix }: ApiKey, poll: EndablePoll): QueueEntry<Place> {
     const own = this.#holders.get(id);
     const count = own?.member.places.size ?? 0;
     if (count >= this.#max) {
