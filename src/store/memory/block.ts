@@ -60,7 +60,7 @@ export class Block {
   /** Cached columns, by the name of the text source. The least recently used first. */
   readonly #columns = new Map<string, readonly string[]>();
   /** Approximate bytes of all columns. Counted when a column changes, because the memory budget reads the number ten times a second. */
-  #columnsUse = 0;
+  #columnsBytes = 0;
 
   /** @param records in ID order; records of other blocks are copied as bytes */
   constructor(resource: Resource, records: readonly MemoryRecord[]) {
@@ -140,9 +140,9 @@ export class Block {
   }
 
   /** Estimates its memory, in bytes. */
-  memoryUse(): number {
-    let use = 1000 + 16 * this.size + this.#json.memoryUse() + this.#columnsUse;
-    for (const items of this.#derived.values()) use += items.memoryUse();
+  estimateBytes(): number {
+    let use = 1000 + 16 * this.size + this.#json.estimateBytes() + this.#columnsBytes;
+    for (const items of this.#derived.values()) use += items.estimateBytes();
     return use;
   }
 
@@ -159,19 +159,19 @@ export class Block {
   /** Caches `used` as the most recently used columns, and evicts others. */
   #cacheColumns(used: ReadonlyMap<string, readonly string[]>): void {
     for (const [name, texts] of used) {
-      if (!this.#columns.delete(name)) this.#columnsUse += bytesOf(texts);
+      if (!this.#columns.delete(name)) this.#columnsBytes += estimateColumnBytes(texts);
       this.#columns.set(name, texts);
     }
     for (const [name, texts] of this.#columns) {
       if (this.#columns.size <= maxColumns) break;
       this.#columns.delete(name);
-      this.#columnsUse -= bytesOf(texts);
+      this.#columnsBytes -= estimateColumnBytes(texts);
     }
   }
 }
 
 /** Estimates the memory of a column, in bytes. */
-function bytesOf(texts: readonly string[]): number {
+function estimateColumnBytes(texts: readonly string[]): number {
   return texts.reduce((use, text) => use + 48 + text.length, 100);
 }
 
@@ -222,10 +222,10 @@ class EncodedItems {
   }
 
   /** Estimates its memory, in bytes. */
-  memoryUse(): number {
+  estimateBytes(): number {
     // The allocator rounds up, by at most an eighth.
     const bytes = 500 + this.#part.bytes.length * 1.125 + 4 * this.#ends.length;
-    return bytes + this.#part.compressedUse() + (this.#firstPart?.compressedUse() ?? 0);
+    return bytes + this.#part.estimateCompressedBytes() + (this.#firstPart?.estimateCompressedBytes() ?? 0);
   }
 
   #start(index: number): number {

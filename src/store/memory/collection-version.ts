@@ -98,10 +98,10 @@ export class CollectionVersion {
   }
 
   /** Estimates its memory, in bytes. */
-  memoryUse(): number {
+  estimateBytes(): number {
     let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
-    for (const block of this.blocks) use += block.memoryUse();
-    for (const list of this.#lists.values()) if (list instanceof EncodedList) use += list.memoryUse();
+    for (const block of this.blocks) use += block.estimateBytes();
+    for (const list of this.#lists.values()) if (list instanceof EncodedList) use += list.estimateBytes();
     return use;
   }
 

@@ -90,8 +90,8 @@ export class Collection {
   }
 
   /** Estimates its memory, in bytes. */
-  memoryUse(): number {
-    return 1500 + this.#version.memoryUse() + this.#pendingBytes + this.selections.memoryUse();
+  estimateBytes(): number {
+    return 1500 + this.#version.estimateBytes() + this.#pendingBytes + this.selections.estimateBytes();
   }
 
   #put(id: number, revision: number, stored: string | null): void {

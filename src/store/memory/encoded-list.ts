@@ -24,7 +24,7 @@ export class ListPart {
   }
 
   /** Estimates the memory of the compressed bytes, in bytes. */
-  compressedUse(): number {
+  estimateCompressedBytes(): number {
     let use = 0;
     for (const bytes of this.#compressed.values()) use += 100 + bytes.length;
     return use;
@@ -62,7 +62,7 @@ export class EncodedList {
   }
 
   /** Estimates its memory without its parts, in bytes. */
-  memoryUse(): number {
+  estimateBytes(): number {
     let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
     for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
     return use;

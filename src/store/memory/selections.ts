@@ -77,7 +77,7 @@ export class Selections {
   }
 
   /** Estimates the memory of the selections, in bytes. */
-  memoryUse(): number {
+  estimateBytes(): number {
     return this.#bytes;
   }
 
@@ -115,7 +115,7 @@ export class Selections {
   #cache(name: string, selection: Selection): readonly number[] {
     this.#evict(name);
     this.#cached.set(name, selection);
-    this.#bytes += bytesOf(name, selection);
+    this.#bytes += estimateSelectionBytes(name, selection);
     for (const oldest of this.#cached.keys()) {
       if (oldest === name || (this.#cached.size <= maxSelections && this.#bytes <= maxBytes)) break;
       this.#evict(oldest);
@@ -127,7 +127,7 @@ export class Selections {
     const selection = this.#cached.get(name);
     if (!selection) return;
     this.#cached.delete(name);
-    this.#bytes -= bytesOf(name, selection);
+    this.#bytes -= estimateSelectionBytes(name, selection);
   }
 }
 
@@ -173,7 +173,7 @@ function nameOfFilter({ textField, operator, values }: RecordFilter): readonly s
 }
 
 /** Estimates the memory of a selection, in bytes. */
-function bytesOf(name: string, { ids }: Selection): number {
+function estimateSelectionBytes(name: string, { ids }: Selection): number {
   return 200 + 2 * name.length + 8 * ids.length;
 }
 

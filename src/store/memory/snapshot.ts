@@ -92,7 +92,7 @@ export class Snapshot {
   /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     let use = 1500 + (this.#last?.body.length ?? 0);
-    for (const collection of this.#collections.values()) use += collection.memoryUse();
+    for (const collection of this.#collections.values()) use += collection.estimateBytes();
     return use;
   }
 

@@ -10,29 +10,29 @@ const textSource = (name: string, text: string): TextSource => ({ name, of: () =
 
 test("a block weighs as much as the texts that it keeps, and no text that it has dropped", () => {
   const block = new Block(brand, records);
-  const plain = block.memoryUse();
+  const plain = block.estimateBytes();
   block.columns([textSource("short", "")]);
-  const short = block.memoryUse() - plain;
+  const short = block.estimateBytes() - plain;
   expect(short).toBeGreaterThan(0);
   block.columns([textSource("long", "x".repeat(1000))]);
-  expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
+  expect(block.estimateBytes()).toBe(plain + 2 * short + 100 * 1000);
   // Cached texts are neither read nor counted again.
   block.columns([textSource("long", ""), textSource("short", "")]);
-  expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
+  expect(block.estimateBytes()).toBe(plain + 2 * short + 100 * 1000);
   for (const name of ["third", "fourth"]) block.columns([textSource(name, "")]);
   // The cache has space for four texts. A fifth replaces the text that was used least recently, which is the long one.
   block.columns([textSource("fifth", "")]);
-  expect(block.memoryUse()).toBe(plain + 4 * short);
+  expect(block.estimateBytes()).toBe(plain + 4 * short);
 });
 
 test("a block counts the compressed forms of its part of a list, both of the first part and of a later one", () => {
   const block = new Block(brand, records);
   const items = block.encoded({ ...storedEncoding, name: "test" });
-  const plain = block.memoryUse();
+  const plain = block.estimateBytes();
   const compress = (bytes: Uint8Array) => bytes.subarray(0, 10);
   items.part(false).compressed("gzip", compress);
-  const one = block.memoryUse() - plain;
+  const one = block.estimateBytes() - plain;
   expect(one).toBeGreaterThanOrEqual(10);
   items.part(true).compressed("gzip", compress);
-  expect(block.memoryUse()).toBe(plain + 2 * one);
+  expect(block.estimateBytes()).toBe(plain + 2 * one);
 });

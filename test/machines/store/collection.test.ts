@@ -157,12 +157,12 @@ test("the memory of a list is freed when its records change", async () => {
   const list = await listOf(collection, json);
   list.bytesForNextRequest();
   list.bytesForNextRequest();
-  const most = collection.memoryUse();
+  const most = collection.estimateBytes();
   expect(most).toBeGreaterThan(2 * list.length);
   for (let id = 1; id <= 2000; id++) set(collection, id, 2000 + id, null);
   const { parts } = await listOf(collection, json);
   expect(parts).toHaveLength(2);
-  expect(collection.memoryUse()).toBeLessThan(5000);
+  expect(collection.estimateBytes()).toBeLessThan(5000);
 });
 
 test("changes are applied without a request for a list, and none is lost", async () => {
@@ -226,36 +226,36 @@ test("the memory of kept lists is counted until they are dropped", async () => {
     async () => void (await idsOf(collection, "sort=Name")),
   ];
   for (const step of steps) {
-    const before = collection.memoryUse();
+    const before = collection.estimateBytes();
     await step();
-    const most = collection.memoryUse();
+    const most = collection.estimateBytes();
     expect(most).toBeGreaterThan(before);
     await step();
-    expect(collection.memoryUse()).toBe(most);
+    expect(collection.estimateBytes()).toBe(most);
   }
   for (let id = 1; id <= 1000; id++) set(collection, id, 1000 + id, null);
   await idsOf(collection, "filter[Name][contains]=9");
   await idsOf(collection, "sort=Name");
-  expect(collection.memoryUse()).toBeLessThan(5000);
+  expect(collection.estimateBytes()).toBeLessThan(5000);
 });
 
 test("a page that is kept is counted once, with all its bytes", async () => {
   const version = await filled(10).version();
   const page = { body: new Uint8Array(100_000), total: 10 };
-  const before = version.memoryUse();
+  const before = version.estimateBytes();
   for (let round = 0; round < 2; round++) {
     await version.page("the first", () => page);
-    expect(version.memoryUse() - before).toBeWithin(100_000, 102_000);
+    expect(version.estimateBytes() - before).toBeWithin(100_000, 102_000);
   }
 });
 
 test("a record that is written repeatedly is counted once", async () => {
   const collection = filled(100);
   await listOf(collection, json);
-  const before = collection.memoryUse();
+  const before = collection.estimateBytes();
   for (let i = 0; i < 5000; i++) set(collection, 7, 100 + i, toJson(7, "status 7"));
   await listOf(collection, json);
-  expect(collection.memoryUse()).toBe(before);
+  expect(collection.estimateBytes()).toBe(before);
 });
 
 test.each<[string, ReturnType<typeof chooseCoding>]>([
