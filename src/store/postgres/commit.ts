@@ -45,7 +45,7 @@ export function commitAtomically(
     using found = new FoundRecords(true);
     await connection.script(sql.beginByKeys(timeoutMs));
     for (const intents of batches) {
-      const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
+      const outcomes = await decideAndWriteAtomically(connection, intents, found, onOutcomes);
       if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
       progress.restartTimeLimit();
     }
@@ -57,7 +57,7 @@ export function commitAtomically(
  * Decides an atomic batch and stores the results, in a transaction that the caller has begun.
  * @param onOutcomes called with the outcomes before anything is stored
  */
-export async function decideAndWrite(
+export async function decideAndWriteAtomically(
   connection: PostgresConnection,
   intents: readonly Intent[],
   found = new FoundRecords(),

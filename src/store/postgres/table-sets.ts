@@ -15,7 +15,7 @@ import {
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
-import { decideAndWrite } from "./commit.ts";
+import { decideAndWriteAtomically } from "./commit.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { dumpRows } from "./dump.ts";
 import { codeOf, isCollision, unavailableError } from "./errors.ts";
@@ -209,7 +209,7 @@ async function restoreDependents(connection: PostgresConnection, dependents: Dep
 /** Amends the restored system site, in the transaction that has swapped the tables. */
 async function amendSystem(connection: PostgresConnection, replaced: TableSet, amend: Amend): Promise<void> {
   const { intents, webhooks } = await step(connection, runStatements(connection, decideAmendments(replaced, amend)));
-  if (intents.length > 0) requireAmended(await step(connection, decideAndWrite(connection, intents)));
+  if (intents.length > 0) requireAmended(await step(connection, decideAndWriteAtomically(connection, intents)));
   for (const { key, secrets } of webhooks)
     await step(connection, runStatements(connection, amendWebhook(key, secrets)));
 }
