@@ -8,7 +8,7 @@ export interface OpenOptions {
   /** Whether to open a file read-only if it cannot be written. */
   readonly orReadOnly?: boolean;
   /** Maximum milliseconds that a call waits for the database. A longer time in the address of PostgreSQL wins. The default is for a server. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** The clock that decides when leases end, in milliseconds since 1970. Only SQLite uses it; PostgreSQL uses the clock of its server. */
   readonly clock?: () => number;
 }
@@ -20,17 +20,17 @@ export interface OpenOptions {
 export async function openEngine(
   url: string,
   resources: readonly Resource[],
-  { orReadOnly = false, timeout, clock }: OpenOptions = {},
+  { orReadOnly = false, timeoutMs, clock }: OpenOptions = {},
 ): Promise<Engine> {
   // Import only the engine that is needed, because each import takes time.
   const path = sqlitePath(url);
   if (path) {
     const { openReadableSqlite, openSqlite } = await import("./sqlite/engine.ts");
-    return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeout: timeout, clock });
+    return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeoutMs: timeoutMs, clock });
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres/engine.ts");
-    return openPostgres(url, resources, timeout);
+    return openPostgres(url, resources, timeoutMs);
   }
   throw new ProblemError(
     "bad-request",

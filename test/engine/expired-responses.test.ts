@@ -71,7 +71,7 @@ describe.each(engines)("on $name", (kind) => {
     await fill();
     const other = await openEngine(url, allResources);
     const forgetting = [engine, other].map((one) =>
-      startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPause: 0 }),
+      startResponseExpiry(one, { log, now: () => now, rowsPerTransaction: 4, firstPauseMs: 0 }),
     );
     for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
     const isExpired = (name: string) => /^old [13]/.test(name) && name !== "old 1.0";

@@ -125,7 +125,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   });
 
   test("that cannot drop the replaced tables is done all the same; the next restore drops them", async () => {
-    const impatient = await openEngine(url, allResources, { timeout: 100 });
+    const impatient = await openEngine(url, allResources, { timeoutMs: 100 });
     opened.push(impatient);
     let release = () => {};
     await impatient.replaceAllData(rowsOf(backup), async (rows) => {

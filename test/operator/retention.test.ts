@@ -186,7 +186,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const { ID: busy } = await createSite(engine, "busy", {}, 1);
     await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
     const log = { info: () => {}, warn: () => {} };
-    const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
+    const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPauseMs: 0 });
     await waitUntil(
       async () => (await engine.readJournalPage(busy, 0, 1)).floor > 0,
       "entries that are old by both clocks to be deleted",
@@ -215,7 +215,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
         warning.sites?.includes(ID) && warnings.push({ ...warning, sites: warning.sites }),
     } as unknown as Parameters<typeof startRetention>[1]["log"];
     const floor = async () => (await engine.readJournalPage(ID, 0, 1)).floor;
-    return { ID, options: { days: 365, log, now: () => at, firstPause: 0 }, warnings, deleted, floor };
+    return { ID, options: { days: 365, log, now: () => at, firstPauseMs: 0 }, warnings, deleted, floor };
   }
 
   test("of which more than half is old is not pruned by a server for a day, which logs that; then it loses half per day", async () => {
@@ -232,7 +232,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     }
     expect([await floor(), deleted]).toEqual([0, []]);
     warnings.length = 0;
-    const next = startRetention(engine, { ...options, pause: 20 });
+    const next = startRetention(engine, { ...options, pauseMs: 20 });
     await waitUntil(async () => (await floor()) === 9, "the rest, day by day");
     await next.stop();
     expect(deleted).toEqual([5, 7, 8, 9]);
@@ -249,7 +249,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       if (++reads === 3) await engine.pruneJournal(ID, 2, 10);
       return engine.readSite(...args);
     };
-    const retention = startRetention({ ...engine, readSite }, { ...options, pause: 20 });
+    const retention = startRetention({ ...engine, readSite }, { ...options, pauseMs: 20 });
     await waitUntil(async () => (await floor()) === 9, "the rest, day by day");
     await retention.stop();
     expect(deleted).toEqual([6, 8, 9]);
@@ -272,7 +272,10 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       return engine.readJournalPage(site, revision, limit);
     };
     const log = { info() {}, warn() {} } as unknown as Parameters<typeof startRetention>[1]["log"];
-    const retention = startRetention({ ...engine, readJournalPage }, { days: 365, log, now: Date.now, firstPause: 0 });
+    const retention = startRetention(
+      { ...engine, readJournalPage },
+      { days: 365, log, now: Date.now, firstPauseMs: 0 },
+    );
     await waitUntil(() => seen >= sites.length, "a look at each site");
     await retention.stop();
     clearImmediate(immediate);
@@ -291,7 +294,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       await engine.saveWebhook(webhookState({ site: ID, webhook: 5 + n, cursor }), [webhookSecret()]);
     const { ID: idle } = await createSite(engine, "idle", {}, 1);
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
-    const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
+    const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPauseMs: 0 });
     await waitUntil(async () => (await engine.readJournalPage(ID, 0, 1)).floor > 0, "the old entry to be deleted");
     await waitUntil(
       async () => (await engine.readJournalPage(idle, 0, 1)).floor > 0,

@@ -13,7 +13,7 @@ import { printMessage } from "./output.ts";
 import { asUsageError, toUsageError } from "./usage-error.ts";
 
 /** Milliseconds that a command waits for the database: longer than a server, because no client waits for a command. */
-const timeout = 60_000;
+const timeoutMs = 60_000;
 
 /** The work of a command on the database. `run` is the run ID: all journal entries of the command have it. */
 type Work<T> = (engine: Engine, run: string) => Promise<T>;
@@ -34,7 +34,7 @@ export function withNewEngine<T>(options: CommonOptions, work: Work<T>): Promise
 
 async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Work<T>): Promise<T> {
   const actor = `operator:${asUsageError(() => operatorName(options.as))}`;
-  const engine = await openEngine(configOf(options).database, allResources, { ...how, timeout }).catch((error) => {
+  const engine = await openEngine(configOf(options).database, allResources, { ...how, timeoutMs }).catch((error) => {
     throw toUsageError(error);
   });
   try {

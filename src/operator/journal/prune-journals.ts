@@ -34,7 +34,7 @@ export async function pruneJournals(
     for (let hasMore = through > first; hasMore; ) {
       const done = await pruneChunk(engine, { site, through });
       hasMore = done.hasMore;
-      if (hasMore) await Bun.sleep(done.pause);
+      if (hasMore) await Bun.sleep(done.pauseMs);
     }
     const { floor } = await engine.readJournalPage(site, 0, 1);
     const webhooks = floor > first ? await findWebhooksWithPrunedCursor(engine, site, floor) : [];

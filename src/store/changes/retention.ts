@@ -33,7 +33,7 @@ interface PrunableRange {
 export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, through }: PrunableRange) {
   const started = performance.now();
   const hasMore = await engine.pruneJournal(site, through, entriesPerTransaction);
-  return { hasMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
+  return { hasMore, pauseMs: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
 }
 
 /**
@@ -87,7 +87,7 @@ export async function timeBefore(engine: AgeEngine, age: number, now: number): P
 // cannot shorten it. If another process has pruned the journal since the last round, the day begins again. So all processes together prune half
 // per day.
 
-const day = 24 * 60 * 60_000;
+const dayMs = 24 * 60 * 60_000;
 /** Maximum sites that a log line lists. */
 const maxNamed = 20;
 
@@ -98,9 +98,9 @@ interface RetentionOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds before the first round. */
-  readonly firstPause?: number;
+  readonly firstPauseMs?: number;
   /** Milliseconds between two rounds, with jitter; by default a day. */
-  readonly pause?: number;
+  readonly pauseMs?: number;
 }
 
 interface Retention extends Background {
@@ -125,7 +125,7 @@ export function startRetention(engine: Engine, { days, ...options }: RetentionOp
 }
 
 function startRounds(engine: Engine, options: RetentionOptions & { readonly days: number }): Retention {
-  const { days, log, now, firstPause: firstPauseMs, pause: roundPause = day } = options;
+  const { days, log, now, firstPauseMs, pauseMs: roundPauseMs = dayMs } = options;
   let due: readonly PrunableRange[] = [];
   let throttled: ThrottledJournals = new Map();
 
@@ -133,24 +133,24 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
   async function work(isStopped: () => boolean): Promise<number> {
     const [next] = due;
     if (!next) {
-      const before = await timeBefore(engine, days * day, now());
+      const before = await timeBefore(engine, days * dayMs, now());
       ({ due, throttled } = await findPrunableRanges(
         engine,
         before,
-        { throttled, minThrottleMs: roundPause / 2 },
+        { throttled, minThrottleMs: roundPauseMs / 2 },
         isStopped,
       ));
       if (throttled.size > 0)
         log.warn(describeThrottled(throttled, days), "most entries of these journals are old: is the clock right?");
-      return due.length > 0 ? minPauseMs : withJitter(roundPause);
+      return due.length > 0 ? minPauseMs : withJitter(roundPauseMs);
     }
-    const { hasMore, pause } = await pruneChunk(engine, next);
-    if (hasMore) return pause;
+    const { hasMore, pauseMs } = await pruneChunk(engine, next);
+    if (hasMore) return pauseMs;
     due = due.slice(1);
     log.info(next, "deleted the old entries of a journal");
     const webhooks = await findWebhooksWithPrunedCursor(engine, next.site, next.through);
     if (webhooks.length > 0) log.warn({ ...next, webhooks }, prunedCursorsMessage);
-    return due.length > 0 ? pause : withJitter(roundPause);
+    return due.length > 0 ? pauseMs : withJitter(roundPauseMs);
   }
 
   const onError = (error: unknown) => {

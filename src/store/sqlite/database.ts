@@ -15,20 +15,20 @@ const serverBusyTimeoutMs = 3000;
 
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
- * @param busyTimeout maximum milliseconds to wait for a transaction of another process
+ * @param busyTimeoutMs maximum milliseconds to wait for a transaction of another process
  * @throws ProblemError `unavailable` if the file cannot be used, belongs to another program or a newer version of this one, or is older
  *   than the base
  */
-export function openDatabase(path: string, busyTimeout = serverBusyTimeoutMs): Database {
-  return withSqliteErrors(() => open(path, busyTimeout), `the database ${path}`, path);
+export function openDatabase(path: string, busyTimeoutMs = serverBusyTimeoutMs): Database {
+  return withSqliteErrors(() => open(path, busyTimeoutMs), `the database ${path}`, path);
 }
 
-function open(path: string, busyTimeout: number): Database {
+function open(path: string, busyTimeoutMs: number): Database {
   mkdirSync(dirname(path), { recursive: true });
   createPrivateFile(path);
   const database = new Database(path, { readwrite: true, strict: true });
   try {
-    database.run(`pragma busy_timeout = ${busyTimeout}`);
+    database.run(`pragma busy_timeout = ${busyTimeoutMs}`);
     // Check the version before anything is written: WAL mode is stored in the file, and a file of another program must not be changed.
     requireKnownSchema(database);
     database.run("pragma journal_mode = wal");
@@ -54,8 +54,8 @@ function open(path: string, busyTimeout: number): Database {
  * So this function opens the database and closes it again: when the last connection is closed, SQLite writes all pages of the log to the database
  * file, flushes that file, and deletes the log. `npm run check:fsync` tests this.
  */
-export function settleLog(path: string, busyTimeout?: number): void {
-  if (existsSync(path) && logSize(path) > 0) openDatabase(path, busyTimeout).close();
+export function settleLog(path: string, busyTimeoutMs?: number): void {
+  if (existsSync(path) && logSize(path) > 0) openDatabase(path, busyTimeoutMs).close();
 }
 
 /**

@@ -20,7 +20,7 @@ import { WriterThread } from "./writer-thread.ts";
 
 interface SqliteOptions {
   /** Maximum milliseconds to wait for a transaction of another process; by default, the time for a server. */
-  readonly busyTimeout?: number | undefined;
+  readonly busyTimeoutMs?: number | undefined;
   /** The clock that decides when leases end, in milliseconds since 1970; by default, the clock of the machine. */
   readonly clock?: (() => number) | undefined;
 }
@@ -31,9 +31,9 @@ interface SqliteOptions {
  * @throws ProblemError `unavailable` if the file cannot be opened, or was made by another program or a newer version of this one
  */
 export function openSqlite(path: string, resources: readonly Resource[], options: SqliteOptions = {}): Engine {
-  const { busyTimeout } = options;
-  settleLog(path, busyTimeout);
-  const database = openDatabase(path, busyTimeout);
+  const { busyTimeoutMs } = options;
+  settleLog(path, busyTimeoutMs);
+  const database = openDatabase(path, busyTimeoutMs);
   try {
     const isNew = migrate(database);
     withSqliteErrors(() => createViews(database, resources));
@@ -66,7 +66,7 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
   }
 }
 
-function createEngine(database: Database, path: string, { busyTimeout, clock = Date.now }: SqliteOptions): Engine {
+function createEngine(database: Database, path: string, { busyTimeoutMs, clock = Date.now }: SqliteOptions): Engine {
   const files = withSqliteErrors(() => knownFiles(path));
   const requireUnreplaced = createFileCheck(files);
   const newCheck = withSqliteErrors(() => commitChecks(database, files));
@@ -74,10 +74,10 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
   /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
   const openAgain = () => {
     requireUnreplacedFiles(files);
-    return openDatabase(path, busyTimeout);
+    return openDatabase(path, busyTimeoutMs);
   };
   const reader = createReader(database, openAgain, requireUnreplaced);
-  const writer = new WriterThread({ path, files, busyTimeout });
+  const writer = new WriterThread({ path, files, busyTimeoutMs });
   const run = async (call: WorkerCall) => void (await writer.call(call));
   const execute: ExecuteOperation = (name, args) =>
     isRead(name) ? reader.execute(name, args) : writer.execute({ name, args, now: clock() });

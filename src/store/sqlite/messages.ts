@@ -15,7 +15,7 @@ export interface WorkerStart {
   readonly path: string;
   /** The files that the read side has open. */
   readonly files: readonly KnownFile[];
-  readonly busyTimeout: number | undefined;
+  readonly busyTimeoutMs: number | undefined;
 }
 
 /** Any later message to the thread: a call. `open` only opens the database. */

@@ -33,10 +33,10 @@ export class Writer {
   #found = new FoundRecords();
 
   /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
-  constructor({ path, files, busyTimeout }: WorkerStart) {
+  constructor({ path, files, busyTimeoutMs }: WorkerStart) {
     requireUnreplacedFiles(files);
     this.#files = files;
-    this.#database = openDatabase(path, busyTimeout);
+    this.#database = openDatabase(path, busyTimeoutMs);
     this.#sql = writerStatements(this.#database);
   }
 

@@ -22,7 +22,7 @@ interface ExpiryOptions {
   /** Maximum responses that one transaction deletes. */
   readonly rowsPerTransaction?: number;
   /** Milliseconds before the first transaction. */
-  readonly firstPause?: number;
+  readonly firstPauseMs?: number;
 }
 
 /** Deletes expired responses until it is stopped. Any number of processes may do this on one database. */
@@ -30,7 +30,7 @@ export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
 ): Background {
-  const { log, now, rowsPerTransaction = maxDeletedResponses, firstPause: firstPauseMs } = options;
+  const { log, now, rowsPerTransaction = maxDeletedResponses, firstPauseMs } = options;
   /** Deletes a chunk. Returns the pause after it, in milliseconds. */
   async function work(): Promise<number> {
     const started = performance.now();

@@ -141,7 +141,7 @@ test.each([
 ])("the database is opened with the time that it has for other processes: %d ms", async (timeout) => {
   // Check the statements, and not their duration, because a busy machine takes any time.
   using run = spyOn(Database.prototype, "run");
-  const engine = await openEngine(`sqlite:${path}`, allResources, { timeout });
+  const engine = await openEngine(`sqlite:${path}`, allResources, { timeoutMs: timeout });
   await engine.close();
   const asked = run.mock.calls.map(([statement]) => statement).filter((statement) => /busy_timeout/.test(statement));
   expect(asked.length).toBeGreaterThan(0);
@@ -151,7 +151,7 @@ test.each([
 test("a database that another process has locked is unavailable after that time", async () => {
   using other = new Database(path, { create: true });
   other.run("begin exclusive");
-  expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeout: 1 }))).toBe("unavailable");
+  expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeoutMs: 1 }))).toBe("unavailable");
 });
 
 describe("a write is not confirmed when the database is moved away", () => {
@@ -165,7 +165,7 @@ describe("a write is not confirmed when the database is moved away", () => {
   afterEach(() => engine.close());
 
   test("during its transaction", () => {
-    const writer = new Writer({ path, files: knownFiles(path), busyTimeout: undefined });
+    const writer = new Writer({ path, files: knownFiles(path), busyTimeoutMs: undefined });
     let reads = 0;
     const intent: Intent = {
       ...createIntent(),
