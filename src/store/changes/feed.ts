@@ -131,7 +131,7 @@ class FeedPageBuilder {
   readonly #since: string;
   #last: Change | undefined;
   #revision: number;
-  #looked = 0;
+  #scanned = 0;
 
   constructor(query: FeedQuery, epoch: string, since: string, revision: number) {
     this.#query = query;
@@ -147,7 +147,7 @@ class FeedPageBuilder {
 
   /** Number of entries that the page may still scan. */
   get left(): number {
-    return maxScannedEntries - this.#looked;
+    return maxScannedEntries - this.#scanned;
   }
 
   get next(): string {
@@ -167,7 +167,7 @@ class FeedPageBuilder {
       if (entry.revision !== this.#revision + 1) throw new Error(`the journal lacks entry ${this.#revision + 1}`);
       this.#last = entry;
       this.#revision = entry.revision;
-      this.#looked++;
+      this.#scanned++;
       if (resources.has(entry.resource)) this.#found.push({ cursor: toCursor(this.#epoch, entry), change: entry });
     }
     return !this.#isFull(limit) && this.#revision < Math.min(until, head.revision);

@@ -44,7 +44,7 @@ export class SiteChangeNotifier {
   #due = new Set<number>();
   /** Whether to check all sites next. */
   #isAllDue = false;
-  #isLooking = false;
+  #isChecking = false;
   #commits: CommitSubscription | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   #lingerTimer: NodeJS.Timeout | undefined;
@@ -127,15 +127,15 @@ export class SiteChangeNotifier {
   #markDue(sites: readonly number[] | undefined): void {
     if (!sites) this.#isAllDue = true;
     for (const site of sites ?? []) if (this.#sites.has(site)) this.#due.add(site);
-    if (!this.#isLooking) void this.#checkDueSites();
+    if (!this.#isChecking) void this.#checkDueSites();
   }
 
   async #checkDueSites(): Promise<void> {
-    this.#isLooking = true;
+    this.#isChecking = true;
     for (let due = this.#takeDue(); due.length > 0; due = this.#takeDue()) {
       await sleep(await this.#checkInChunks(due), this.#stopped.promise);
     }
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 
   #takeDue(): number[] {
@@ -147,18 +147,18 @@ export class SiteChangeNotifier {
 
   /** Checks the heads of `due` in chunks. Returns the pause after that, in milliseconds. */
   async #checkInChunks(due: readonly number[]): Promise<number> {
-    let pause = 0;
+    let pauseMs = 0;
     for (let at = 0; at < due.length && !this.#isStopped; at += headsPerRead) {
       if (at > 0) await yieldToEventLoop();
       try {
-        pause += await this.#checkHeads(due.slice(at, at + headsPerRead));
+        pauseMs += await this.#checkHeads(due.slice(at, at + headsPerRead));
       } catch {
         // The database does not respond. Requests report that. A later check finds the same changes.
         this.#markDue(due.slice(at));
         return this.#times.checkIntervalMs;
       }
     }
-    return Math.min(maxPauseMs, pause);
+    return Math.min(maxPauseMs, pauseMs);
   }
 
   async #checkHeads(sites: readonly number[]): Promise<number> {
