@@ -112,8 +112,8 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
  */
 async function swap(
   connection: PostgresConnection,
-  from: TableSet,
-  to: TableSet,
+  filled: TableSet,
+  replaced: TableSet,
   version: number,
   amend?: Amend,
 ): Promise<void> {
@@ -121,12 +121,12 @@ async function swap(
   if ((await versionOf(connection, "for share")) !== version) throw upgradedDuringRestoreError();
   const dependents = await readDependents(connection);
   const renames = tableNames.flatMap((table) => [
-    `alter table ${table} rename to ${tableNameIn(to, table)}`,
-    `alter table ${tableNameIn(from, table)} rename to ${table}`,
+    `alter table ${table} rename to ${tableNameIn(replaced, table)}`,
+    `alter table ${tableNameIn(filled, table)} rename to ${table}`,
   ]);
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
-  if (amend) await amendSystem(connection, to, amend);
+  if (amend) await amendSystem(connection, replaced, amend);
   await commitStep(connection);
 }
 

@@ -314,8 +314,8 @@ function rejectIfAuthorizationChanged(
     return { kind: "rejected", rejectionReason: "other-epoch" };
   if (!authorizedBy) return undefined;
   const { keyId, revision } = authorizedBy;
-  const key = rows.find(systemSite, keyResourceName, keyId);
-  const record = rows.find(systemSite, siteResourceName, site);
-  if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
+  const keyRow = rows.find(systemSite, keyResourceName, keyId);
+  const siteRow = rows.find(systemSite, siteResourceName, site);
+  if (keyRow && siteRow && Math.max(keyRow.revision, siteRow.revision) <= revision) return undefined;
   return { kind: "rejected", rejectionReason: "authorization-changed" };
 }

@@ -64,8 +64,8 @@ export class FoundRecords {
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
     const from = last - entries.length;
     const inOrder = entries.toReversed();
-    for (const { site: written, resource, ifFound } of intents) {
-      if (!ifFound || written !== site) continue;
+    for (const { site: intentSite, resource, ifFound } of intents) {
+      if (!ifFound || intentSite !== site) continue;
       const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
       if (fields.has(nameOf(ifFound))) continue;
       const field = { keys: ifFound.keys, from, values: this.#newValues() };
