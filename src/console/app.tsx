@@ -91,7 +91,7 @@ function Failed({ error, onRetry }: { readonly error: HttpError; readonly onRetr
     <Plain
       title={isUnreachable ? texts.app.unreachable : texts.app.not_opened}
       detail={isUnreachable ? texts.app.unreachable_start : error.message}
-      action={texts.app.retry}
+      action={texts.general.retry}
       onAction={() => onRetry()}
     />
   );

@@ -147,7 +147,7 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
       </DialogContent>
       <DialogActions>
         <Button onClick={close} variant="contained">
-          {translate("shortcuts.close")}
+          {translate("general.close")}
         </Button>
       </DialogActions>
     </Dialog>

@@ -51,7 +51,7 @@ export function UndoOffer() {
   const write = shown.kind === "written" ? shown.write : undefined;
   const action = write?.revisions && (
     <Button color="inherit" size="small" onClick={() => undoWrite(write)}>
-      {translate("record.undo")}
+      {translate("general.undo")}
     </Button>
   );
   return (

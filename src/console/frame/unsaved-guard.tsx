@@ -26,13 +26,13 @@ export function UnsavedGuard() {
   }
   return (
     <Confirm
-      title={translate("record.discard_title")}
-      action={translate("record.discard")}
+      title={translate("general.discard_title")}
+      action={translate("general.discard")}
       isDangerous
       onConfirm={discard}
       onClose={stay}
     >
-      <Typography>{translate("record.discard_explain")}</Typography>
+      <Typography>{translate("general.discard_explain")}</Typography>
     </Confirm>
   );
 }

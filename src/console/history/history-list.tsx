@@ -108,7 +108,7 @@ function Entry({ item, isOfRecord, isCut, onUndo }: EntryProps) {
         )}
         <Stack direction="row" spacing={1} sx={{ mt: 1 }}>
           <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
-            {translate("history.undo")}
+            {translate("general.undo")}
           </Button>
           {isOfRecord && item.change.after && <RestoreButton item={item} />}
         </Stack>

@@ -31,7 +31,7 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
   return (
     <Confirm
       title={translate("history.undo_title")}
-      action={translate("history.undo")}
+      action={translate("general.undo")}
       isDisabled={!plan || nothing}
       onConfirm={async () => onDone(await undo(item, false))}
       onClose={onClose}

@@ -35,7 +35,7 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   return (
     <Confirm
       title={title}
-      action={translate(apiKey ? "keys.save" : "keys.create")}
+      action={translate(apiKey ? "general.save" : "general.create")}
       isEdited={isEdited}
       onConfirm={() => onSubmit(settings)}
       onClose={onClose}

@@ -21,7 +21,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   return (
     <Confirm
       title={translate("operators.add")}
-      action={translate("keys.create")}
+      action={translate("general.create")}
       isEdited={useEdited([name, managed])}
       isDisabled={sites?.length === 0}
       onConfirm={() => onSubmit({ name: name.trim(), sites })}
@@ -62,7 +62,7 @@ export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSites
   return (
     <Confirm
       title={translate("operators.sites_title", { name })}
-      action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "ra.action.save")}
+      action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "general.save")}
       isDangerous={isLimited}
       isEdited={useEdited(managed)}
       isDisabled={sites?.length === 0}

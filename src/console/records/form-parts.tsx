@@ -27,7 +27,7 @@ export function FormHeader({ title, onLeave }: { readonly title: string; readonl
       <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
         {visible(title)}
       </Typography>
-      <IconButton onClick={onLeave} aria-label={translate("record.close")}>
+      <IconButton onClick={onLeave} aria-label={translate("general.close")}>
         <CloseIcon />
       </IconButton>
     </Stack>

@@ -248,7 +248,7 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
         {translate("record.new", { name: singular })}
       </Button>
       <Button component={RouterLink} to={`/${siteName}/import?resource=${path}`} variant="outlined">
-        {translate("import.step_run")}
+        {translate("general.import")}
       </Button>
     </Empty>
   );

@@ -60,7 +60,7 @@ export function Confirm({
           </Stack>
         </DialogContent>
         <DialogActions>
-          <Button onClick={cancel}>{translate("keys.cancel")}</Button>
+          <Button onClick={cancel}>{translate("general.cancel")}</Button>
           <Button
             type="submit"
             variant="contained"

@@ -34,7 +34,7 @@ export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   const translate = useTranslate();
   const again = (
     <Button color="inherit" size="small" onClick={() => onRetry()}>
-      {translate("app.retry")}
+      {translate("general.retry")}
     </Button>
   );
   return (
@@ -48,7 +48,7 @@ export function ReadFailed({ error, onRetry }: ReadFailedProps) {
 export function LoadingLines() {
   const translate = useTranslate();
   return (
-    <Stack role="progressbar" aria-label={translate("app.loading")} spacing={2} sx={{ p: 2 }}>
+    <Stack role="progressbar" aria-label={translate("general.loading")} spacing={2} sx={{ p: 2 }}>
       {[60, 85, 70, 40].map((width) => (
         <Skeleton key={width} variant="rounded" height={18} width={`${width}%`} />
       ))}

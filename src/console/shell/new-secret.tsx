@@ -29,7 +29,7 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
       </DialogContent>
       <DialogActions>
         <Button onClick={onClose} variant="contained">
-          {translate("keys.done")}
+          {translate("general.done")}
         </Button>
       </DialogActions>
     </Dialog>
@@ -49,14 +49,14 @@ function Copied({ label, text }: { readonly label: string; readonly text: string
         fullWidth
         multiline
         inputRef={input}
-        helperText={isCopied === false && translate("keys.not_copied")}
+        helperText={isCopied === false && translate("general.not_copied")}
         slotProps={{
           input: { readOnly: true, sx: { fontFamily: "monospace", fontSize: 13 } },
           htmlInput: { onFocus: selectAll },
         }}
       />
-      <Button onClick={copy} aria-label={`${translate("keys.copy")}: ${label}`}>
-        {translate(isCopied ? "keys.copied" : "keys.copy")}
+      <Button onClick={copy} aria-label={`${translate("general.copy")}: ${label}`}>
+        {translate(isCopied ? "general.copied" : "general.copy")}
       </Button>
     </Stack>
   );

@@ -21,7 +21,7 @@ const accessible = {
       },
     },
   },
-  MuiCircularProgress: { defaultProps: { "aria-label": texts.app.loading } },
+  MuiCircularProgress: { defaultProps: { "aria-label": texts.general.loading } },
 };
 
 /** The appearance of components: inputs with a border, a tinted active menu item, and rules for focus, reduced motion and print. */

@@ -57,7 +57,7 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
       <SiteFields values={values} onChange={setValues} isNew hasDefault />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button type="submit" variant="contained">
-        {translate("keys.create")}
+        {translate("general.create")}
       </Button>
     </Stack>
   );

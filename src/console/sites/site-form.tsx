@@ -73,7 +73,7 @@ export function AddSite({ onSubmit, onClose }: AddSiteProps) {
   return (
     <Confirm
       title={translate("sites.add")}
-      action={translate("keys.create")}
+      action={translate("general.create")}
       isEdited={useEdited(values)}
       onConfirm={() => onSubmit(toNewSite(values))}
       onClose={onClose}
@@ -102,7 +102,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
   return (
     <Confirm
       title={translate("sites.edit_title", { name })}
-      action={translate("keys.save")}
+      action={translate("general.save")}
       isEdited={useEdited(values)}
       onConfirm={() => onSubmit(toChange(site, values))}
       onClose={onClose}

@@ -57,7 +57,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
           </Button>
         ))}
         <ActionMenu
-          label={`${translate("app.more")}: ${url}`}
+          label={`${translate("general.more")}: ${url}`}
           actions={rare.map((task) => ({
             name: task,
             text: translate(`webhooks.${task}`),

@@ -32,7 +32,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
   return (
     <Confirm
       title={translate("webhooks.add")}
-      action={translate("keys.create")}
+      action={translate("general.create")}
       isEdited={useEdited([url, chosen])}
       onConfirm={() => onAdd(url, chosen)}
       onClose={onClose}
