@@ -73,7 +73,14 @@ function OpenDialog({
       [translate("keys.key")]: open.secret,
       [translate("keys.try_it")]: curlLine(site, publicUrl, open.secret),
     };
-    return <NewSecret title={translate("keys.made")} secrets={secrets} onClose={close} />;
+    return (
+      <NewSecret
+        title={translate("keys.made")}
+        explain={translate("keys.shown_once")}
+        secrets={secrets}
+        onClose={close}
+      />
+    );
   }
   const { apiKey } = open;
   if (open.kind === "edit")

@@ -6,8 +6,8 @@ import { useTranslate } from "react-admin";
 
 interface NewSecretProps {
   readonly title: string;
-  /** Tells the operator what to do; by default, to copy the key now. */
-  readonly explain?: string;
+  /** Tells the operator what to do with the secret. */
+  readonly explain: string;
   /** The texts to copy, by the labels of their fields. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly onClose: () => void;
@@ -21,7 +21,7 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
       <DialogTitle id="new-secret">{title}</DialogTitle>
       <DialogContent>
         <Stack spacing={2}>
-          <Alert severity="info">{explain ?? translate("keys.shown_once")}</Alert>
+          <Alert severity="info">{explain}</Alert>
           {Object.entries(secrets).map(([label, text]) => (
             <Copied key={label} label={label} text={text} />
           ))}

@@ -50,7 +50,14 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
 
   if (added?.key) {
     const title = translate("sites.created", { name: added.site.name });
-    return <NewSecret title={title} secrets={{ [translate("keys.key")]: added.key }} onClose={() => void reload()} />;
+    return (
+      <NewSecret
+        title={title}
+        explain={translate("keys.shown_once")}
+        secrets={{ [translate("keys.key")]: added.key }}
+        onClose={() => void reload()}
+      />
+    );
   }
   return (
     <Stack component="form" onSubmit={submit} spacing={2}>

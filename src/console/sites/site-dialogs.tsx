@@ -40,7 +40,14 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   }
   if (open.kind === "secret") {
     const title = translate("sites.created", { name: open.name });
-    return <NewSecret title={title} secrets={{ [translate("keys.key")]: open.secret }} onClose={close} />;
+    return (
+      <NewSecret
+        title={title}
+        explain={translate("keys.shown_once")}
+        secrets={{ [translate("keys.key")]: open.secret }}
+        onClose={close}
+      />
+    );
   }
   const { site, kind } = open;
   if (kind === "edit")
