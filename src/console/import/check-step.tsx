@@ -72,11 +72,11 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
         key={kind}
         id={state.id}
         kind={kind}
-        isLeftOut={(row) => excluded.kinds.has(kind) || excluded.rows.has(row)}
-        isAllLeftOut={excluded.kinds.has(kind)}
-        isSomeLeftOut={[...excluded.rows.values()].includes(kind)}
-        onLeaveOut={(row, isOut) => setExcluded(withRow(excluded, kind, row, isOut))}
-        onLeaveAllOut={(isOut) => setExcluded(withKind(excluded, kind, isOut))}
+        isExcluded={(row) => excluded.kinds.has(kind) || excluded.rows.has(row)}
+        areAllExcluded={excluded.kinds.has(kind)}
+        areSomeExcluded={[...excluded.rows.values()].includes(kind)}
+        onExclude={(row, isExcluded) => setExcluded(withRow(excluded, kind, row, isExcluded))}
+        onExcludeAll={(isExcluded) => setExcluded(withKind(excluded, kind, isExcluded))}
       />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Stack direction="row" spacing={1}>
@@ -99,16 +99,16 @@ function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds 
   return chosen;
 }
 
-function withRow({ rows, kinds }: Excluded, kind: ImportKind, row: number, isOut: boolean): Excluded {
+function withRow({ rows, kinds }: Excluded, kind: ImportKind, row: number, isExcluded: boolean): Excluded {
   const next = new Map(rows);
-  if (isOut) next.set(row, kind);
+  if (isExcluded) next.set(row, kind);
   else next.delete(row);
   return { rows: next, kinds };
 }
 
-function withKind({ rows, kinds }: Excluded, kind: ImportKind, isOut: boolean): Excluded {
+function withKind({ rows, kinds }: Excluded, kind: ImportKind, isExcluded: boolean): Excluded {
   const next = new Set(kinds);
-  if (isOut) next.add(kind);
+  if (isExcluded) next.add(kind);
   else next.delete(kind);
   return { rows, kinds: next };
 }

@@ -66,9 +66,9 @@ export function checkImport(siteName: string, id: string, options: CheckBody): P
   return callApi("POST", `${importPath(siteName, id)}/check`, options);
 }
 
-/** Starts the import, after its dry run. */
-export function runImport(siteName: string, id: string, leftOut: RunBody): Promise<ImportInfo> {
-  return callApi("POST", `${importPath(siteName, id)}/run`, leftOut);
+/** Starts the import, after its dry run. @param excluded the rows that the operator has excluded */
+export function runImport(siteName: string, id: string, excluded: RunBody): Promise<ImportInfo> {
+  return callApi("POST", `${importPath(siteName, id)}/run`, excluded);
 }
 
 /** Stops a dry run or import. Rows that are already stored are kept. */

@@ -24,17 +24,25 @@ import { readImportRows } from "./imports.ts";
 interface RowListProps {
   readonly id: string;
   readonly kind: ImportKind;
-  readonly isLeftOut: (row: number) => boolean;
-  readonly isAllLeftOut: boolean;
-  readonly isSomeLeftOut: boolean;
-  readonly onLeaveOut: (row: number, isOut: boolean) => void;
-  readonly onLeaveAllOut: (isOut: boolean) => void;
+  readonly isExcluded: (row: number) => boolean;
+  readonly areAllExcluded: boolean;
+  readonly areSomeExcluded: boolean;
+  readonly onExclude: (row: number, isExcluded: boolean) => void;
+  readonly onExcludeAll: (isExcluded: boolean) => void;
 }
 
 const pageSize = 25;
 
 /** Lists the rows of one kind, page by page, with the changes of each row. */
-export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLeaveOut, onLeaveAllOut }: RowListProps) {
+export function RowList({
+  id,
+  kind,
+  isExcluded,
+  areAllExcluded,
+  areSomeExcluded,
+  onExclude,
+  onExcludeAll,
+}: RowListProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const [page, setPage] = useState(0);
@@ -55,9 +63,9 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
         <FormControlLabel
           control={
             <Checkbox
-              checked={!isAllLeftOut}
-              indeterminate={!isAllLeftOut && isSomeLeftOut}
-              onChange={() => onLeaveAllOut(!isAllLeftOut)}
+              checked={!areAllExcluded}
+              indeterminate={!areAllExcluded && areSomeExcluded}
+              onChange={() => onExcludeAll(!areAllExcluded)}
             />
           }
           label={translate("import.import_all")}
@@ -69,9 +77,9 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
           <Row
             key={row.row}
             row={row}
-            {...(canChoose ? { onLeaveOut: (isOut: boolean) => onLeaveOut(row.row, isOut) } : {})}
-            isLeftOut={isLeftOut(row.row)}
-            isFixed={isAllLeftOut}
+            {...(canChoose ? { onExclude: (isExcluded: boolean) => onExclude(row.row, isExcluded) } : {})}
+            isExcluded={isExcluded(row.row)}
+            isFixed={areAllExcluded}
           />
         ))}
       </List>
@@ -90,12 +98,12 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
 interface RowProps {
   readonly row: ImportRowInfo;
   /** Called when the operator excludes or includes the row. Absent for rows that change nothing. */
-  readonly onLeaveOut?: (isOut: boolean) => void;
-  readonly isLeftOut: boolean;
+  readonly onExclude?: (isExcluded: boolean) => void;
+  readonly isExcluded: boolean;
   readonly isFixed: boolean;
 }
 
-function Row({ row, onLeaveOut, isLeftOut, isFixed }: RowProps) {
+function Row({ row, onExclude, isExcluded, isFixed }: RowProps) {
   const translate = useTranslate();
   const name = visible((row.after?.Name ?? "") as string);
   const title = [
@@ -104,12 +112,12 @@ function Row({ row, onLeaveOut, isLeftOut, isFixed }: RowProps) {
     row.kind === "created" || row.id === null ? "" : `ID ${row.id}`,
   ];
   return (
-    <ListItem divider disableGutters sx={{ alignItems: "flex-start", opacity: isLeftOut ? 0.6 : 1 }}>
-      {onLeaveOut && (
+    <ListItem divider disableGutters sx={{ alignItems: "flex-start", opacity: isExcluded ? 0.6 : 1 }}>
+      {onExclude && (
         <Checkbox
-          checked={!isLeftOut}
+          checked={!isExcluded}
           disabled={isFixed}
-          onChange={(_, isIn) => onLeaveOut(!isIn)}
+          onChange={(_, isIncluded) => onExclude(!isIncluded)}
           slotProps={{ input: { "aria-label": translate("import.import_row", { row: row.row }) } }}
         />
       )}

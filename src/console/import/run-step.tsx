@@ -49,11 +49,11 @@ function Ended({ state, onAgain }: RunStepProps) {
         <RowList
           id={state.id}
           kind="rejected"
-          isLeftOut={() => false}
-          isAllLeftOut={false}
-          isSomeLeftOut={false}
-          onLeaveOut={() => {}}
-          onLeaveAllOut={() => {}}
+          isExcluded={() => false}
+          areAllExcluded={false}
+          areSomeExcluded={false}
+          onExclude={() => {}}
+          onExcludeAll={() => {}}
         />
       )}
     </Stack>
