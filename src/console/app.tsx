@@ -79,9 +79,9 @@ function toState(error: HttpError): State {
 
 /** Shows nothing while the page loads, except if the server cannot be reached or the session has ended. */
 function Loading() {
-  const connection = useServerAccess();
-  if (connection === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
-  if (connection === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
+  const access = useServerAccess();
+  if (access === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
+  if (access === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
   return null;
 }
 

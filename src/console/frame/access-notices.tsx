@@ -12,15 +12,15 @@ import { askToLose, forgetUnsaved } from "../shell/unsaved.ts";
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
 export function AccessNotices() {
   const translate = useTranslate();
-  const connection = useServerAccess();
+  const access = useServerAccess();
   return (
     <>
-      <Snackbar open={connection === "gone"} anchorOrigin={{ vertical: "top", horizontal: "center" }}>
+      <Snackbar open={access === "gone"} anchorOrigin={{ vertical: "top", horizontal: "center" }}>
         <Alert severity="warning" variant="filled" role="status">
           {translate("app.gone")}
         </Alert>
       </Snackbar>
-      {connection === "signed-out" && <SessionEnded />}
+      {access === "signed-out" && <SessionEnded />}
     </>
   );
 }
