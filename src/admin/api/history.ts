@@ -13,7 +13,7 @@ import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNu
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
-import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
+import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
 
 export function historyActions(imports: OpenImports): readonly Action[] {
   return [
@@ -41,7 +41,7 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
     run: query.get("run") ?? undefined,
     isGrouped: !query.has("single"),
   });
-  return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryInfo) };
+  return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryEntryInfo) };
 }
 
 /** The range of a revision in a body. 0 is the state before the first change. */
@@ -79,7 +79,7 @@ async function restore(call: ActionContext): Promise<WriteResponse> {
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
 
-function toHistoryInfo({ change, resources, at, ...entry }: HistoryEntry): HistoryInfo {
+function toHistoryEntryInfo({ change, resources, at, ...entry }: HistoryEntry): HistoryEntryInfo {
   const { operation, resource, id, body, before } = change;
   const after = operation === "delete" ? null : JSON.parse(body);
   const previous = operation === "delete" ? JSON.parse(body) : before === null ? null : JSON.parse(before);

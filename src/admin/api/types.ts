@@ -273,7 +273,7 @@ export interface FindResponse {
 }
 
 /** An entry of the history: a single change, or all changes of a run. */
-export interface HistoryInfo {
+export interface HistoryEntryInfo {
   readonly run: string | null;
   readonly actor: string;
   readonly at: string;
@@ -293,7 +293,7 @@ export interface HistoryInfo {
 }
 
 export interface HistoryResponse {
-  readonly entries: readonly HistoryInfo[];
+  readonly entries: readonly HistoryEntryInfo[];
   /** The next page ends before this revision; null if the journal has no earlier entries. */
   readonly next: number | null;
   /** The first revision in the journal. */

@@ -4,7 +4,7 @@ import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
-import type { HistoryInfo } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { When } from "../text/when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
@@ -24,27 +24,27 @@ interface HistoryListProps {
 export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
   const translate = useTranslate();
   const notify = useNotify();
-  const { items, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
+  const { entries, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
     filter,
     max,
   );
-  const [undone, setUndone] = useState<HistoryInfo>();
+  const [chosen, setChosen] = useState<HistoryEntryInfo>();
   if (!isSuccess && !error) return <LoadingLines />;
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   return (
     <>
-      {isSuccess && items.length === 0 && !hasNextPage && (
+      {isSuccess && entries.length === 0 && !hasNextPage && (
         <Typography color="textSecondary" sx={{ p: 2 }}>
           {translate("history.none")}
         </Typography>
       )}
-      {items.slice(0, max).map((item) => (
+      {entries.slice(0, max).map((entry) => (
         <Entry
-          key={item.last}
-          item={item}
+          key={entry.last}
+          entry={entry}
           isOfRecord={isOfRecord}
-          isCut={isCut && item === items.at(-1) && item.run !== null}
-          onUndo={() => setUndone(item)}
+          isCut={isCut && entry === entries.at(-1) && entry.run !== null}
+          onUndo={() => setChosen(entry)}
         />
       ))}
       {isSearching && <LoadingLines />}
@@ -53,10 +53,10 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
           {translate("history.more")}
         </Button>
       )}
-      {undone && (
+      {chosen && (
         <UndoDialog
-          item={undone}
-          onClose={() => setUndone(undefined)}
+          entry={chosen}
+          onClose={() => setChosen(undefined)}
           onDone={({ deleted, restored }) => notify(translate("history.undone", { smart_count: deleted + restored }))}
         />
       )}
@@ -65,18 +65,18 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
 }
 
 interface EntryProps {
-  readonly item: HistoryInfo;
+  readonly entry: HistoryEntryInfo;
   readonly isOfRecord: boolean;
   /** Whether the entry may have more changes that were not read yet. */
   readonly isCut: boolean;
   readonly onUndo: () => void;
 }
 
-function Entry({ item, isOfRecord, isCut, onUndo }: EntryProps) {
+function Entry({ entry, isOfRecord, isCut, onUndo }: EntryProps) {
   const translate = useTranslate();
-  const summary = useSummary(item);
+  const summary = useSummary(entry);
   const nameOfActor = useActorName();
-  const isSingle = item.first === item.last;
+  const isSingle = entry.first === entry.last;
   return (
     <Accordion
       disableGutters
@@ -96,34 +96,34 @@ function Entry({ item, isOfRecord, isCut, onUndo }: EntryProps) {
             color="textSecondary"
             sx={{ overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}
           >
-            {nameOfActor(item.actor)} · <When at={item.at} />
+            {nameOfActor(entry.actor)} · <When at={entry.at} />
           </Typography>
         </Stack>
       </AccordionSummary>
       <AccordionDetails>
         {isSingle ? (
-          <ChangedFields before={item.change.before} after={item.change.after} />
+          <ChangedFields before={entry.change.before} after={entry.change.after} />
         ) : (
-          <HistoryList filter={{ within: { first: item.first, last: item.last, run: item.run } }} />
+          <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />
         )}
         <Stack direction="row" spacing={1} sx={{ mt: 1 }}>
           <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
             {translate("general.undo")}
           </Button>
-          {isOfRecord && item.change.after && <RestoreButton item={item} />}
+          {isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
         </Stack>
       </AccordionDetails>
     </Accordion>
   );
 }
 
-function RestoreButton({ item }: { readonly item: HistoryInfo }) {
+function RestoreButton({ entry }: { readonly entry: HistoryEntryInfo }) {
   const translate = useTranslate();
   const notify = useNotify();
   const restore = useRestore();
-  const { resource, id } = item.change;
+  const { resource, id } = entry.change;
   const run = () =>
-    restore(resource, id, item.last).then(
+    restore(resource, id, entry.last).then(
       () => notify(translate("history.restored")),
       (error) => notify(error.message, { type: "error" }),
     );

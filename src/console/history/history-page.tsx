@@ -57,8 +57,8 @@ interface ActorChoiceProps {
 function ActorChoice({ value, onChange }: ActorChoiceProps) {
   const translate = useTranslate();
   const nameOf = useActorName();
-  const { items } = useHistory({}, 0);
-  const actors = [...new Set(items.map(({ actor }) => actor))];
+  const { entries } = useHistory({}, 0);
+  const actors = [...new Set(entries.map(({ actor }) => actor))];
   return (
     <Autocomplete
       freeSolo

@@ -2,7 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { HistoryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
@@ -12,18 +12,18 @@ export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
-  /** Lists the single changes of this group, not groups of changes. */
-  readonly within?: Pick<HistoryInfo, "first" | "last" | "run">;
+  /** Lists the single changes of this entry, each as an entry of its own. */
+  readonly within?: Pick<HistoryEntryInfo, "first" | "last" | "run">;
 }
 
-/** Number of groups of changes in a page. The server reads at most 10,000 changes for a page. If a page has fewer groups, its last group may be incomplete. */
+/** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
 const pageSize = 50;
-/** Maximum number of pages that are read automatically to complete a group, or to find the first one. */
+/** Maximum number of pages that are read automatically to complete an entry, or to find the first entry. */
 const maxPages = 100;
 
 /**
- * Reads the history, page by page. While the last group is incomplete (`isCut`), reads further pages automatically.
- * @param max the number of groups that the caller shows
+ * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads further pages automatically.
+ * @param max the number of entries that the caller shows
  */
 export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
   const siteName = useSiteName();
@@ -36,10 +36,10 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   });
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const pages = data?.pages ?? [];
-  const items = filter.within ? pages.flatMap(({ entries }) => entries) : joined(pages);
+  const entries = filter.within ? pages.flatMap((page) => page.entries) : joined(pages);
   const [limit, setLimit] = useState(maxPages);
   const isCut = hasNextPage && (pages.at(-1)?.entries.length ?? 0) < pageSize;
-  const isSearching = isCut && items.length <= max && pages.length < limit && !isFetchNextPageError;
+  const isSearching = isCut && entries.length <= max && pages.length < limit && !isFetchNextPageError;
   useEffect(() => {
     if (isSearching && !isFetching) void fetchNextPage();
   }, [isSearching, isFetching, fetchNextPage]);
@@ -47,7 +47,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
     setLimit(pages.length + maxPages);
     void fetchNextPage();
   };
-  return { ...query, items, isCut, isSearching, more };
+  return { ...query, entries, isCut, isSearching, more };
 }
 
 /**
@@ -58,7 +58,7 @@ export function useUndo() {
   const siteName = useSiteName();
   const queries = useQueryClient();
   return async (
-    { first, last, run }: Pick<HistoryInfo, "first" | "last" | "run">,
+    { first, last, run }: Pick<HistoryEntryInfo, "first" | "last" | "run">,
     dryRun: boolean,
   ): Promise<UndoResponse> => {
     const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
@@ -92,18 +92,18 @@ function toQuery({ within, ...filter }: HistoryFilter, before: number | null): U
 }
 
 /** Returns the entries of all pages. Joins the parts of a run that was cut by the end of a page. */
-function joined(pages: readonly HistoryResponse[]): HistoryInfo[] {
-  const items: HistoryInfo[] = [];
-  for (const item of pages.flatMap(({ entries }) => entries)) {
-    const last = items.at(-1);
-    if (last && last.run !== null && last.run === item.run && last.first > item.last)
-      items[items.length - 1] = merged(last, item);
-    else items.push(item);
+function joined(pages: readonly HistoryResponse[]): HistoryEntryInfo[] {
+  const entries: HistoryEntryInfo[] = [];
+  for (const entry of pages.flatMap((page) => page.entries)) {
+    const last = entries.at(-1);
+    if (last && last.run !== null && last.run === entry.run && last.first > entry.last)
+      entries[entries.length - 1] = merged(last, entry);
+    else entries.push(entry);
   }
-  return items;
+  return entries;
 }
 
-function merged(later: HistoryInfo, earlier: HistoryInfo): HistoryInfo {
+function merged(later: HistoryEntryInfo, earlier: HistoryEntryInfo): HistoryEntryInfo {
   const counts = { ...later.counts };
   for (const [operation, count] of Object.entries(earlier.counts)) {
     const name = operation as keyof typeof counts;

@@ -1,14 +1,14 @@
 // Describes an entry of the history, and names its actor.
 
 import { useTranslate } from "react-admin";
-import type { HistoryInfo } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { visible } from "../text/visible.ts";
 
 /** Describes an entry of the history in a few words. */
-export function useSummary({ counts, resources, change, first, last }: HistoryInfo): string {
+export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
   const translate = useTranslate();
   const declared = useDeclared();
   const nameOf = (path: string, isPlural: boolean) => {

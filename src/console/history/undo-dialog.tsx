@@ -3,37 +3,37 @@
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
-import type { HistoryInfo, UndoResponse } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { toNumber } from "../text/locale.ts";
 import { useUndo } from "./history.ts";
 
 interface UndoDialogProps {
-  readonly item: Pick<HistoryInfo, "first" | "last" | "run">;
+  readonly entry: Pick<HistoryEntryInfo, "first" | "last" | "run">;
   readonly onDone: (result: UndoResponse) => void;
   readonly onClose: () => void;
 }
 
 /** The dialog that shows what the undo of an entry would do, and does it on request. */
-export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
+export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
   const translate = useTranslate();
   const undo = useUndo();
   const [plan, setPlan] = useState<UndoResponse>();
   const [error, setError] = useState<Error>();
   const ask = () => {
     setError(undefined);
-    undo(item, true).then(setPlan, setError);
+    undo(entry, true).then(setPlan, setError);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked once for each entry
-  useEffect(ask, [item]);
+  useEffect(ask, [entry]);
   const nothing = plan && plan.deleted + plan.restored === 0;
   return (
     <Confirm
       title={translate("history.undo_title")}
       action={translate("general.undo")}
       isDisabled={!plan || nothing}
-      onConfirm={async () => onDone(await undo(item, false))}
+      onConfirm={async () => onDone(await undo(entry, false))}
       onClose={onClose}
     >
       {error && <ReadFailed error={error} onRetry={ask} />}

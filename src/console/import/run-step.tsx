@@ -103,7 +103,7 @@ function UndoButton({ state: { revisions, run, undone } }: { readonly state: Imp
       </Button>
       {isOpen && (
         <UndoDialog
-          item={{ ...revisions, run }}
+          entry={{ ...revisions, run }}
           onClose={() => setOpen(false)}
           // No notification, because this page shows the result of the undo.
           onDone={() => {}}
