@@ -20,7 +20,7 @@ type State =
   | { readonly kind: "loading" }
   | { readonly kind: "signed-out"; readonly fault?: string }
   /** The link belongs to another operator than the signed-in operator. `operator` is the ID of the signed-in operator. */
-  | { readonly kind: "asked"; readonly operator: number; readonly fault: string }
+  | { readonly kind: "replace-session"; readonly operator: number; readonly fault: string }
   | { readonly kind: "failed"; readonly error: HttpError }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
 
@@ -59,7 +59,7 @@ export function App() {
 
   if (state.kind === "loading") return <Loading />;
   if (state.kind === "failed") return <Failed error={state.error} onRetry={begin} />;
-  if (state.kind === "asked") return <Asked {...state} onDone={begin} />;
+  if (state.kind === "replace-session") return <ReplaceSessionQuestion {...state} onDone={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return (
     <SitesContext value={{ session: state.session, declared: state.declared, reload }}>
@@ -71,7 +71,7 @@ export function App() {
 function toState(error: HttpError): State {
   const { status, message } = error;
   const operator = operatorIn(error);
-  if (operator !== undefined) return { kind: "asked", operator, fault: message };
+  if (operator !== undefined) return { kind: "replace-session", operator, fault: message };
   // 401: the link cannot be used. 429: neither can this one, after many others.
   if (status === 401 || status === 429) return { kind: "signed-out", fault: message };
   return { kind: "failed", error };
@@ -97,14 +97,14 @@ function Failed({ error, onRetry }: { readonly error: HttpError; readonly onRetr
   );
 }
 
-interface AskedProps {
+interface ReplaceSessionProps {
   readonly operator: number;
   readonly fault: string;
   readonly onDone: (insteadOf?: number) => void;
 }
 
 /** Asks before a link replaces the session of another operator, who may be using another tab. */
-function Asked({ operator, fault, onDone }: AskedProps) {
+function ReplaceSessionQuestion({ operator, fault, onDone }: ReplaceSessionProps) {
   function stay() {
     dropLink();
     onDone();

@@ -16,13 +16,13 @@ const columnsKey = /\.datatable$/;
 export function createSiteStore(operator: number, siteId: number): Store {
   const memory = memoryStore();
   const browser = localStorageStore("1", `:${operator}:`);
-  const toKept = (key: string) => {
+  const browserKeyOf = (key: string) => {
     if (ofOperator.has(key)) return key;
     return columnsKey.test(key) ? `${siteId}.${key}` : undefined;
   };
-  const keptOr = <T>(key: string, kept: (store: Store, name: string) => T): T => {
-    const name = toKept(key);
-    return name === undefined ? kept(memory, key) : kept(browser, name);
+  const inStoreOf = <T>(key: string, act: (store: Store, name: string) => T): T => {
+    const name = browserKeyOf(key);
+    return name === undefined ? act(memory, key) : act(browser, name);
   };
   return {
     ...memory,
@@ -34,9 +34,9 @@ export function createSiteStore(operator: number, siteId: number): Store {
       memory.teardown();
       browser.teardown();
     },
-    getItem: (key, byDefault) => keptOr(key, (store, name) => store.getItem(name, byDefault)),
-    setItem: (key, value) => keptOr(key, (store, name) => store.setItem(name, value)),
-    removeItem: (key) => keptOr(key, (store, name) => store.removeItem(name)),
-    subscribe: (key, listener) => keptOr(key, (store, name) => store.subscribe(name, listener)),
+    getItem: (key, byDefault) => inStoreOf(key, (store, name) => store.getItem(name, byDefault)),
+    setItem: (key, value) => inStoreOf(key, (store, name) => store.setItem(name, value)),
+    removeItem: (key) => inStoreOf(key, (store, name) => store.removeItem(name)),
+    subscribe: (key, listener) => inStoreOf(key, (store, name) => store.subscribe(name, listener)),
   };
 }

@@ -21,7 +21,7 @@ interface CheckStepProps {
 /** The step that shows the result of the dry run, row by row, and starts the import. */
 export function CheckStep({ state, onBack, onStarted }: CheckStepProps) {
   if (state.state === "checking") return <ImportProgress state={state} text="import.checking" />;
-  return <Checked key={state.rows} state={state} onBack={onBack} onStarted={onStarted} />;
+  return <CheckResult key={state.rows} state={state} onBack={onBack} onStarted={onStarted} />;
 }
 
 /** The rows to exclude: single rows by number, and kinds of which all rows are excluded. */
@@ -30,7 +30,7 @@ interface Excluded {
   readonly kinds: ReadonlySet<ImportKind>;
 }
 
-function Checked({ state, onBack, onStarted }: CheckStepProps) {
+function CheckResult({ state, onBack, onStarted }: CheckStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };

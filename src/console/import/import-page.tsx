@@ -47,13 +47,13 @@ export function ImportPage() {
   return (
     <Page title={translate("import.title")}>
       {id ? (
-        <BegunImport key={id} id={id} onAgain={again} />
+        <CurrentImport key={id} id={id} onAgain={again} />
       ) : (
         <>
-          <Framed step={0}>
+          <ImportSteps step={0}>
             <OpenImports />
             <FileStep onSent={(sent) => setSearch({ id: sent })} />
-          </Framed>
+          </ImportSteps>
           <ExportCard />
         </>
       )}
@@ -61,12 +61,12 @@ export function ImportPage() {
   );
 }
 
-interface BegunImportProps {
+interface CurrentImportProps {
   readonly id: string;
   readonly onAgain: () => void;
 }
 
-function BegunImport({ id, onAgain }: BegunImportProps) {
+function CurrentImport({ id, onAgain }: CurrentImportProps) {
   const translate = useTranslate();
   const { state, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
@@ -74,14 +74,14 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
   if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
   if (isGone) {
     return (
-      <Framed step={0}>
+      <ImportSteps step={0}>
         <Alert severity="warning" sx={{ mb: 2 }}>
           {translate("import.gone")}
         </Alert>
         <Button variant="contained" onClick={onAgain}>
           {translate("import.again")}
         </Button>
-      </Framed>
+      </ImportSteps>
     );
   }
   if (!state) return <LoadingLines />;
@@ -91,13 +91,13 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
     setBack(false);
   };
   return (
-    <Framed step={step} isDone={state.state === "done"}>
+    <ImportSteps step={step} isDone={state.state === "done"}>
       {step === 1 && (
         <ColumnsStep state={state} options={options} onOptions={setOptions} onChecked={next} onAgain={onAgain} />
       )}
       {step === 2 && <CheckStep state={state} onBack={() => setBack(true)} onStarted={next} />}
       {step === 3 && <RunStep state={state} onAgain={onAgain} />}
-    </Framed>
+    </ImportSteps>
   );
 }
 
@@ -124,7 +124,7 @@ function isNotFound(error: Error | null): boolean {
   return (error as HttpError | null)?.status === 404;
 }
 
-interface FramedProps {
+interface ImportStepsProps {
   readonly step: number;
   readonly isDone?: boolean;
   readonly children: ReactNode;
@@ -132,7 +132,7 @@ interface FramedProps {
 
 const steps = ["step_file", "step_columns", "step_check", "step_run"];
 
-function Framed({ step, isDone = false, children }: FramedProps) {
+function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
   const translate = useTranslate();
   return (
     <Card sx={{ mb: 2 }}>
@@ -174,8 +174,8 @@ function OpenImports() {
   if (data.length === 0) return null;
   return (
     <div>
-      <Typography id="begun-imports">{translate("import.begun")}</Typography>
-      <List dense disablePadding aria-labelledby="begun-imports">
+      <Typography id="open-imports">{translate("import.begun")}</Typography>
+      <List dense disablePadding aria-labelledby="open-imports">
         {data.map(({ id, name, state }) => (
           <ListItem key={id} disablePadding>
             <ListItemButton component={Link} to={`/${siteName}/import?id=${id}`}>

@@ -20,10 +20,10 @@ interface RunStepProps {
 /** The step that shows the progress of the import, and its result. */
 export function RunStep({ state, onAgain }: RunStepProps) {
   if (state.state === "running") return <ImportProgress state={state} text="import.running" />;
-  return <Ended state={state} onAgain={onAgain} />;
+  return <ImportResult state={state} onAgain={onAgain} />;
 }
 
-function Ended({ state, onAgain }: RunStepProps) {
+function ImportResult({ state, onAgain }: RunStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const queries = useQueryClient();

@@ -13,7 +13,7 @@ interface Concern {
   readonly name: string;
   readonly text: string;
   /** Whether it is a warning: something is wrong, or soon will be. */
-  readonly isBad: boolean;
+  readonly isWarning: boolean;
   /** The page where the operator can do something about it. */
   readonly to?: string;
   readonly action?: string;
@@ -29,7 +29,7 @@ export function useConcerns(overview: OverviewResponse): readonly Concern[] {
   const keys = useKeyConcerns(overview);
   const backup = useBackupConcern(overview);
   const all = [...failed, ...webhooks, ...keys, ...backup];
-  return all.sort((one, other) => Number(other.isBad) - Number(one.isBad));
+  return all.sort((one, other) => Number(other.isWarning) - Number(one.isWarning));
 }
 
 function useFailedRequests(): Concern[] {
@@ -37,7 +37,7 @@ function useFailedRequests(): Concern[] {
   const failed = useTraffic().data?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
   if (failed === 0) return [];
   const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
-  return [{ name: "failed", text, isBad: true }];
+  return [{ name: "failed", text, isWarning: true }];
 }
 
 function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
@@ -49,7 +49,7 @@ function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
     .map(({ id, url, status, detail }) => ({
       name: `webhook ${id}`,
       text: translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) }),
-      isBad: status !== "paused",
+      isWarning: status !== "paused",
       ...link,
     }));
 }
@@ -68,11 +68,11 @@ function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): C
   const siteName = useSiteName();
   const link = { to: `/${siteName}/keys`, action: translate("overview.to_keys") };
   const hasRecords = Object.values(records).some((count) => count > 0);
-  const none = { name: "no key", text: translate("overview.no_key"), isBad: false, ...link };
+  const none = { name: "no key", text: translate("overview.no_key"), isWarning: false, ...link };
   const ending = endingKeys.map(({ id, label, prefix, ends }) => ({
     name: `key ${id}`,
     text: translate("overview.key", { key: label || `${prefix}…`, day: toDay(ends) }),
-    isBad: true,
+    isWarning: true,
     ...link,
   }));
   return hasRecords && validKeys === 0 ? [...ending, none] : ending;
@@ -80,8 +80,8 @@ function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): C
 
 function useBackupConcern({ lastBackup }: OverviewResponse): Concern[] {
   const translate = useTranslate();
-  if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
+  if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isWarning: false }];
   // Also warn if the time is far in the future, because it was stored with a wrong clock.
   if (Math.abs(serverNow() - Date.parse(lastBackup)) <= oldBackup) return [];
-  return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isBad: true }];
+  return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isWarning: true }];
 }

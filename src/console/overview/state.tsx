@@ -14,15 +14,15 @@ import { useConcerns } from "./concerns.ts";
 export function State({ overview }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const concerns = useConcerns(overview);
-  const bad = concerns.filter(({ isBad }) => isBad).length;
-  const Icon = bad > 0 ? WarningIcon : GoodIcon;
+  const warnings = concerns.filter(({ isWarning }) => isWarning).length;
+  const Icon = warnings > 0 ? WarningIcon : GoodIcon;
   return (
     <Card sx={{ mb: 2 }}>
       <Stack direction="row" spacing={1.5} sx={{ p: 2, alignItems: "center" }}>
-        <Icon color={bad > 0 ? "warning" : "success"} fontSize="large" />
+        <Icon color={warnings > 0 ? "warning" : "success"} fontSize="large" />
         <Box>
           <Typography component="h2" variant="h6" sx={{ lineHeight: 1.3 }}>
-            {bad > 0 ? translate("overview.concerns", { smart_count: bad }) : translate("overview.well")}
+            {warnings > 0 ? translate("overview.concerns", { smart_count: warnings }) : translate("overview.well")}
           </Typography>
           <Typography variant="body2" color="textSecondary">
             <Facts overview={overview} />
@@ -31,9 +31,13 @@ export function State({ overview }: { readonly overview: OverviewResponse }) {
       </Stack>
       {concerns.length > 0 && (
         <List disablePadding>
-          {concerns.map(({ name, text, isBad, to, action }) => (
+          {concerns.map(({ name, text, isWarning, to, action }) => (
             <ListItem key={name} sx={concernStyle}>
-              {isBad ? <WarningIcon color="warning" fontSize="small" /> : <InfoIcon color="info" fontSize="small" />}
+              {isWarning ? (
+                <WarningIcon color="warning" fontSize="small" />
+              ) : (
+                <InfoIcon color="info" fontSize="small" />
+              )}
               <Typography
                 variant="body2"
                 sx={{ flex: { xs: "1 1 calc(100% - 32px)", sm: "1 1 0" }, minWidth: 0, overflowWrap: "anywhere" }}

@@ -23,7 +23,7 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
         <Stack spacing={2}>
           <Alert severity="info">{explain}</Alert>
           {Object.entries(secrets).map(([label, text]) => (
-            <Copied key={label} label={label} text={text} />
+            <CopyableText key={label} label={label} text={text} />
           ))}
         </Stack>
       </DialogContent>
@@ -36,7 +36,7 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
   );
 }
 
-function Copied({ label, text }: { readonly label: string; readonly text: string }) {
+function CopyableText({ label, text }: { readonly label: string; readonly text: string }) {
   const translate = useTranslate();
   const [isCopied, setCopied] = useState<boolean>();
   const input = useRef<HTMLTextAreaElement>(null);

@@ -27,7 +27,7 @@ interface SiteDialogsProps {
 
 export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   const translate = useTranslate();
-  const { add, change, remove } = useFollowedActions();
+  const { add, change, remove } = useActionsWithNavigation();
   const close = () => onOpen(undefined);
   if (!open) return null;
   if (open.kind === "new") {
@@ -69,7 +69,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
 }
 
 /** Returns the functions that change sites. If the shown site is renamed or removed, they also change the address to an existing site. */
-function useFollowedActions() {
+function useActionsWithNavigation() {
   const { add, change, remove } = useSiteActions();
   const shown = useSiteName();
   const { sites } = useDeclared();

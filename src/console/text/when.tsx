@@ -6,7 +6,7 @@ import { toAgo, toMoment } from "./times.ts";
 
 /** Shows a time relative to now, such as `5 minutes ago`, with the exact time as its tooltip. @param at in ISO 8601 */
 export function When({ at }: { readonly at: string }) {
-  const now = useSyncExternalStore(subscribe, minute);
+  const now = useSyncExternalStore(subscribe, roundedNow);
   return (
     <time dateTime={at} title={toMoment(at)}>
       {toAgo(at, now)}
@@ -15,7 +15,7 @@ export function When({ at }: { readonly at: string }) {
 }
 
 /** Milliseconds between two updates of relative times. */
-const interval = 30_000;
+const intervalMs = 30_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
     for (const each of listeners) each();
-  }, interval);
+  }, intervalMs);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
@@ -33,6 +33,6 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** Returns the present time, rounded up to the interval, because React requires that a store returns the same value between updates. */
-function minute(): number {
-  return Math.ceil(serverNow() / interval) * interval;
+function roundedNow(): number {
+  return Math.ceil(serverNow() / intervalMs) * intervalMs;
 }
