@@ -12,16 +12,16 @@ import { importKinds, runImport } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
 
 interface CheckStepProps {
-  readonly state: ImportInfo;
+  readonly info: ImportInfo;
   readonly onBack: () => void;
   /** Called when the import has started to store rows. */
   readonly onStarted: () => void;
 }
 
 /** The step that shows the result of the dry run, row by row, and starts the import. */
-export function CheckStep({ state, onBack, onStarted }: CheckStepProps) {
-  if (state.state === "checking") return <ImportProgress state={state} text="import.checking" />;
-  return <CheckResult key={state.rows} state={state} onBack={onBack} onStarted={onStarted} />;
+export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
+  if (info.state === "checking") return <ImportProgress info={info} text="import.checking" />;
+  return <CheckResult key={info.rows} info={info} onBack={onBack} onStarted={onStarted} />;
 }
 
 /** The rows to exclude: single rows by number, and kinds of which all rows are excluded. */
@@ -30,10 +30,10 @@ interface Excluded {
   readonly kinds: ReadonlySet<ImportKind>;
 }
 
-function CheckResult({ state, onBack, onStarted }: CheckStepProps) {
+function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
-  const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };
+  const counts = info.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };
   const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
   const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
   const [fault, setFault] = useState("");
@@ -43,7 +43,7 @@ function CheckResult({ state, onBack, onStarted }: CheckStepProps) {
   const run = async () => {
     setBusy(true);
     try {
-      await runImport(siteName, state.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
+      await runImport(siteName, info.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
       onStarted();
     } catch (error) {
       setFault((error as Error).message);
@@ -53,7 +53,7 @@ function CheckResult({ state, onBack, onStarted }: CheckStepProps) {
   return (
     <Stack spacing={2}>
       <Typography aria-live="polite">{translate("import.nothing_stored")}</Typography>
-      {state.skipped > 0 && <Typography>{translate("import.skipped", { smart_count: state.skipped })}</Typography>}
+      {info.skipped > 0 && <Typography>{translate("import.skipped", { smart_count: info.skipped })}</Typography>}
       <ToggleButtonGroup
         exclusive
         size="small"
@@ -70,7 +70,7 @@ function CheckResult({ state, onBack, onStarted }: CheckStepProps) {
       </ToggleButtonGroup>
       <RowList
         key={kind}
-        id={state.id}
+        id={info.id}
         kind={kind}
         isExcluded={(row) => excluded.kinds.has(kind) || excluded.rows.has(row)}
         areAllExcluded={excluded.kinds.has(kind)}

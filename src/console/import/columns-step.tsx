@@ -29,7 +29,7 @@ import {
 } from "./mappings.ts";
 
 interface ColumnsStepProps {
-  readonly state: ImportInfo;
+  readonly info: ImportInfo;
   /** The previous choices, if the operator returns to this step. */
   readonly options: CheckBody | undefined;
   readonly onOptions: (options: CheckBody) => void;
@@ -40,7 +40,7 @@ interface ColumnsStepProps {
 
 /** The step that asks for the mapping of columns to fields, and for the match field. */
 export function ColumnsStep(props: ColumnsStepProps) {
-  const { state, options, onAgain } = props;
+  const { info, options, onAgain } = props;
   const translate = useTranslate();
   const siteName = useSiteName();
   const { resources } = useDeclared();
@@ -53,16 +53,16 @@ export function ColumnsStep(props: ColumnsStepProps) {
     error,
     refetch,
   } = useQuery({
-    queryKey: ["import-preview", siteName, state.id, dialect],
-    queryFn: () => previewFile(siteName, state.id, dialect),
+    queryKey: ["import-preview", siteName, info.id, dialect],
+    queryFn: () => previewFile(siteName, info.id, dialect),
     retry: false,
   });
-  const resource = resources.find(({ path }) => path === state.resource);
+  const resource = resources.find(({ path }) => path === info.resource);
   return (
     <Stack spacing={2}>
-      <Typography sx={{ overflowWrap: "anywhere" }}>{state.name}</Typography>
+      <Typography sx={{ overflowWrap: "anywhere" }}>{info.name}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
-      {state.error && <Failed error={state.error} />}
+      {info.error && <Failed error={info.error} />}
       {(preview?.format === "csv" || error) && (
         <DialectChoice
           preview={preview}
@@ -87,7 +87,7 @@ interface ChoicesProps extends ColumnsStepProps {
   readonly resource: ResourceInfo;
 }
 
-function Choices({ state, options, onOptions, onChecked, onAgain, preview, resource }: ChoicesProps) {
+function Choices({ info, options, onOptions, onChecked, onAgain, preview, resource }: ChoicesProps) {
   const translate = useTranslate();
   const site = useSiteInfo();
   const session = useSession();
@@ -106,7 +106,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, preview, resou
     const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
     setBusy(true);
     try {
-      await checkImport(site.name, state.id, chosen);
+      await checkImport(site.name, info.id, chosen);
       if (isCsv) keepMapping(owner, { mapping, match });
       onOptions(chosen);
       onChecked();

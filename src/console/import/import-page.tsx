@@ -68,7 +68,7 @@ interface CurrentImportProps {
 
 function CurrentImport({ id, onAgain }: CurrentImportProps) {
   const translate = useTranslate();
-  const { state, isGone, error, refetch } = useImport(id);
+  const { info, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
   const [options, setOptions] = useState<CheckBody>();
   if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
@@ -84,19 +84,19 @@ function CurrentImport({ id, onAgain }: CurrentImportProps) {
       </ImportSteps>
     );
   }
-  if (!state) return <LoadingLines />;
-  const step = isBack ? 1 : stepOf(state);
+  if (!info) return <LoadingLines />;
+  const step = isBack ? 1 : stepOf(info);
   const next = async () => {
     await refetch();
     setBack(false);
   };
   return (
-    <ImportSteps step={step} isDone={state.state === "done"}>
+    <ImportSteps step={step} isDone={info.state === "done"}>
       {step === 1 && (
-        <ColumnsStep state={state} options={options} onOptions={setOptions} onChecked={next} onAgain={onAgain} />
+        <ColumnsStep info={info} options={options} onOptions={setOptions} onChecked={next} onAgain={onAgain} />
       )}
-      {step === 2 && <CheckStep state={state} onBack={() => setBack(true)} onStarted={next} />}
-      {step === 3 && <RunStep state={state} onAgain={onAgain} />}
+      {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={next} />}
+      {step === 3 && <RunStep info={info} onAgain={onAgain} />}
     </ImportSteps>
   );
 }
@@ -117,7 +117,7 @@ function useImport(id: string) {
     retry: false,
   });
   const isGone = isNotFound(error);
-  return { state: data, isGone, error: data ? undefined : error, refetch };
+  return { info: data, isGone, error: data ? undefined : error, refetch };
 }
 
 function isNotFound(error: Error | null): boolean {

@@ -10,22 +10,22 @@ import { toNumber } from "../text/locale.ts";
 import { stopImport } from "./imports.ts";
 
 interface ImportProgressProps {
-  readonly state: ImportInfo;
+  readonly info: ImportInfo;
   /** The key of the text in texts.ts. */
   readonly text: string;
 }
 
 /** Shows the progress of a dry run or import, and a button that stops it. */
-export function ImportProgress({ state, text }: ImportProgressProps) {
+export function ImportProgress({ info, text }: ImportProgressProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const [isStopped, setStopped] = useState(false);
-  const label = translate(text, { rows: toNumber(state.rows) });
+  const label = translate(text, { rows: toNumber(info.rows) });
   const stop = () => {
     setStopped(true);
-    stopImport(siteName, state.id).catch(() => setStopped(false));
+    stopImport(siteName, info.id).catch(() => setStopped(false));
   };
-  const share = state.size === 0 ? 0 : Math.min(100, (100 * state.read) / state.size);
+  const share = info.size === 0 ? 0 : Math.min(100, (100 * info.read) / info.size);
   return (
     <Box>
       <Typography gutterBottom>{label}</Typography>

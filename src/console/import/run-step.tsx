@@ -13,17 +13,17 @@ import { rejectedUrl } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
 
 interface RunStepProps {
-  readonly state: ImportInfo;
+  readonly info: ImportInfo;
   readonly onAgain: () => void;
 }
 
 /** The step that shows the progress of the import, and its result. */
-export function RunStep({ state, onAgain }: RunStepProps) {
-  if (state.state === "running") return <ImportProgress state={state} text="import.running" />;
-  return <ImportResult state={state} onAgain={onAgain} />;
+export function RunStep({ info, onAgain }: RunStepProps) {
+  if (info.state === "running") return <ImportProgress info={info} text="import.running" />;
+  return <ImportResult info={info} onAgain={onAgain} />;
 }
 
-function ImportResult({ state, onAgain }: RunStepProps) {
+function ImportResult({ info, onAgain }: RunStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -31,23 +31,23 @@ function ImportResult({ state, onAgain }: RunStepProps) {
     const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }) => !/^import/.test(String(queryKey[0]));
     void queries.invalidateQueries({ predicate: isOther });
   }, [queries]);
-  const { counts } = state;
+  const { counts } = info;
   return (
     <Stack spacing={2}>
-      {state.undone ? <Undone undone={state.undone} /> : <Outcome state={state} />}
+      {info.undone ? <Undone undone={info.undone} /> : <Outcome info={info} />}
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
-        <UndoButton state={state} />
-        {state.hasRejects && (
-          <Button variant="outlined" component="a" href={rejectedUrl(siteName, state.id)} download>
+        <UndoButton info={info} />
+        {info.hasRejects && (
+          <Button variant="outlined" component="a" href={rejectedUrl(siteName, info.id)} download>
             {translate("import.rejected_file")}
           </Button>
         )}
         <Button onClick={onAgain}>{translate("import.again")}</Button>
       </Stack>
-      {state.hasRejects && <Typography variant="body2">{translate("import.rejected_explain")}</Typography>}
+      {info.hasRejects && <Typography variant="body2">{translate("import.rejected_explain")}</Typography>}
       {counts && counts.rejected > 0 && (
         <RowList
-          id={state.id}
+          id={info.id}
           kind="rejected"
           isExcluded={() => false}
           areAllExcluded={false}
@@ -61,7 +61,7 @@ function ImportResult({ state, onAgain }: RunStepProps) {
 }
 
 /** Shows what the import has stored. */
-function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "state">) {
+function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "info">) {
   const translate = useTranslate();
   const severity = error ? "error" : isInterrupted || (counts?.rejected ?? 0) > 0 ? "warning" : "success";
   const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
@@ -92,7 +92,7 @@ function inNumbers(counts: NonNullable<ImportInfo["counts"]>): Record<string, st
 }
 
 /** A button that undoes the import. Its dialog first lists the records that cannot be undone. */
-function UndoButton({ state: { revisions, run, undone } }: { readonly state: ImportInfo }) {
+function UndoButton({ info: { revisions, run, undone } }: { readonly info: ImportInfo }) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
   if (!revisions || (undone && undone.left === 0)) return null;
