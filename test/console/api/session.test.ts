@@ -1,13 +1,13 @@
 // Signing in to the console, and the rights of a session (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Credential } from "../../src/model/engine.ts";
-import { ProblemError } from "../../src/model/errors.ts";
-import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { signIn, signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { openClient } from "../support/wire/client.ts";
+import type { Credential } from "../../../src/model/engine.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { signIn, signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { openClient } from "../../support/wire/client.ts";
 
 let server: TestConsole;
 let time = Date.parse("2026-01-31T12:00:00Z");

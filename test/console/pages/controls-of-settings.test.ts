@@ -3,16 +3,16 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { publicResources } from "../../src/model/resource.ts";
-import { listSites } from "../../src/operator/sites/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../support/console/controls.ts";
-import type { ConsolePage } from "../support/console/page.ts";
-import type { Pressed } from "../support/console/pressed.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
-import { waitUntil } from "../support/time.ts";
-import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
-import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
+import { publicResources } from "../../../src/model/resource.ts";
+import { listSites } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../../support/console/controls.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import type { Pressed } from "../../support/console/pressed.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
+import { waitUntil } from "../../support/time.ts";
+import { startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
+import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 setDefaultTimeout(120_000);
 

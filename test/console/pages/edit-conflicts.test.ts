@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import type { ConsolePage } from "../support/console/page.ts";
-import { brandsPath, recordFormOf } from "../support/console/record-form.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
-import { useShopPage } from "../support/console/use-console.ts";
-import { waitUntil } from "../support/time.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import { brandsPath, recordFormOf } from "../../support/console/record-form.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
+import { useShopPage } from "../../support/console/use-console.ts";
+import { waitUntil } from "../../support/time.ts";
 
 let view: ConsolePage;
 let page: Page;

@@ -1,12 +1,12 @@
 // The rights to each action of the API: every action is tried by everyone who may not use it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { allActions } from "../../src/admin/api/all.ts";
-import { OpenImports } from "../../src/admin/open-imports.ts";
-import { TrafficHistory } from "../../src/admin/traffic.ts";
-import { createSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { exchangeOnce } from "../support/wire/client.ts";
+import { allActions } from "../../../src/admin/api/all.ts";
+import { OpenImports } from "../../../src/admin/open-imports.ts";
+import { TrafficHistory } from "../../../src/admin/traffic.ts";
+import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { exchangeOnce } from "../../support/wire/client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser } from "../support/console/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console/page.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
-import { startShop } from "../support/console/shop.ts";
+import { openBrowser } from "../../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../../support/console/page.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
+import { startShop } from "../../support/console/shop.ts";
 
 let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { listOperators } from "../../src/operator/operators.ts";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { openBrowser } from "../support/console/browser.ts";
-import { desktop, openConsole, phone } from "../support/console/page.ts";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { listOperators } from "../../../src/operator/operators.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { openBrowser } from "../../support/console/browser.ts";
+import { desktop, openConsole, phone } from "../../support/console/page.ts";
+import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 let server: TestConsole;
 let browser: Browser;

@@ -1,11 +1,11 @@
 // Webhooks in the API of the console.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { waitUntil } from "../support/time.ts";
-import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
-import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { waitUntil } from "../../support/time.ts";
+import { startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
+import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const webhooks = "/sites/shop/webhooks";
 const brands = "/sites/shop/records/brands";

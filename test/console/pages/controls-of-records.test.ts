@@ -3,12 +3,17 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { publicResources } from "../../src/model/resource.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { type ControlsPage, controlsOf, listUnusedOutsideSettings, useControls } from "../support/console/controls.ts";
-import type { ConsolePage } from "../support/console/page.ts";
-import type { Pressed } from "../support/console/pressed.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
+import { publicResources } from "../../../src/model/resource.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import {
+  type ControlsPage,
+  controlsOf,
+  listUnusedOutsideSettings,
+  useControls,
+} from "../../support/console/controls.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import type { Pressed } from "../../support/console/pressed.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
 
 setDefaultTimeout(120_000);
 

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { type ConsolePage, openConsole, phone } from "../support/console/page.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
-import { type ShopPage, useShopPage } from "../support/console/use-console.ts";
-import { waitUntil } from "../support/time.ts";
+import { type ConsolePage, openConsole, phone } from "../../support/console/page.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
+import { type ShopPage, useShopPage } from "../../support/console/use-console.ts";
+import { waitUntil } from "../../support/time.ts";
 
 let server: ShopPage["server"];
 let browser: Browser;
@@ -96,7 +96,7 @@ test("characters that change the direction of a text are shown by their code", a
 
 test("actions that the console does not offer fail", async () => {
   // Imported by its path, because the console is another project of TypeScript, with the types of browsers.
-  const path = new URL("../../src/console/api/data-provider.ts", import.meta.url).pathname;
+  const path = new URL("../../../src/console/api/data-provider.ts", import.meta.url).pathname;
   const provider = (await import(path)).createDataProvider("shop", 255, () => {});
   for (const name of ["updateMany", "getManyReference"])
     expect(await provider[name]("brands", { ids: [1], data: {} }).catch(String)).toContain("does not offer this");

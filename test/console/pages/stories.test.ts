@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { openBrowser } from "../support/console/browser.ts";
-import { type ConsolePage, desktop, openConsole, phone } from "../support/console/page.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { openBrowser } from "../../support/console/browser.ts";
+import { type ConsolePage, desktop, openConsole, phone } from "../../support/console/page.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 let server: TestConsole;
 let browser: Browser;

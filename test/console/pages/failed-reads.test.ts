@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openBrowser, openPage } from "../support/console/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console/page.ts";
-import { startShop } from "../support/console/shop.ts";
-import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
+import { openBrowser, openPage } from "../../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../../support/console/page.ts";
+import { startShop } from "../../support/console/shop.ts";
+import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;

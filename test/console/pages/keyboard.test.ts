@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import type { ConsolePage } from "../support/console/page.ts";
-import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
-import { useShopPage } from "../support/console/use-console.ts";
-import { waitUntil } from "../support/time.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
+import { useShopPage } from "../../support/console/use-console.ts";
+import { waitUntil } from "../../support/time.ts";
 
 let server: TestConsole;
 let browser: Browser;

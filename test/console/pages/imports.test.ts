@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, openPage } from "../support/console/browser.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { openBrowser, openPage } from "../../support/console/browser.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 let server: TestConsole;
 let browser: Browser;

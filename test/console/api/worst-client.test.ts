@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, jest, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { removeOperator } from "../../src/operator/operators.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { useConsole } from "../support/console/use-console.ts";
-import { waitUntil } from "../support/time.ts";
+import { removeOperator } from "../../../src/operator/operators.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { useConsole } from "../../support/console/use-console.ts";
+import { waitUntil } from "../../support/time.ts";
 
 let server: TestConsole;
 let anna: ConsoleClient;

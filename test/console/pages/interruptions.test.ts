@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import type { ConsolePage } from "../support/console/page.ts";
-import { brandsPath, recordFormOf } from "../support/console/record-form.ts";
-import type { ConsoleClient } from "../support/console/server.ts";
-import { type ShopPage, useShopPage } from "../support/console/use-console.ts";
+import { signOutEverywhere } from "../../../src/operator/sessions.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import { brandsPath, recordFormOf } from "../../support/console/record-form.ts";
+import type { ConsoleClient } from "../../support/console/server.ts";
+import { type ShopPage, useShopPage } from "../../support/console/use-console.ts";
 
 let server: ShopPage["server"];
 let view: ConsolePage;

@@ -1,15 +1,15 @@
 // The history of a site in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { withActor } from "../../src/system/with-actor.ts";
-import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
-import { useConsoleOn } from "../support/console/use-console.ts";
-import { engines } from "../support/engine/engines.ts";
-import { ticks, waitUntil } from "../support/time.ts";
+import { pruneJournals } from "../../../src/operator/journal/prune-journals.ts";
+import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { withActor } from "../../../src/system/with-actor.ts";
+import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
+import { useConsoleOn } from "../../support/console/use-console.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { ticks, waitUntil } from "../../support/time.ts";
 
 const history = "/sites/shop/history";
 const brands = "/sites/shop/records/brands";

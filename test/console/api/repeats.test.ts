@@ -1,10 +1,10 @@
 // A request of the console that is sent twice has its effect once.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { IdempotentResponses } from "../../src/admin/idempotent-responses.ts";
-import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { IdempotentResponses } from "../../../src/admin/idempotent-responses.ts";
+import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 let server: TestConsole;
 let anna: ConsoleClient;

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { withActor } from "../../src/system/with-actor.ts";
-import { openBrowser } from "../support/console/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console/page.ts";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { withActor } from "../../../src/system/with-actor.ts";
+import { openBrowser } from "../../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../../support/console/page.ts";
+import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 let server: TestConsole;
 let browser: Browser;

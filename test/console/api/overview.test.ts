@@ -1,15 +1,15 @@
 // The overview in the API of the console: a site, and the traffic of the server.
 
 import { describe, expect, test } from "bun:test";
-import { TrafficHistory } from "../../src/admin/traffic.ts";
-import type { MetricsSample } from "../../src/lib/metrics.ts";
-import { publicResources } from "../../src/model/resource.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
-import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
-import { useConsole } from "../support/console/use-console.ts";
-import { ticks } from "../support/time.ts";
+import { TrafficHistory } from "../../../src/admin/traffic.ts";
+import type { MetricsSample } from "../../../src/lib/metrics.ts";
+import { publicResources } from "../../../src/model/resource.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
+import { useConsole } from "../../support/console/use-console.ts";
+import { ticks } from "../../support/time.ts";
 
 const day = 24 * 3_600_000;
 

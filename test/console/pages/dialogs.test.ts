@@ -2,11 +2,11 @@
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { findingsInBothSchemes } from "../support/console/axe.ts";
-import { drawn, openPage, type Watched } from "../support/console/browser.ts";
-import type { ConsolePage } from "../support/console/page.ts";
-import type { TestConsole } from "../support/console/server.ts";
-import { useShopPage } from "../support/console/use-console.ts";
+import { findingsInBothSchemes } from "../../support/console/axe.ts";
+import { drawn, openPage, type Watched } from "../../support/console/browser.ts";
+import type { ConsolePage } from "../../support/console/page.ts";
+import type { TestConsole } from "../../support/console/server.ts";
+import { useShopPage } from "../../support/console/use-console.ts";
 
 // Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);

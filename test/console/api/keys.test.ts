@@ -1,8 +1,8 @@
 // Keys in the API of the console.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
 const keys = "/sites/shop/keys";
 const hour = 3_600_000;

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { findingsInBothSchemes } from "../support/console/axe.ts";
-import { openBrowser } from "../support/console/browser.ts";
-import { desktop, openConsole, phone } from "../support/console/page.ts";
-import { startShop } from "../support/console/shop.ts";
+import { findingsInBothSchemes } from "../../support/console/axe.ts";
+import { openBrowser } from "../../support/console/browser.ts";
+import { desktop, openConsole, phone } from "../../support/console/page.ts";
+import { startShop } from "../../support/console/shop.ts";
 
 // Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);

@@ -1,9 +1,9 @@
 // The files of imports that the server removes by itself, so that no response can report a failure.
 
 import { expect, test } from "bun:test";
-import { OpenImports } from "../../src/admin/open-imports.ts";
-import { brand } from "../../src/resources/brand.ts";
-import { ticks } from "../support/time.ts";
+import { OpenImports } from "../../../src/admin/open-imports.ts";
+import { brand } from "../../../src/resources/brand.ts";
+import { ticks } from "../../support/time.ts";
 
 test("files of an abandoned import that cannot be removed are reported, and the next import starts", async () => {
   const failures: unknown[] = [];

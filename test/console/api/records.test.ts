@@ -1,10 +1,10 @@
 // Records in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { createSite } from "../../src/operator/sites/sites.ts";
-import type { ConsoleClient, TestConsole } from "../support/console/server.ts";
-import { useConsoleOn } from "../support/console/use-console.ts";
-import { engines } from "../support/engine/engines.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
+import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
+import { useConsoleOn } from "../../support/console/use-console.ts";
+import { engines } from "../../support/engine/engines.ts";
 
 const brands = "/sites/shop/records/brands";
 const locations = "/sites/shop/records/locations";
@@ -183,5 +183,16 @@ describe.each(engines)("records in the console on $name", (kind) => {
     expect((await anna.call("GET", brands)).json.total).toBe(0);
     expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
     expect(await namesIn("/sites/toys/records/brands")).toEqual(["Toy"]);
+  });
+
+  test("are found in all sites of an operator, and in no other site", async () => {
+    await createSite(server.engine, "toys", {}, 1);
+    for (const site of ["shop", "toys"]) await anna.call("POST", `/sites/${site}/records/brands`, { Name: "Acme" });
+    const ben = await server.signIn("ben", ["toys"]);
+    const sitesOf = async (client: ConsoleClient) =>
+      (await client.call("GET", "/find?text=Acme")).json.found.map(({ site }: { site: string }) => site);
+    expect([await sitesOf(anna), await sitesOf(ben)]).toEqual([["shop", "toys"], ["toys"]]);
+    for (const query of ["", "?text=%20", `?text=${"a".repeat(256)}`, "?text=a&after=-1"])
+      expect([query, (await anna.call("GET", `/find${query}`)).status]).toEqual([query, 400]);
   });
 });

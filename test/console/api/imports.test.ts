@@ -4,15 +4,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../../src/operator/import/export-records.ts";
-import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
-import { signOutEverywhere } from "../../src/operator/sessions.ts";
-import { createSite, getSite } from "../../src/operator/sites/sites.ts";
-import { brand } from "../../src/resources/brand.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { useConsole } from "../support/console/use-console.ts";
-import { engines } from "../support/engine/engines.ts";
-import { waitUntil } from "../support/time.ts";
+import { exportRecords } from "../../../src/operator/import/export-records.ts";
+import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
+import { brand } from "../../../src/resources/brand.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { useConsole } from "../../support/console/use-console.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { waitUntil } from "../../support/time.ts";
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const octets = { "Content-Type": "application/octet-stream" };
