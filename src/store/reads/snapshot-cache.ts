@@ -22,7 +22,7 @@ import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 
-/** A subscriber to the system site: gets its snapshot after each load, and then each change. */
+/** A subscriber to the system site: gets its cached snapshot, and the snapshot after each load, and then each change. */
 export interface SystemSiteSubscriber {
   onSnapshot(system: Snapshot): void;
   onEntry(change: RecordChange): void;
@@ -65,8 +65,11 @@ export class SnapshotCache {
     return this.#loadsInFlight.findRunning(site) !== undefined;
   }
 
+  /** Calls `subscriber` from now on, at once if the system site is cached. */
   subscribeToSystemSite(subscriber: SystemSiteSubscriber): void {
     this.#subscribers.push(subscriber);
+    const system = this.#snapshots.get(systemSite);
+    if (system) subscriber.onSnapshot(system);
   }
 
   get usage(): CacheUsage {
@@ -89,7 +92,7 @@ export class SnapshotCache {
     if (snapshot.timeline !== head.timeline)
       return this.getOrLoad(site, await this.verify(snapshot), this.#loadsInFlight.startedCount);
     if (snapshot.revision >= head.revision) return snapshot;
-    // The load in flight may have started because the journal entries were pruned.
+    // If a load is in flight, wait for it: the entries to apply may have been pruned.
     return this.isLoading(site)
       ? this.#reload(site, head, loadsStartedBefore)
       : this.catchUp(snapshot, head, loadsStartedBefore);
@@ -202,9 +205,9 @@ export class SnapshotCache {
   }
 
   /**
-   * Replaces the cached snapshot by the result of `make`, unless a load is in flight. A load that started before `head` was read may be too old:
-   * wait for it, then retry. A load that started later is shared, also if it fails or has another epoch. Otherwise a database that hangs or is
-   * being restored would be tried once per request.
+   * Replaces the cached snapshot by the result of `make`, unless a load is in flight. If that load started before `head` was read, its result may be too
+   * old: this waits for it, and then tries again. If it started later, this returns its result, also a failure or another epoch. Otherwise every request
+   * would try a database that hangs or is being restored.
    */
   #replaceSnapshot(
     site: number,
