@@ -1,7 +1,7 @@
 // The port to a database: the interface that both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
 // reaches the database only through it.
 //
-// `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and resources of the database
+// `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and usage of the database
 // (`EngineMonitoring`), webhooks (`WebhookStore` in webhooks.ts) and credentials (`CredentialStore`).
 //
 // An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`.
@@ -218,9 +218,9 @@ interface EngineMaintenance {
   findInconsistencies(onRow?: () => void): Promise<readonly string[]>;
 }
 
-// Monitoring of a database: its commits, its ID, its last backup, and the resources that it uses.
+// Monitoring of a database: its commits, its ID, its last backup, and its usage of connections and files.
 
-/** The resources that a database uses at this moment. Each engine has its own members. */
+/** The connections or the files that a database uses at this moment. Each engine has its own members. */
 export interface EngineUsage {
   /** Connections to a database server: the number in use, the number of calls that wait for a connection, and the maximum. */
   readonly connections?: { readonly inUse: number; readonly waiting: number; readonly max: number };
@@ -258,7 +258,7 @@ interface EngineMonitoring {
   /** Reads the time as of which the last backup was made, in milliseconds since 1970; undefined if no time was saved. */
   readLastBackupTime(): Promise<number | undefined>;
 
-  /** Returns the resources that the database uses now. Undefined for an engine that does not know them. */
+  /** Returns what the database uses now. Undefined for an engine that does not know it. */
   usage?(): EngineUsage;
 }
 

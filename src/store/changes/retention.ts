@@ -17,8 +17,9 @@ import { findRevisionBefore } from "./revision-before.ts";
 
 /** Maximum entries that one transaction deletes. It takes a few milliseconds. */
 const entriesPerTransaction = 500;
-/** The pause after a transaction: the minimum in milliseconds, and a multiple of the duration of the transaction. */
+/** Minimum pause after a transaction. */
 const minPauseMs = 10;
+/** The pause after a transaction, as a multiple of its duration. */
 const pausePerWork = 2;
 
 type AgeEngine = Pick<Engine, "readJournalPage" | "readHeads" | "readSite">;

@@ -1,7 +1,7 @@
 // Transactions that are written once for both engines. Frequent work (look-ups, pages, journals, commits) and work that differs (whole sites, dumps,
 // the swap of a restore) is written for each engine. Everything else is a database operation (operations.ts).
 //
-// A transaction is a generator: it yields its statements, and gets the rows of each statement that it has to know. It cannot wait for anything else.
+// A transaction is a generator: it yields its statements, and gets back the rows that it needs. It cannot wait for anything else.
 // So SQLite executes a transaction from its first to its last statement without a pause, and nothing comes in between. PostgreSQL sends statements
 // whose rows nobody needs together with the next statement, so a transaction costs few round trips.
 //

@@ -200,7 +200,7 @@ export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): T
   });
 }
 
-/** Replaces the secrets of a webhook; without `secrets`, deletes the webhook. */
+/** Replaces the secrets of a webhook. If `secrets` is empty, deletes the webhook instead. */
 export function* amendWebhook(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* secrets.length > 0 ? replaceSecrets(key, secrets) : deleteRows(key);
 }

@@ -28,7 +28,7 @@ const pendingShare = 1 / 4;
 /** The records of one resource of one site. */
 export class Collection {
   readonly resource: Resource;
-  /** Limits long computations on the records. */
+  /** Limits long computations on these records. Those of other collections have their own limit. */
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
   /** The blocks, without the changes in `#changesInNext` and `#pendingChanges`. */

@@ -24,7 +24,10 @@ export class Snapshot {
   revision: number;
   /** The last timeline on which this snapshot was found equal to the database (`Head.timeline`). */
   timeline: number | undefined;
-  /** The commit generation of `SiteViews` when this snapshot was last found up to date; -1 before. */
+  /**
+   * The commit generation of `SiteViews` when this snapshot was last found up to date; -1 before. It is here, because every request reads it, and a map in
+   * `SiteViews` would be one more look-up.
+   */
   checkedGeneration = -1;
   readonly #resources: readonly Resource[];
   readonly #collections: Map<string, Collection>;

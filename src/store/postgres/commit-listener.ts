@@ -8,8 +8,9 @@ import { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** Pause in milliseconds before the next attempt to listen: after the connection was lost, and if the database does not support LISTEN. */
+/** The pause before the next attempt to listen after the connection was lost. */
 const pauseAfterLossMs = 500;
+/** The pause before the next attempt if the database does not support LISTEN. */
 const pauseWithoutListenMs = 60_000;
 
 /** Implements `Engine.subscribeToCommits`. */

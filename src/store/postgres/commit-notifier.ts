@@ -12,8 +12,9 @@ import { commitWithoutWait } from "./transaction.ts";
 
 /** Minimum milliseconds between two notifications. */
 const intervalMs = 10;
-/** Pause in milliseconds after a notification has failed; the second one if the database does not support notifications. */
+/** The pause after a notification has failed. */
 const pauseAfterFailureMs = 1000;
+/** The pause if the database does not support notifications. */
 const pauseWithoutNotifyMs = 60_000;
 /** Maximum sites that one notification names. PostgreSQL allows less than 8000 bytes. */
 const maxSites = 400;

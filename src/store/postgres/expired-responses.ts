@@ -2,8 +2,9 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction.ts";
 
-/** Maximum sites that one statement searches. And maximum sites in one transaction that deletes responses. */
+/** Maximum sites that one statement searches. */
 const maxSitesPerSearch = 1000;
+/** Maximum sites in one transaction that deletes responses. */
 const maxSitesPerRound = 50;
 
 /**
@@ -12,10 +13,14 @@ const maxSitesPerRound = 50;
  * @param timeoutMs the time limit of the pool, in milliseconds
  */
 export function createExpiredResponseDeletion(pool: Pool, timeoutMs: number) {
-  /** ID of the last site that this round has searched, -1 before the first; and the IDs of sites with expired responses to delete. */
+  /** ID of the last site that this round has searched; -1 before the first. */
   let last = -1;
+  /** IDs of the sites with expired responses to delete. */
   let due: number[] = [];
-  /** Whether this round has found no expired response so far. Otherwise another round follows, because another process may have locked some. */
+  /**
+   * Whether this round has found no expired response so far. Otherwise another round follows, because a site counts as done if a transaction deleted fewer
+   * of its responses than its share. That also happens if another process deletes some of them at the same time, and more are left.
+   */
   let isClean = true;
 
   /** Searches the next sites for expired responses. Returns whether there is more to do. */

@@ -201,9 +201,9 @@ export function upsertStatement(table: TableName): string {
 
 /**
  * Returns a statement that selects the rows with the keys in `$1`. Together with `byKeys`, the only possible plan is to look each key up in the
- * primary key. Because of the limit, PostgreSQL cannot join the tables first. The order means nothing for one row, but only the primary key has it,
- * and because of `between`, PostgreSQL cannot ignore it. Otherwise, with few rows, or rows that the statistics do not have, PostgreSQL may choose
- * another index that begins with the site.
+ * primary key. The limit keeps PostgreSQL from joining the tables first. The order keeps it from choosing another index that begins with the site, as it
+ * may if the table has few rows, or rows that the statistics do not have: only the primary key gives this order. After `=`, PostgreSQL would ignore the
+ * order, because the column is constant; after `between`, it cannot.
  */
 export function selectByKeys(table: TableName, columns = columnsOf(table)): string {
   const key = primaryKeyOf(table);

@@ -24,8 +24,9 @@ import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitWithoutWait, runStatements } from "./transaction.ts";
 
-/** Maximum milliseconds that one attempt to rename the tables blocks other reads and writes. And the pause after an attempt in milliseconds. */
+/** Maximum time that one attempt to rename the tables blocks other reads and writes. */
 const lockTimeoutMs = 500;
+/** The pause after an attempt. */
 const pauseMs = 1500;
 
 /** Maximum attempts to rename the tables. They take about an hour, so that a backup in progress can end first. */

@@ -1,5 +1,5 @@
 // Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
-// commits. Only the statements that drop tables or analyze them are executed outside a transaction.
+// commits. Of the statements that change something, only those that drop tables or analyze them are executed outside a transaction.
 
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
@@ -239,7 +239,7 @@ class StatementSender {
   }
 }
 
-/** Waits for results and an answer. If one of the results is an error, the answer is an error because of it, so the first error is thrown. */
+/** Waits for results and an answer. After an error, the database rejects all later statements of the transaction, so the first error is thrown. */
 async function answerAfter<T>(sent: readonly Promise<unknown>[], answer: Promise<T>): Promise<T> {
   await awaitAll([...sent, answer]);
   return answer;

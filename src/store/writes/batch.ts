@@ -64,18 +64,18 @@ export interface BatchResult {
   readonly sites: Set<number>;
 }
 
-/** The keys of the stored rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
+/** The primary keys of the stored rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
 interface BatchKeys {
   /** IDs of the sites to lock, in ascending order. */
   readonly sites: readonly number[];
   /** The records that intents name. */
   readonly records: readonly Pick<BatchRow, "site_id" | "resource" | "id">[];
-  /** The keys and sites by which intents were authorized: records of the system site. */
+  /** The API keys and sites by which intents were authorized: records of the system site. */
   readonly authorization: readonly SystemRow[];
   readonly responses: readonly Pick<ResponseRow, "site_id" | "key_id" | "name">[];
 }
 
-/** Returns the keys of the rows that `intents` need. A record that several intents name is there several times. */
+/** Returns the primary keys of the rows that `intents` need. A record that several intents name is there several times. */
 export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   return {
     sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
@@ -282,13 +282,13 @@ export class BatchRows {
   }
 }
 
-// The keys and sites by which the writes of a batch were authorized. They may have changed while the writes waited for the database. So they are
+// The API keys and sites by which the writes of a batch were authorized. They may have changed while the writes waited for the database. So they are
 // read again, in the transaction of the batch.
 
 /** Identifies a record of the system site. */
 export type SystemRow = Pick<BatchRow, "resource" | "id">;
 
-/** Returns the records of the keys and sites by which `intents` were authorized. */
+/** Returns the records of the API keys and sites by which `intents` were authorized. */
 function authorizationRows(intents: readonly Intent[]): SystemRow[] {
   const keys = new Set<number>();
   const sites = new Set<number>();

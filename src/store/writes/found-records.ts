@@ -56,8 +56,8 @@ export class FoundRecords {
   }
 
   /**
-   * Adds the entries that were read of a site for `intents`. If there are more than `limit`, or some were pruned, the changes before `entries` stay
-   * unknown. The condition of a writer that has read the site before these changes is then not met.
+   * Adds the entries that were read of a site for `intents`. Entries before them stay unknown, if the site has more than `limit`, or if they were pruned.
+   * The condition of a writer that read the site before an unknown entry is not met.
    * @param entries the latest first
    * @param last the last revision of the site
    */

@@ -9,8 +9,9 @@ import { idempotencyLifetimeMs } from "../../model/limits.ts";
 
 /** Maximum responses that one transaction deletes. It takes a few milliseconds. */
 const maxDeletedResponses = 250;
-/** The pause after a transaction: the minimum in milliseconds, and a multiple of its duration. So the work takes at most a fifth of the time. */
+/** Minimum pause after a transaction. */
 const minExpiryPauseMs = 50;
+/** The pause after a transaction, as a multiple of its duration. So the work takes at most a fifth of the time. */
 const expiryPausePerWork = 4;
 /** The pause after all expired responses are deleted, in milliseconds. */
 const roundIntervalMs = 60 * 60_000;

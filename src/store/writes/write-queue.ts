@@ -3,9 +3,9 @@
 // A batch starts when a write arrives and no batch is in progress, or when the batch before is done. If the batch before had several writes,
 // the next batch first waits until a tick brings no further write, for at most 8 ticks.
 //
-// Reads go before writes. While reads arrive, the next batch waits for up to 60 reads per write of the batch before, until 4 ticks pass without
-// a read; and outcomes are sent to clients 8 per tick. Without reads, writes do not wait for them. The measurements behind these numbers are in
-// bench/measured/storage.md ("Reads beside writes", "Responses in parts").
+// Reads go before writes. While reads arrive, the next batch waits for at most 60 reads per write of the previous batch, and ends its wait when
+// 4 ticks bring no read. At most 8 outcomes per tick are sent to clients meanwhile. Without reads, writes do not wait. The measurements behind these
+// numbers are in bench/measured/storage.md ("Reads beside writes", "Responses in parts").
 
 import { Histogram } from "../../lib/metrics.ts";
 import { nextImmediate } from "../../lib/yielding.ts";
