@@ -265,6 +265,16 @@ test("a change of the system site that arrives after the system site was reloade
   expect(followed).toEqual(["reset to a", "reset to b"]);
 });
 
+test("a subscriber that comes after the system site was loaded gets its snapshot at once", async () => {
+  const siteViews = await loaded(createManualEngine(), 5);
+  const followed: string[] = [];
+  siteViews.subscribeToSystemSite({
+    onSnapshot: ({ epoch }) => void followed.push(`reset to ${epoch}`),
+    onEntry: ({ revision }) => void followed.push(`change ${revision}`),
+  });
+  expect(followed).toEqual([`reset to ${siteViews.systemHead.epoch}`]);
+});
+
 test("a change of this process during a query for the head is not taken for a database with an earlier head", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 5);
