@@ -28,7 +28,7 @@ const pendingShare = 1 / 4;
 /** The records of one resource of one site. */
 export class Collection {
   readonly resource: Resource;
-  /** Limits long computations on these records. Those of other collections have their own limit. */
+  /** Limits long computations on these records. Every collection has a limiter of its own. */
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
   /** The blocks, without the changes in `#changesInNext` and `#pendingChanges`. */

@@ -17,10 +17,8 @@ export function createExpiredResponseDeletion(pool: Pool, timeoutMs: number) {
   let last = -1;
   /** IDs of the sites with expired responses to delete. */
   let due: number[] = [];
-  /**
-   * Whether this round has found no expired response so far. Otherwise another round follows, because a site counts as done if a transaction deleted fewer
-   * of its responses than its share. That also happens if another process deletes some of them at the same time, and more are left.
-   */
+  // A site counts as done when fewer responses than its share were deleted. That is too early if another process deleted some at the same time.
+  /** Whether this round has found no expired response so far. Otherwise another round follows. */
   let isClean = true;
 
   /** Searches the next sites for expired responses. Returns whether there is more to do. */

@@ -1,5 +1,5 @@
 // Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
-// commits. Of the statements that change something, only those that drop tables or analyze them are executed outside a transaction.
+// commits. All changes are made in transactions, except that tables are dropped and analyzed outside.
 
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
