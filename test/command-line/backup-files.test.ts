@@ -1,4 +1,4 @@
-// Which files `backup` overwrites, names and deletes; and `check` of a backup, which needs no restore.
+// Which files `backup` overwrites, names and deletes.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -67,48 +67,4 @@ test("a backup in a folder is named by its time; --keep deletes only the oldest 
     ["--keep", "2", "-"],
   ])
     expect(await workspace.run(["backup", ...wrong])).toMatchObject({ code: 2, stdout: "" });
-});
-
-test("a backup, or the latest backup of a folder, is checked without a database", async () => {
-  mkdirSync(workspace.file("checked"));
-  const nowhere = { env: { STOREFRONT_DATABASE: `sqlite:${workspace.file("nowhere/none.db")}` } };
-  expect((await workspace.run(["check", "checked"], nowhere)).stderr).toContain("there is no backup in checked");
-  writeFileSync(workspace.file("checked/storefront-2026-01-01T03-17-00Z.backup"), "older");
-  await workspace.mustRun(["backup", "checked"]);
-  const good = readdirSync(workspace.file("checked")).sort().at(-1) as string;
-  for (const target of ["checked", `checked/${good}`])
-    expect(await workspace.run(["check", target], nowhere)).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: `no faults found in checked/${good}\n`,
-    });
-  expect(existsSync(workspace.file("nowhere"))).toBe(false);
-
-  const bytes = readFileSync(workspace.file(`checked/${good}`));
-  const damages = new Map([
-    ["cut.backup", bytes.subarray(0, bytes.length - 20)],
-    ["text.backup", gzipSync(gunzipSync(bytes).toString().replace("Zenith", "Zen1th"))],
-  ]);
-  for (const [name, content] of damages) {
-    writeFileSync(workspace.file(name), content);
-    const { code, stderr } = await workspace.run(["check", name], nowhere);
-    expect([name, code]).toEqual([name, 1]);
-    expect(stderr).toStartWith(`storefront: ${name} cannot be `);
-  }
-});
-
-test("the inconsistencies of a backup are listed, like those of a database", async () => {
-  await workspace.mustRun(["backup", "whole.backup"]);
-  const lines = gunzipSync(readFileSync(workspace.file("whole.backup")))
-    .toString()
-    .split("\n");
-  const rows = lines.slice(1, -2).filter((line) => !(line.startsWith('["journal"') && line.includes("Zenith")));
-  const sha256 = new Bun.CryptoHasher("sha256").update(rows.map((row) => `${row}\n`).join("")).digest("hex");
-  writeFileSync(
-    workspace.file("gap.backup"),
-    gzipSync([lines[0], ...rows, JSON.stringify({ rows: rows.length, sha256 }), ""].join("\n")),
-  );
-  const { code, stdout, stderr } = await workspace.run(["check", "gap.backup"]);
-  expect([code, stderr]).toEqual([1, "faults found in gap.backup: 2\n"]);
-  expect(stdout).toContain("brand 2 is at revision 2 and has no journal entry");
 });

@@ -1,4 +1,4 @@
-// The commands `export-site`, `import-site` and `renew`.
+// The commands `export-site` and `import-site`.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -112,13 +112,6 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);
     expect((await workspace.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
     expect((await workspace.run(["import-site", workspace.file("none")])).stderr).toMatch(/there is no file/);
-    expect(await workspace.data.check()).toEqual([]);
-  });
-
-  test("gets a new epoch by renew", async () => {
-    await addGarden(1);
-    const { stdout, stderr } = await workspace.run(["renew", "--json"]);
-    expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "gave 1 site a new epoch\n"]);
     expect(await workspace.data.check()).toEqual([]);
   });
 });

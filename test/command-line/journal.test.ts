@@ -1,13 +1,10 @@
-// The commands `journal`, `restore-record`, `backup`, `restore` and `check`.
+// The commands `journal` and `restore-record`.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/system-site.ts";
-import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
-import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { brandRequests } from "../support/programs/brand-requests.ts";
+import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 import { waitUntil } from "../support/time.ts";
 
@@ -22,13 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.close());
 
-const send = async (method: string, path: string, body?: unknown) => {
-  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-  return fetchWithKey(`${server.url}/restapi/${path}`, key, init);
-};
-const create = async (Name: string) => (await bodyOf(await send("POST", "brands.json", { Name }))).ID;
-const nameOf = async (id: number) => (await bodyOf(await send("GET", `brands/${id}.json`))).Name;
-const bodyOf = async (response: Response) => (await response.json()) as { ID: number; Name: string };
+const { send, create, nameOf, bodyOf } = brandRequests(() => ({ url: server.url, key }));
 const journal = async (...args: string[]) =>
   (await workspace.mustRun(["journal", "--site", "main", "--json", ...args]))
     .split("\n")
@@ -246,213 +237,5 @@ describe("restore-record", () => {
     expect(await run("brands", id, "--revision", String(revision + 1))).toContain("it was deleted at");
     expect(await run("brands", "0")).toMatch(/^2 .*whole number from 1/);
     expect(await run("brands", id, "--revision", "x")).toMatch(/^2 .*whole number/);
-  });
-});
-
-describe("backup and restore", () => {
-  /** Returns all records and the journal of the site. */
-  const dump = (database: string) =>
-    dataOf(database).use(async (engine) => {
-      const { rows } = await readAllRows(engine, 1);
-      const entries = await Array.fromAsync(journalOf(engine, 1));
-      return { records: [...rows], entries };
-    });
-
-  test("a backup during writes contains the data as of one moment", async () => {
-    let isWriting = true;
-    const writing = (async () => {
-      for (let n = 0; isWriting; n++) await create(`During the backup ${n}`);
-    })();
-    const file = workspace.file("during.backup");
-    await workspace.mustRun(["backup", file]);
-    isWriting = false;
-    await writing;
-    const other = `sqlite:${workspace.file("other.db")}`;
-    await workspace.mustRun(["restore", file, "--database", other]);
-    expect(await dataOf(other).check()).toEqual([]);
-    const [backedUp, now] = [await dump(other), await dump(workspace.database)];
-    const last = backedUp.entries.at(-1)?.revision as number;
-    expect(now.entries.slice(0, backedUp.entries.length)).toEqual(backedUp.entries);
-    expect(now.records.filter(({ revision }) => revision <= last)).toEqual(backedUp.records);
-    expect(existsSync(`${file}.part`)).toBe(false);
-  });
-
-  test("a restored backup has the same records, keys and journal", async () => {
-    const file = workspace.file("same.backup");
-    await workspace.mustRun(["backup", file]);
-    const other = `sqlite:${workspace.file("same.db")}`;
-    await workspace.mustRun(["restore", file, "--database", other]);
-    expect(await dump(other)).toEqual(await dump(workspace.database));
-    const copy = await workspace.serve(["--database", other]);
-    expect((await fetchWithKey(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
-    copy.kill();
-    await copy.exited;
-  });
-
-  test("after a restore into its database, a running server reads the restored data, and old ETags do not match", async () => {
-    const id = await create("Before the backup");
-    const file = workspace.file("live.backup");
-    await workspace.mustRun(["backup", file]);
-    const etag = (await send("GET", `brands/${id}.json`)).headers.get("ETag") as string;
-    await send("PUT", "brands.json", { ID: id, Name: "After the backup" });
-    const { stderr } = await workspace.run(["restore", file]);
-    const read = await fetchWithKey(`${server.url}/restapi/brands/${id}.json`, key, {
-      headers: { "If-None-Match": etag },
-    });
-    expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
-    expect(read.headers.get("ETag")).not.toBe(etag);
-    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
-    await workspace.mustRun(["restore", kept]);
-    expect(await nameOf(id)).toBe("After the backup");
-  });
-
-  test("every write during a restore is in the kept file or in the restored database", async () => {
-    const file = workspace.file("keep.backup");
-    await workspace.mustRun(["backup", file]);
-    const created: number[] = [];
-    let isWriting = true;
-    const writing = (async () => {
-      while (isWriting) {
-        const response = await send("POST", "brands.json", { Name: "Unlucky" });
-        if (response.status === 201) created.push((await bodyOf(response)).ID);
-      }
-    })();
-    await waitUntil(() => created.length > 20, "some writes");
-    const { stderr } = await workspace.run(["restore", file]);
-    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
-    isWriting = false;
-    await writing;
-    const text = gunzipSync(readFileSync(kept)).toString();
-    const ids = new Set(
-      [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
-    );
-    for (const { ID } of await workspace.data.brands("main")) ids.add(ID);
-    expect(created.filter((id) => !ids.has(id))).toEqual([]);
-  });
-
-  const damages: [string, (bytes: Buffer) => Uint8Array][] = [
-    ["cut short", (bytes) => bytes.subarray(0, bytes.length - 40)],
-    [
-      "cut short at the end of a line",
-      (bytes) => gzipSync(gunzipSync(bytes).toString().split("\n").slice(0, -3).join("\n")),
-    ],
-    ["altered", (bytes) => gzipSync(gunzipSync(bytes).toString().replace("Before", "Behind"))],
-    ["with a flipped bit", (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1)],
-    [
-      "of a newer program",
-      (bytes) => gzipSync(gunzipSync(bytes).toString().replace('"storefront":1', '"storefront":2')),
-    ],
-    ["that is something else", () => Buffer.from("something else")],
-    ["that is empty", () => Buffer.alloc(0)],
-  ];
-  test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, damage) => {
-    const good = workspace.file("good.backup");
-    if (!existsSync(good)) await workspace.mustRun(["backup", good]);
-    const before = await dump(workspace.database);
-    writeFileSync(workspace.file("bad.backup"), damage(readFileSync(good)));
-    const { code, stderr } = await workspace.run(["restore", workspace.file("bad.backup")]);
-    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
-    expect(stderr).toContain("bad.backup cannot be restored: ");
-    expect(await dump(workspace.database)).toEqual(before);
-    expect(readdirSync(workspace.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
-  });
-
-  test("a backup that cannot be written is an error", async () => {
-    const { code, stderr } = await workspace.run(["backup", workspace.file("nowhere/x.backup")]);
-    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
-    const full = await workspace.run(["backup", "/dev/full"]);
-    if (process.platform === "linux") expect(full.stderr).toMatch(/cannot write \/dev\/full: ENOSPC/);
-    else expect(full.code).toBe(1);
-  });
-});
-
-describe("check", () => {
-  let path: string;
-  let copies = 0;
-  beforeAll(async () => {
-    await create("Checked");
-    await workspace.mustRun(["backup", workspace.file("check.backup")]);
-    await workspace.mustRun([
-      "restore",
-      workspace.file("check.backup"),
-      "--database",
-      `sqlite:${workspace.file("sound.db")}`,
-    ]);
-  });
-  beforeEach(() => {
-    path = workspace.file(`copy-${++copies}.db`);
-    copyFileSync(workspace.file("sound.db"), path);
-  });
-
-  test("finds nothing in a database without damage", async () => {
-    const { code, stdout, stderr } = await workspace.run(["check", "--database", `sqlite:${path}`]);
-    expect([code, stdout, stderr]).toEqual([0, "", "no faults found\n"]);
-  });
-
-  const last = "(select max(id) from records where site_id = 1 and resource = 'brand')";
-  const damages: [string, string, RegExp][] = [
-    [
-      "a changed record",
-      `update records set body = json_set(body, '$.Name', 'X') where site_id = 1 and id = ${last}`,
-      /differs from its entry/,
-    ],
-    [
-      "a record that is not JSON",
-      `update records set body = '{' where site_id = 1 and id = ${last}`,
-      /is damaged: its text is not that record's/,
-    ],
-    [
-      "a missing record",
-      `delete from records where site_id = 1 and resource = 'brand' and id = ${last}`,
-      /is in the journal and nowhere else/,
-    ],
-    [
-      "a record without a journal entry",
-      `insert into records values (1, 'brand', 99999, 1, '{"ID":99999}')`,
-      /has an ID above the last assigned ID/,
-    ],
-    [
-      "a journal that lacks an entry",
-      "delete from journal where site_id = 1 and revision = 2",
-      /site 1: the journal lacks entry 2/,
-    ],
-    [
-      "a journal that lacks its first entry",
-      "delete from journal where site_id = 1 and revision = 1",
-      /site 1: the journal lacks entry 1/,
-    ],
-    ["a missing journal", "delete from journal where site_id = 1", /site 1: the journal lacks the entries 1 to/],
-    [
-      "a journal that lacks its last entry",
-      "delete from journal where site_id = 1 and revision = (select revision from sites where id = 1)",
-      /site 1: the journal lacks entry/,
-    ],
-    [
-      "a counter that is too low",
-      `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
-      /has an ID above the last assigned ID/,
-    ],
-    [
-      "counters that are not valid JSON",
-      "update sites set counters = 'x' where id = 1",
-      /site 1 is damaged: its counters/,
-    ],
-    ["a missing row of a site", "delete from sites where id = 1", /belongs to no site/],
-  ];
-  test.each(damages)("finds %s", async (_, sql, fault) => {
-    const database = new Database(path);
-    database.run(sql);
-    database.close();
-    expect((await dataOf(`sqlite:${path}`).check()).join("\n")).toMatch(fault);
-  });
-
-  test("prints the inconsistencies, and exits with 1", async () => {
-    const [, sql, fault] = damages[0] as (typeof damages)[number];
-    const database = new Database(path);
-    database.run(sql);
-    database.close();
-    const { code, stdout, stderr } = await workspace.run(["check", "--json", "--database", `sqlite:${path}`]);
-    expect([code, stderr]).toEqual([1, "faults found: 1\n"]);
-    expect(JSON.parse(stdout).faults).toEqual([expect.stringMatching(fault)]);
   });
 });

@@ -1,0 +1,141 @@
+// The contents of a backup, also if a server writes at the same time, and the effects of a restore on that server.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
+import { readAllRows } from "../../src/store/database/read-all-rows.ts";
+import { brandRequests } from "../support/programs/brand-requests.ts";
+import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { dataOf } from "../support/programs/command-data.ts";
+import { waitUntil } from "../support/time.ts";
+
+let workspace: Workspace;
+let server: Served;
+let key: string;
+beforeAll(async () => {
+  workspace = openWorkspace();
+  await workspace.data.addSite("main", { isDefault: true });
+  key = await workspace.data.addKey("main");
+  server = await workspace.serve(["--rate", "0"]);
+});
+afterAll(() => workspace.close());
+
+const { send, create, nameOf, bodyOf } = brandRequests(() => ({ url: server.url, key }));
+
+describe("backup and restore", () => {
+  /** Returns all records and the journal of the site. */
+  const dump = (database: string) =>
+    dataOf(database).use(async (engine) => {
+      const { rows } = await readAllRows(engine, 1);
+      const entries = await Array.fromAsync(journalOf(engine, 1));
+      return { records: [...rows], entries };
+    });
+
+  test("a backup during writes contains the data as of one moment", async () => {
+    let isWriting = true;
+    const writing = (async () => {
+      for (let n = 0; isWriting; n++) await create(`During the backup ${n}`);
+    })();
+    const file = workspace.file("during.backup");
+    await workspace.mustRun(["backup", file]);
+    isWriting = false;
+    await writing;
+    const other = `sqlite:${workspace.file("other.db")}`;
+    await workspace.mustRun(["restore", file, "--database", other]);
+    expect(await dataOf(other).check()).toEqual([]);
+    const [backedUp, now] = [await dump(other), await dump(workspace.database)];
+    const last = backedUp.entries.at(-1)?.revision as number;
+    expect(now.entries.slice(0, backedUp.entries.length)).toEqual(backedUp.entries);
+    expect(now.records.filter(({ revision }) => revision <= last)).toEqual(backedUp.records);
+    expect(existsSync(`${file}.part`)).toBe(false);
+  });
+
+  test("a restored backup has the same records, keys and journal", async () => {
+    const file = workspace.file("same.backup");
+    await workspace.mustRun(["backup", file]);
+    const other = `sqlite:${workspace.file("same.db")}`;
+    await workspace.mustRun(["restore", file, "--database", other]);
+    expect(await dump(other)).toEqual(await dump(workspace.database));
+    const copy = await workspace.serve(["--database", other]);
+    expect((await fetchWithKey(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
+    copy.kill();
+    await copy.exited;
+  });
+
+  test("after a restore into its database, a running server reads the restored data, and old ETags do not match", async () => {
+    const id = await create("Before the backup");
+    const file = workspace.file("live.backup");
+    await workspace.mustRun(["backup", file]);
+    const etag = (await send("GET", `brands/${id}.json`)).headers.get("ETag") as string;
+    await send("PUT", "brands.json", { ID: id, Name: "After the backup" });
+    const { stderr } = await workspace.run(["restore", file]);
+    const read = await fetchWithKey(`${server.url}/restapi/brands/${id}.json`, key, {
+      headers: { "If-None-Match": etag },
+    });
+    expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
+    expect(read.headers.get("ETag")).not.toBe(etag);
+    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
+    await workspace.mustRun(["restore", kept]);
+    expect(await nameOf(id)).toBe("After the backup");
+  });
+
+  test("every write during a restore is in the kept file or in the restored database", async () => {
+    const file = workspace.file("keep.backup");
+    await workspace.mustRun(["backup", file]);
+    const created: number[] = [];
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) {
+        const response = await send("POST", "brands.json", { Name: "Unlucky" });
+        if (response.status === 201) created.push((await bodyOf(response)).ID);
+      }
+    })();
+    await waitUntil(() => created.length > 20, "some writes");
+    const { stderr } = await workspace.run(["restore", file]);
+    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
+    isWriting = false;
+    await writing;
+    const text = gunzipSync(readFileSync(kept)).toString();
+    const ids = new Set(
+      [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
+    );
+    for (const { ID } of await workspace.data.brands("main")) ids.add(ID);
+    expect(created.filter((id) => !ids.has(id))).toEqual([]);
+  });
+
+  const damages: [string, (bytes: Buffer) => Uint8Array][] = [
+    ["cut short", (bytes) => bytes.subarray(0, bytes.length - 40)],
+    [
+      "cut short at the end of a line",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().split("\n").slice(0, -3).join("\n")),
+    ],
+    ["altered", (bytes) => gzipSync(gunzipSync(bytes).toString().replace("Before", "Behind"))],
+    ["with a flipped bit", (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1)],
+    [
+      "of a newer program",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().replace('"storefront":1', '"storefront":2')),
+    ],
+    ["that is something else", () => Buffer.from("something else")],
+    ["that is empty", () => Buffer.alloc(0)],
+  ];
+  test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, damage) => {
+    const good = workspace.file("good.backup");
+    if (!existsSync(good)) await workspace.mustRun(["backup", good]);
+    const before = await dump(workspace.database);
+    writeFileSync(workspace.file("bad.backup"), damage(readFileSync(good)));
+    const { code, stderr } = await workspace.run(["restore", workspace.file("bad.backup")]);
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    expect(stderr).toContain("bad.backup cannot be restored: ");
+    expect(await dump(workspace.database)).toEqual(before);
+    expect(readdirSync(workspace.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
+  });
+
+  test("a backup that cannot be written is an error", async () => {
+    const { code, stderr } = await workspace.run(["backup", workspace.file("nowhere/x.backup")]);
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    const full = await workspace.run(["backup", "/dev/full"]);
+    if (process.platform === "linux") expect(full.stderr).toMatch(/cannot write \/dev\/full: ENOSPC/);
+    else expect(full.code).toBe(1);
+  });
+});
