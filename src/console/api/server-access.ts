@@ -44,12 +44,12 @@ export function whenOpen(): Promise<void> {
 }
 
 /** Milliseconds between two probes: the first pause, and the maximum. */
-const firstPause = 1000;
-const maxPause = 5000;
+const firstPauseMs = 1000;
+const maxPauseMs = 5000;
 
 async function untilBack(): Promise<void> {
-  for (let pause = firstPause; ; pause = Math.min(maxPause, pause * 1.5)) {
-    await new Promise((resolve) => setTimeout(resolve, pause));
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const session = await probe();
     if (session) return change(session.operator === null ? "signed-out" : "open");
   }

@@ -73,7 +73,7 @@ function toDestinations(resources: readonly ResourceInfo[], used: readonly strin
 }
 
 /** Maximum milliseconds between the two keys of a shortcut such as `g h`. */
-const sequenceTime = 1500;
+const maxSequenceMs = 1500;
 
 function createListener(go: (key: string) => void): (event: KeyboardEvent) => void {
   let goUntil = 0;
@@ -88,7 +88,7 @@ function createListener(go: (key: string) => void): (event: KeyboardEvent) => vo
     const isSecond = timeStamp < goUntil;
     goUntil = 0;
     if (isSecond) return go(key);
-    if (key === "g") goUntil = timeStamp + sequenceTime;
+    if (key === "g") goUntil = timeStamp + maxSequenceMs;
     if (key === "?") openPanel("shortcuts");
     if (key === "n") document.querySelector<HTMLElement>('.RaCreateButton-root, [data-shortcut="new"]')?.click();
     if (key === "/") {

@@ -107,7 +107,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
 }
 
 /** Milliseconds before a failed read is repeated. */
-const pause = 1000;
+const retryDelayMs = 1000;
 
 /**
  * Creates the cache of a page's reads. A read is repeated once if the server could not be reached or failed (5xx), but not if it was rejected
@@ -118,7 +118,7 @@ function createQueryClient(): QueryClient {
     defaultOptions: {
       queries: {
         retry: (failures, error) => failures < 1 && isOfServer(error),
-        retryDelay: pause,
+        retryDelay: retryDelayMs,
       },
     },
   });

@@ -18,7 +18,7 @@ type Shown =
   | { readonly kind: "undone" | "failed"; readonly text: string };
 
 /** Milliseconds for which the undo is offered. */
-const duration = 10_000;
+const offerMs = 10_000;
 
 /** Shows the result of the last write, and offers to undo it. */
 export function UndoOffer() {
@@ -55,7 +55,7 @@ export function UndoOffer() {
     </Button>
   );
   return (
-    <Snackbar open autoHideDuration={duration} onClose={close} key={write?.run ?? shown.kind}>
+    <Snackbar open autoHideDuration={offerMs} onClose={close} key={write?.run ?? shown.kind}>
       <Alert
         variant="filled"
         severity={shown.kind === "failed" ? "error" : "success"}

@@ -32,7 +32,7 @@ import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
-const interval = 400;
+const pollIntervalMs = 400;
 
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
@@ -113,7 +113,7 @@ function useImport(id: string) {
     queryKey: ["import", siteName, id],
     queryFn: () => readImport(siteName, id),
     refetchInterval: ({ state: { data: last, error: fault } }) =>
-      !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? interval : false,
+      !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? pollIntervalMs : false,
     retry: false,
   });
   const isGone = isNotFound(error);

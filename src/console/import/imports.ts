@@ -17,7 +17,7 @@ import { sitePath } from "../api/site-path.ts";
 export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "rejected"];
 
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
-const partSize = 1024 * 1024;
+const partBytes = 1024 * 1024;
 
 /** Returns the path of an import; without `id`, the path of the list of imports. */
 function importPath(siteName: string, id = ""): string {
@@ -42,11 +42,11 @@ export async function upload(
     name: file.name,
   } satisfies NewImportBody);
   try {
-    for (let part = 0; part * partSize < file.size; part++) {
+    for (let part = 0; part * partBytes < file.size; part++) {
       signal.throwIfAborted();
-      const bytes = await file.slice(part * partSize, (part + 1) * partSize).arrayBuffer();
+      const bytes = await file.slice(part * partBytes, (part + 1) * partBytes).arrayBuffer();
       await sendBytes("PUT", `${importPath(siteName, id)}/parts/${part}`, bytes);
-      onProgress(Math.min(1, ((part + 1) * partSize) / file.size));
+      onProgress(Math.min(1, ((part + 1) * partBytes) / file.size));
     }
     signal.throwIfAborted();
     return id;

@@ -20,7 +20,7 @@ interface Concern {
 }
 
 /** Milliseconds after which a backup counts as old: two days. */
-const oldBackup = 2 * 24 * 60 * 60_000;
+const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
 
 /** Returns the matters to show for a site, warnings first. */
 export function useConcerns(overview: OverviewResponse): readonly Concern[] {
@@ -82,6 +82,6 @@ function useBackupConcern({ lastBackup }: OverviewResponse): Concern[] {
   const translate = useTranslate();
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isWarning: false }];
   // Also warn if the time is far in the future, because it was stored with a wrong clock.
-  if (Math.abs(serverNow() - Date.parse(lastBackup)) <= oldBackup) return [];
+  if (Math.abs(serverNow() - Date.parse(lastBackup)) <= maxBackupAgeMs) return [];
   return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isWarning: true }];
 }

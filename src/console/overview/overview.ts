@@ -7,7 +7,7 @@ import { sitePath } from "../api/site-path.ts";
 import { useSession, useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */
-const interval = 10_000;
+const intervalMs = 10_000;
 
 /** Reads the traffic of the server in the last hour. Does not read it for operators of some sites, who may not see it. */
 export function useTraffic() {
@@ -15,7 +15,7 @@ export function useTraffic() {
   return useQuery({
     queryKey: ["traffic"],
     queryFn: async () => (await callApi<TrafficResponse>("GET", "/traffic")).points,
-    refetchInterval: interval,
+    refetchInterval: intervalMs,
     enabled: sites === null,
   });
 }
@@ -25,6 +25,6 @@ export function useOverview() {
   return useQuery({
     queryKey: ["overview", siteName],
     queryFn: () => callApi<OverviewResponse>("GET", sitePath(siteName, "/overview")),
-    refetchInterval: interval,
+    refetchInterval: intervalMs,
   });
 }

@@ -4,7 +4,7 @@
 export const [width, height] = [300, 80];
 
 /** Milliseconds that a plot shows: an hour. */
-export const span = 3_600_000;
+export const spanMs = 3_600_000;
 
 /** A value at a time. */
 export interface PlotPoint {
@@ -25,7 +25,7 @@ export function roundMax(values: readonly number[]): number {
 
 /** Converts a time to a horizontal coordinate. @param end the time at the right edge */
 export function toX(at: number, end: number): number {
-  return (1 - (end - at) / span) * width;
+  return (1 - (end - at) / spanMs) * width;
 }
 
 /** Returns an SVG path through the points. A missing value, or a time without points, makes a gap in the line. */
@@ -36,7 +36,7 @@ export function toPath(points: readonly PlotPoint[], max: number, end: number): 
       before = undefined;
       return "";
     }
-    const command = before !== undefined && at - before <= gap ? "L" : "M";
+    const command = before !== undefined && at - before <= maxGapMs ? "L" : "M";
     before = at;
     return `${command}${toX(at, end).toFixed(1)} ${((1 - value / max) * (height - 2) + 1).toFixed(1)}`;
   });
@@ -44,11 +44,11 @@ export function toPath(points: readonly PlotPoint[], max: number, end: number): 
 }
 
 /** Maximum milliseconds between two points that the line connects. */
-const gap = 90_000;
+const maxGapMs = 90_000;
 
 /** Returns the point nearest to a time; undefined if it is more than 90 seconds away. */
 export function nearest(points: readonly PlotPoint[], at: number): PlotPoint | undefined {
   let found: PlotPoint | undefined;
   for (const point of points) if (!found || Math.abs(point.at - at) < Math.abs(found.at - at)) found = point;
-  return found && Math.abs(found.at - at) <= gap ? found : undefined;
+  return found && Math.abs(found.at - at) <= maxGapMs ? found : undefined;
 }

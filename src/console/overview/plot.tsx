@@ -4,7 +4,7 @@ import { Box, Card, CardContent, type Palette, Stack, Typography, useTheme } fro
 import { type PointerEvent, useState } from "react";
 import { useTranslate } from "react-admin";
 import { toHour } from "../text/times.ts";
-import { height, nearest, type PlotPoint, roundMax, span, toPath, toX, width } from "./plot-scale.ts";
+import { height, nearest, type PlotPoint, roundMax, spanMs, toPath, toX, width } from "./plot-scale.ts";
 
 /** A line of a plot. */
 interface PlotLine {
@@ -81,7 +81,7 @@ function PlotArea({ label, lines, format }: PlotAreaProps) {
   const end = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ at }) => at))) || Date.now();
   const onPointerMove = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width: shown } = currentTarget.getBoundingClientRect();
-    setPointed(end - span * (1 - (clientX - left) / shown));
+    setPointed(end - spanMs * (1 - (clientX - left) / shown));
   };
   const caption = { fontSize: 11, lineHeight: 1.4, color: "text.secondary" };
   return (
@@ -93,7 +93,7 @@ function PlotArea({ label, lines, format }: PlotAreaProps) {
         <Drawing label={label} lines={lines} max={max} end={end} pointed={pointed} />
       </Box>
       <Box sx={{ display: "flex", justifyContent: "space-between", ...caption }}>
-        <span>{toHour(end - span)}</span>
+        <span>{toHour(end - spanMs)}</span>
         {pointed !== undefined && <strong>{toHour(pointed)}</strong>}
         <span>{translate("overview.now")}</span>
       </Box>

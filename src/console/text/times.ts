@@ -21,7 +21,7 @@ export function toMoment(instant: string): string {
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
-const [minute, hour, dayLength] = [60_000, 3_600_000, 86_400_000];
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 /**
  * Formats a time relative to now, in minutes, hours or days: `5 minutes ago`. Returns the day if the difference is a week or more.
@@ -31,9 +31,9 @@ const [minute, hour, dayLength] = [60_000, 3_600_000, 86_400_000];
 export function toAgo(instant: string, now: number): string {
   const distance = Date.parse(instant) - now;
   const length = Math.abs(distance);
-  if (length < hour) return relative.format(Math.round(distance / minute), "minute");
-  if (length < dayLength) return relative.format(Math.round(distance / hour), "hour");
-  if (length < 7 * dayLength) return relative.format(Math.round(distance / dayLength), "day");
+  if (length < hourMs) return relative.format(Math.round(distance / minuteMs), "minute");
+  if (length < dayMs) return relative.format(Math.round(distance / hourMs), "hour");
+  if (length < 7 * dayMs) return relative.format(Math.round(distance / dayMs), "day");
   return toDay(instant);
 }
 

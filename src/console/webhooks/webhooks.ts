@@ -15,14 +15,14 @@ import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries. */
-const interval = 5000;
+const intervalMs = 5000;
 
 export function useWebhooks() {
   const siteName = useSiteName();
   return useQuery({
     queryKey: ["webhooks", siteName],
     queryFn: async () => (await callApi<WebhooksResponse>("GET", webhooksPath(siteName))).webhooks,
-    refetchInterval: interval,
+    refetchInterval: intervalMs,
   });
 }
 
@@ -32,7 +32,7 @@ export function useDeliveries(id: number) {
     queryKey: ["webhooks", siteName, id],
     queryFn: async () =>
       (await callApi<DeliveriesResponse>("GET", `${webhooksPath(siteName)}/${id}/deliveries`)).deliveries,
-    refetchInterval: interval,
+    refetchInterval: intervalMs,
   });
 }
 
