@@ -7,7 +7,7 @@ import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { reloadWithoutAddress } from "../session/session.ts";
 import { SignInForm } from "../session/sign-in.tsx";
 import { useSession } from "../shell/site-context.ts";
-import { askToLose, forgetUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
 export function AccessNotices() {
@@ -52,7 +52,7 @@ function SessionEnded() {
         <Typography sx={{ mb: 3 }}>{translate(other ? "session.other" : "session.ended", names)}</Typography>
         <SignInForm onSignedIn={(session) => (session.id === id ? markSignedIn() : becomeOther())} />
         {other && (
-          <Button onClick={() => askToLose(becomeOther)} sx={{ mt: 2 }}>
+          <Button onClick={() => askBeforeLoss(becomeOther)} sx={{ mt: 2 }}>
             {translate("session.go_on_as", { name: other })}
           </Button>
         )}

@@ -4,23 +4,23 @@ import { Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useBlocker } from "react-router-dom";
 import { Confirm } from "../shell/confirm.tsx";
-import { endAsking, forgetUnsaved, hasUnsaved, useAsked } from "../shell/unsaved.ts";
+import { dropWaitingAction, forgetUnsaved, hasUnsaved, useWaitingAction } from "../shell/unsaved.ts";
 
 /** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
 export function UnsavedGuard() {
   const translate = useTranslate();
-  const asked = useAsked();
+  const waiting = useWaitingAction();
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => hasUnsaved() && currentLocation.pathname !== nextLocation.pathname,
   );
-  if (!asked && blocker.state !== "blocked") return null;
+  if (!waiting && blocker.state !== "blocked") return null;
   async function discard() {
-    if (asked) return asked();
+    if (waiting) return waiting();
     forgetUnsaved();
     blocker.proceed?.();
   }
   function stay() {
-    if (asked) endAsking();
+    if (waiting) dropWaitingAction();
     // Check the state, because the dialog also calls this after the navigation has continued.
     else if (blocker.state === "blocked") blocker.reset();
   }

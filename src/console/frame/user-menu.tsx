@@ -12,7 +12,7 @@ import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
 import { reloadWithoutAddress, signOut } from "../session/session.ts";
 import { openPanel } from "../shell/panel.ts";
 import { useSession } from "../shell/site-context.ts";
-import { askToLose, forgetUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
 
 /** The menu with the name of the operator, settings, and signing out. */
 export function ConsoleUserMenu() {
@@ -27,11 +27,15 @@ export function ConsoleUserMenu() {
       <ThemeEntry />
       <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
       <LicencesEntry />
-      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => askToLose(() => void signOutAndReload(false))} />
+      <Entry
+        icon={LogoutIcon}
+        text="session.sign_out"
+        onChoose={() => askBeforeLoss(() => void signOutAndReload(false))}
+      />
       <Entry
         icon={DevicesIcon}
         text="session.sign_out_everywhere"
-        onChoose={() => askToLose(() => void signOutAndReload(true))}
+        onChoose={() => askBeforeLoss(() => void signOutAndReload(true))}
       />
     </UserMenu>
   );

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";
-import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { importKinds, runImport } from "./imports.ts";
@@ -83,7 +83,7 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
         <Button variant="contained" onClick={run} disabled={isBusy || chosen === 0}>
           {chosen === 0 ? translate("import.nothing_to_do") : translate("import.run", { smart_count: chosen })}
         </Button>
-        <Button onClick={() => askToLose(onBack)}>{translate("import.back")}</Button>
+        <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
       </Stack>
     </Stack>
   );

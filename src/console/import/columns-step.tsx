@@ -14,7 +14,7 @@ import type {
 } from "../../admin/api/types.ts";
 import { ReadFailed } from "../shell/loaded.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
-import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
@@ -130,7 +130,7 @@ function Choices({ info, options, onOptions, onChecked, onAgain, preview, resour
         >
           {translate("import.check")}
         </Button>
-        <Button onClick={() => askToLose(onAgain)}>{translate("import.again")}</Button>
+        <Button onClick={() => askBeforeLoss(onAgain)}>{translate("import.again")}</Button>
         {isCsv && <MappingFile mapping={mapping} onLoad={setMapping} />}
       </Stack>
     </>

@@ -27,15 +27,15 @@ export function FileStep({ onSent }: FileStepProps) {
   const [resource, setResource] = useState(useFirstResource());
   const [sending, setSending] = useState<Sending>();
   const [fault, setFault] = useState("");
-  const forget = useUnsaved(sending !== undefined);
-  const left = useLeft();
+  const markSaved = useUnsaved(sending !== undefined);
+  const leaveSignal = useLeaveSignal();
   const send = async (file: File | null | undefined) => {
     if (!file) return;
     setFault("");
     setSending({ name: file.name, share: 0 });
     try {
-      const id = await upload(siteName, resource, file, (share) => setSending({ name: file.name, share }), left);
-      forget();
+      const id = await upload(siteName, resource, file, (share) => setSending({ name: file.name, share }), leaveSignal);
+      markSaved();
       onSent(id);
     } catch (error) {
       setFault((error as Error).message);
@@ -66,7 +66,7 @@ export function FileStep({ onSent }: FileStepProps) {
 }
 
 /** Returns a signal that aborts when the operator leaves the step. */
-function useLeft(): AbortSignal {
+function useLeaveSignal(): AbortSignal {
   const [controller, setController] = useState(() => new AbortController());
   useEffect(() => {
     // React may run an effect twice, and its cleanup in between.

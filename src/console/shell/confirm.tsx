@@ -3,7 +3,7 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { useTranslate } from "react-admin";
-import { askToLose, useUnsaved } from "./unsaved.ts";
+import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
 interface ConfirmProps {
   readonly title: string;
@@ -32,8 +32,8 @@ export function Confirm({
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const titleId = useId();
-  const forget = useUnsaved(isEdited);
-  const cancel = () => (isEdited ? askToLose(onClose) : onClose());
+  const markSaved = useUnsaved(isEdited);
+  const cancel = () => (isEdited ? askBeforeLoss(onClose) : onClose());
 
   async function submit(event: FormEvent) {
     event.preventDefault();
@@ -41,7 +41,7 @@ export function Confirm({
     setBusy(true);
     try {
       await onConfirm();
-      forget();
+      markSaved();
       onClose();
     } catch (error) {
       setFault((error as Error).message);

@@ -3,7 +3,7 @@
 import { useCallback, useLayoutEffect, useState, useSyncExternalStore } from "react";
 
 const edited = new Set<object>();
-let asked: (() => void) | undefined;
+let waiting: (() => void) | undefined;
 const listeners = new Set<() => void>();
 
 /**
@@ -12,16 +12,16 @@ const listeners = new Set<() => void>();
  */
 export function useUnsaved(isEdited: boolean): () => void {
   const [form] = useState(() => ({}));
-  const forget = useCallback(() => remove(form), [form]);
+  const markSaved = useCallback(() => remove(form), [form]);
   // In a layout effect, which runs at once, because the next key may be Escape.
   useLayoutEffect(() => {
     if (!isEdited) return;
     edited.add(form);
     // Only while it is needed, because browsers do not cache a page with such a listener for the back button.
     window.addEventListener("beforeunload", onUnload);
-    return forget;
-  }, [isEdited, form, forget]);
-  return forget;
+    return markSaved;
+  }, [isEdited, form, markSaved]);
+  return markSaved;
 }
 
 /** Returns whether the values of a form differ from its first values. @param values must be valid for JSON */
@@ -42,19 +42,19 @@ export function forgetUnsaved(): void {
 }
 
 /** Runs an action that would lose unsaved changes: at once if nothing is unsaved, otherwise after the operator has agreed. */
-export function askToLose(act: () => void): void {
-  if (hasUnsaved()) setAsked(act);
+export function askBeforeLoss(act: () => void): void {
+  if (hasUnsaved()) setWaiting(act);
   else act();
 }
 
 /** Returns the action that waits for the operator's agreement, if any. */
-export function useAsked(): (() => void) | undefined {
-  return useSyncExternalStore(subscribe, () => asked);
+export function useWaitingAction(): (() => void) | undefined {
+  return useSyncExternalStore(subscribe, () => waiting);
 }
 
 /** Discards the waiting action, because the operator did not agree. */
-export function endAsking(): void {
-  setAsked(undefined);
+export function dropWaitingAction(): void {
+  setWaiting(undefined);
 }
 
 function remove(form: object): void {
@@ -66,8 +66,8 @@ function onUnload(event: BeforeUnloadEvent): void {
   event.preventDefault();
 }
 
-function setAsked(act: (() => void) | undefined): void {
-  asked = act;
+function setWaiting(act: (() => void) | undefined): void {
+  waiting = act;
   for (const listener of [...listeners]) listener();
 }
 
