@@ -53,7 +53,7 @@ function SessionEnded() {
         <SignInForm onSignedIn={(session) => (session.id === id ? markSignedIn() : becomeOther())} />
         {other && (
           <Button onClick={() => askBeforeLoss(becomeOther)} sx={{ mt: 2 }}>
-            {translate("session.go_on_as", { name: other })}
+            {translate("session.continue_as", { name: other })}
           </Button>
         )}
       </DialogContent>

@@ -1,4 +1,4 @@
-// The choice of a column for each field, with a sample of its values, and warnings about columns that are not used.
+// The choice of a column for each field, with a sample of its values, and warnings about columns that are not imported.
 
 import { Alert, Box, Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
@@ -13,7 +13,7 @@ interface ColumnTableProps {
   readonly onChange: (mapping: ImportMapping) => void;
 }
 
-/** Chooses for each field the column that becomes it. */
+/** A table in which the operator chooses which column becomes which field. */
 export function ColumnTable({ preview, resource, mapping, onChange }: ColumnTableProps) {
   const translate = useTranslate();
   const { columns = [] } = preview;

@@ -5,18 +5,18 @@ import { differences } from "../text/fields.ts";
 
 export type Side = "mine" | "theirs";
 
-/** A field with two different values: the stored one (theirs), and the typed one (mine). */
+/** A field with two different values: the stored value (`theirs`) and the typed value (`mine`). */
 export interface DifferingField {
   readonly path: string;
   readonly theirs: string;
   readonly mine: string;
-  /** The value to take unless the operator chooses: mine if I changed the field. */
+  /** The value to take unless the operator chooses: the typed value if the operator has changed the field, otherwise the stored value. */
   readonly suggested: Side;
 }
 
 const notFields = new Set(["id", "version"]);
 
-/** Returns the fields that differ between `theirs` and `mine`. @param base the record before I changed it */
+/** Returns the fields that differ between the stored values (`theirs`) and the typed values (`mine`). @param base the record as it was when the form was opened */
 export function differingFields(base: RecordValues, theirs: RecordValues, mine: RecordValues): DifferingField[] {
   const changed = new Set(differences(base, mine).map(({ path }) => path));
   return differences(theirs, mine)
@@ -29,7 +29,7 @@ export function differingFields(base: RecordValues, theirs: RecordValues, mine: 
     }));
 }
 
-/** Returns my values, with the values of the others in the fields that were chosen so. */
+/** Returns the typed values, with the stored values in the fields for which the operator has chosen them. */
 export function mergedValues(
   mine: RecordValues,
   fields: readonly DifferingField[],

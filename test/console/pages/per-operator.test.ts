@@ -181,7 +181,7 @@ test("a link in a browser with the session of another operator asks, and a page 
 
   await other.evaluate("location.assign('#/shop/history')");
   await other.getByRole("dialog", { name: "This browser is now signed in as carla" }).waitFor();
-  await click("Go on as carla");
+  await click("Continue as carla");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
 
   // A used link opens the console for the signed-in operator.
