@@ -8,8 +8,8 @@ import { visible } from "../text/visible.ts";
 
 /** Keeps the old value on the left of the new value, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;
-export const oldValue = { ...isolated, color: "error.main" };
-export const newValue = { ...isolated, color: "success.main", textDecoration: "none" };
+const oldValue = { ...isolated, color: "error.main", overflowWrap: "anywhere" } as const;
+const newValue = { ...isolated, color: "success.main", textDecoration: "none", overflowWrap: "anywhere" } as const;
 
 /** Shows what a change did to a record, field by field. */
 export function ChangedFields({
@@ -32,22 +32,31 @@ export function ChangedFields({
                 {fullLabelOf(field.path)}
               </TableCell>
               <TableCell>
-                {field.before && (
-                  <Box component="del" sx={{ ...oldValue, overflowWrap: "anywhere" }}>
-                    {visible(field.before)}
-                  </Box>
-                )}
-                {field.before && field.after && " "}
-                {field.after && (
-                  <Box component="ins" sx={{ ...newValue, overflowWrap: "anywhere" }}>
-                    {visible(field.after)}
-                  </Box>
-                )}
+                <OldAndNewValue before={field.before} after={field.after} />
               </TableCell>
             </TableRow>
           ))}
         </TableBody>
       </Table>
     </Box>
+  );
+}
+
+/** Shows the old and the new value of a field. An empty value is not shown. */
+export function OldAndNewValue({ before, after }: { readonly before: string; readonly after: string }) {
+  return (
+    <>
+      {before && (
+        <Box component="del" sx={oldValue}>
+          {visible(before)}
+        </Box>
+      )}
+      {before && after && " "}
+      {after && (
+        <Box component="ins" sx={newValue}>
+          {visible(after)}
+        </Box>
+      )}
+    </>
   );
 }

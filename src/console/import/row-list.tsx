@@ -14,7 +14,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
-import { newValue, oldValue } from "../history/changed-fields.tsx";
+import { OldAndNewValue } from "../history/changed-fields.tsx";
 import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
@@ -150,19 +150,9 @@ function RowChanges({ row }: { readonly row: ImportRowInfo }) {
   if (!after) return null;
   return (
     <Box sx={{ overflowWrap: "anywhere" }}>
-      {differences(before, after).map(({ path, before: old, after: now }) => (
-        <div key={path}>
-          {fullLabelOf(path)}:{" "}
-          {old && (
-            <Box component="del" sx={oldValue}>
-              {visible(old)}
-            </Box>
-          )}{" "}
-          {now && (
-            <Box component="ins" sx={newValue}>
-              {visible(now)}
-            </Box>
-          )}
+      {differences(before, after).map((field) => (
+        <div key={field.path}>
+          {fullLabelOf(field.path)}: <OldAndNewValue before={field.before} after={field.after} />
         </div>
       ))}
     </Box>
