@@ -43,7 +43,7 @@ test("creates, updates with an ETag, pages, deletes and follows records, and rep
       const client = createClient({ url: url as string, key: key as string });
       const brand = await client.brands.create({ Name: "Acme" });
       const renamed = await client.brands.update(brand, { Name: "Acme Ltd" });
-      const refused = await client.brands.update(brand, { Name: "Late" }).catch((problem) => problem);
+      const rejected = await client.brands.update(brand, { Name: "Late" }).catch((problem) => problem);
       const wrong = await client.brands.create({ Name: "" }).catch((problem) => problem);
       const names = [];
       for await (const { Name } of client.brands.all()) names.push(Name);
@@ -67,7 +67,7 @@ test("creates, updates with an ETag, pages, deletes and follows records, and rep
       return [
         operations,
         names,
-        refused.code,
+        rejected.code,
         wrong.faults,
         String(unchanged),
         failed,

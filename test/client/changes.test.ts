@@ -164,7 +164,7 @@ describe("changes()", () => {
       });
       return take(follower.changes(), 1);
     });
-    await waitUntil(() => statuses.length > 0, "a refusal");
+    await waitUntil(() => statuses.length > 0, "an error response");
     await small.call("POST", "/restapi/brands.json", { body: { Name: "One" } });
     for (const changes of await Promise.all(followers)) expect(named(changes)).toEqual(["create One"]);
     expect(new Set(statuses)).toEqual(new Set([429]));

@@ -141,7 +141,7 @@ describe("a network that fails", () => {
   });
 });
 
-describe("a response that refuses", () => {
+describe("an error response", () => {
   const cases: [number, boolean][] = [
     ...[400, 401, 403, 404, 405, 412, 413, 415, 421, 422, 431, 500, 501].map((status): [number, boolean] => [
       status,
@@ -150,8 +150,8 @@ describe("a response that refuses", () => {
     ...[409, 429, 502, 503, 504].map((status): [number, boolean] => [status, true]),
   ];
   test.each(cases)("with %d is retried: %p", async (status, isRetried) => {
-    const { client: refused, urls } = scripted([() => new Response("no", { status })], { retries: 1 });
-    const problem = await thrownBy(refused.brands.get(1));
+    const { client, urls } = scripted([() => new Response("no", { status })], { retries: 1 });
+    const problem = await thrownBy(client.brands.get(1));
     expect(problem).toBeInstanceOf(StorefrontProblem);
     expect(problem).toMatchObject({ status, code: undefined, faults: [], type: "about:blank" });
     expect(urls).toHaveLength(isRetried ? 2 : 1);
@@ -185,8 +185,8 @@ describe("a response that refuses", () => {
     ["1.5x", undefined],
   ];
   test.each(headers)("with Retry-After: %s has retryAfter %p", async (header, expected) => {
-    const { client: refused } = scripted([() => busy({ "Retry-After": header })], { retries: 0 });
-    expect(((await thrownBy(refused.brands.list())) as StorefrontProblem).retryAfter).toBe(expected);
+    const { client } = scripted([() => busy({ "Retry-After": header })], { retries: 0 });
+    expect(((await thrownBy(client.brands.list())) as StorefrontProblem).retryAfter).toBe(expected);
   });
 });
 

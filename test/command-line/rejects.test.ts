@@ -89,11 +89,11 @@ test.each([
     "<!-- row 2: Name: is required -->\n<Brand ID='7'/>",
   ],
 ])("rejected rows of a %s file are written in that format, so that they can be corrected and imported again", async (format, content, written) => {
-  const file = workspace.file(`refused.${format}`);
+  const file = workspace.file(`rejected.${format}`);
   const { stdout } = await load(content, "--format", format, "--rejects", file);
   expect(stdout).toContain("1 created");
-  expect(read(`refused.${format}`)).toContain(written);
-  const corrected = read(`refused.${format}`)
+  expect(read(`rejected.${format}`)).toContain(written);
+  const corrected = read(`rejected.${format}`)
     .replace('"Name":""', '"Name":"Seven"')
     .replace("<Brand ID='7'/>", "<Brand ID='7'><Name>Seven</Name></Brand>");
   expect((await load(corrected, "--format", format)).stdout).toContain("1 created");

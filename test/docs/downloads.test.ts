@@ -60,8 +60,8 @@ describe("/openapi.json?format=", () => {
   });
 
   test("another format is rejected, and other parameters are ignored", async () => {
-    const refused = await fetch(`${server.url}/openapi.json?format=yaml`);
-    expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+    const rejected = await fetch(`${server.url}/openapi.json?format=yaml`);
+    expect([rejected.status, ((await rejected.json()) as { detail: string }).detail]).toEqual([
       400,
       "`format` must be `json` or `xml`, not `yaml`",
     ]);

@@ -208,7 +208,7 @@ for (const [file, usual, command] of programs) {
       await server.stop();
     });
 
-    test("refuses bodies that are too large before it reads them, and those without a length", async () => {
+    test("rejects bodies that are too large before it reads them, and those without a length", async () => {
       const large = { method: "POST", body: "x".repeat(5_000_001), headers: valid.headers };
       expect(
         await fetch(receiver.url, large).then(

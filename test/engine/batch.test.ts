@@ -22,7 +22,7 @@ describe.each(engines)("on $name", (kind) => {
   /** Returns the only outcome of `intent`. */
   async function commit(intent: Intent) {
     const [outcome] = await engine.commit([intent]);
-    if (!outcome || outcome.kind === "rejected") throw new Error(`refused: ${outcome?.rejectionReason}`);
+    if (!outcome || outcome.kind === "rejected") throw new Error(`rejected: ${outcome?.rejectionReason}`);
     return outcome;
   }
 
@@ -233,8 +233,8 @@ describe.each(engines)("on $name", (kind) => {
     test("are not stored at all when one intent is rejected", async () => {
       newSite();
       const seen: string[] = [];
-      const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
-      const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, refused] : batch));
+      const rejected = createIntent({ site, operation: "delete", id: 99, values: {} });
+      const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, rejected] : batch));
       await engine.commitAtomically(batches, (outcomes) => {
         for (const { kind: what } of outcomes) seen.push(what);
       });

@@ -32,7 +32,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
   const remove = (id: number) => createIntent({ site, operation: "delete", id, values: {} });
   const shown = ({ changes }: FeedPage) =>
     changes.map(({ change: { revision, operation, id } }) => `${revision} ${operation} ${id}`);
-  const refused = (work: Promise<unknown>) =>
+  const errorOf = (work: Promise<unknown>) =>
     work.then(
       () => "accepted",
       (error) => `${error.code}: ${error.message}`,
@@ -126,23 +126,23 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
       [foreign, "gone"],
     ] as const)
       for (const text of texts)
-        expect([text, await refused(read({ since: text }))]).toEqual([
+        expect([text, await errorOf(read({ since: text }))]).toEqual([
           text,
           expect.stringContaining(`${code}: invalid cursor`),
         ]);
-    expect((await refused(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
+    expect((await errorOf(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
   });
 
   test("rejects a cursor that lies ahead, has another digest, or is of another site", async () => {
     await makeSite();
     const { changes } = await read();
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
-    expect(await refused(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
-    expect(await refused(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
-    expect(await refused(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
+    expect(await errorOf(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
+    expect(await errorOf(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
     const other = await readHeadCursor(engine, site);
     await makeSite();
-    expect(await refused(read({ since: other }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: other }))).toMatch("does not name a change of this site");
   });
 
   test("stays valid when pruning has deleted the entries before it, and is rejected otherwise", async () => {
@@ -154,11 +154,11 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: next }))).toEqual(["6 update 1"]);
     for (const { cursor } of changes.slice(0, 4))
-      expect(await refused(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
+      expect(await errorOf(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
     for (const since of [undefined, "0.0"])
-      expect(await refused(read({ since }))).toMatch("the first changes of this site are no longer kept");
+      expect(await errorOf(read({ since }))).toMatch("the first changes of this site are no longer kept");
     const [head] = await engine.readHeads([site]);
-    expect(await refused(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
+    expect(await errorOf(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
       "gone: change 2 is no longer kept",
     );
   });
@@ -169,11 +169,11 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
     const bare = await readHeadCursor(engine, site);
     expect(bare).not.toBe(next);
-    expect(await refused(read({ since: next }))).toMatch("is no longer kept");
+    expect(await errorOf(read({ since: next }))).toMatch("is no longer kept");
     expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, hasMore: false });
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: bare }))).toEqual(["6 update 1"]);
-    expect(await refused(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
+    expect(await errorOf(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
   });
 
   test("keeps the cursor of a site without changes valid after its first one", async () => {
@@ -190,12 +190,12 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     await backUp(engine, join(folder, "a"), 0);
     const old = (await read()).next;
     await engine.replaceEpochs();
-    expect(await refused(read({ since: old }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: old }))).toMatch("does not name a change of this site");
     const renewed = (await read()).next;
     await engine.commit([update(1, "lost")]);
     await restore(engine, join(folder, "a"), join(folder, "kept"), 0);
     for (const since of [old, renewed])
-      expect(await refused(read({ since }))).toMatch("does not name a change of this site");
+      expect(await errorOf(read({ since }))).toMatch("does not name a change of this site");
     // A standby that lagged has the same journal without the last change, and makes another change with its revision.
     await engine.commit([update(1, "lost")]);
     const lost = (await read()).next;
@@ -204,9 +204,9 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
       `delete from journal where site_id = ${site} and revision = 6; update sites set revision = 5, live_revision = 5 where id = ${site};
 update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = ${site} and resource = 'brand' and id = 1`,
     );
-    expect(await refused(read({ since: lost }))).toMatch("lies ahead");
+    expect(await errorOf(read({ since: lost }))).toMatch("lies ahead");
     await engine.commit([update(1, "another")]);
-    expect(await refused(read({ since: lost }))).toMatch(
+    expect(await errorOf(read({ since: lost }))).toMatch(
       "does not name a change of this site: the site was restored, or lost",
     );
     rmSync(folder, { recursive: true, force: true });
@@ -216,9 +216,9 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     await makeSite();
     const [head] = await engine.readHeads([site]);
     const requiredHead = { ...(head as Head), revision: 6 };
-    expect(await refused(read({ requiredHead }))).toMatch("unavailable: the database is behind");
-    expect(await refused(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the database is behind");
-    expect(await refused(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
+    expect(await errorOf(read({ requiredHead }))).toMatch("unavailable: the database is behind");
+    expect(await errorOf(readCursorAt(engine, site, requiredHead))).toMatch("unavailable: the database is behind");
+    expect(await errorOf(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
   test("ends a page early when pruning or a restore overtakes it", async () => {
@@ -235,7 +235,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
       };
       const { changes, next, hasMore } = await readFeedPage(overtaken, site, { ...defaults, resources });
       expect([changes, next.split(".")[1], hasMore]).toEqual([[], "100", true]);
-      expect(await refused(read({ since: next }))).toMatch(/^gone/);
+      expect(await errorOf(read({ since: next }))).toMatch(/^gone/);
     }
   }, 60_000);
 });

@@ -130,7 +130,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["updated_since=2026-11-01", "write `since`"],
     ["before=0.0", "the feed has no parameter `before`; there is `since`"],
     ["per_page=5", "write `limit`"],
-  ])("refuses ?%s", async (query, says) => {
+  ])("rejects ?%s", async (query, says) => {
     for (const format of ["json", "xml"]) {
       const { status, text } = await get(`.${format}?${query}`);
       expect([status, text.replaceAll("&amp;", "&")]).toEqual([400, expect.stringContaining(says)]);
@@ -197,8 +197,8 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test("can only be read, with the same header fields for HEAD, and without waiting", async () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-      const refused = await server.call(method, "/restapi/changes.json");
-      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+      const rejected = await server.call(method, "/restapi/changes.json");
+      expect([rejected.status, rejected.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     }
     const allowed = await server.call("OPTIONS", "/restapi/changes.xml", { key: null });
     expect([allowed.status, allowed.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
@@ -255,11 +255,11 @@ describe.each(engines)("the feed on $name", (kind) => {
     await pruneJournals(server.engine, [site], { revision: 1_000_000 });
     expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
     // For a moment, the page is still shared.
-    const refused = await waitUntil(async () => {
+    const rejected = await waitUntil(async () => {
       const page = await get(".json?limit=1");
       return page.status !== 200 && page;
     }, "the end of the shared page");
-    expect(refused.json.detail).toMatch("the first changes of this site are no longer kept");
+    expect(rejected.json.detail).toMatch("the first changes of this site are no longer kept");
     expect((await get(`.json?since=${Next}`)).json).toEqual({ Changes: [], Next, More: false });
     const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
     await backUp(server.engine, join(folder, "a"), at);

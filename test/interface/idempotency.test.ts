@@ -157,9 +157,9 @@ for (const [engine, newDatabase] of engines) {
         { method: "POST", path: list, body: { Name: "one" } },
       ];
       for (const sent of others) {
-        const refused = await send(sent, name);
-        expect([sent, refused.status]).toEqual([sent, 422]);
-        expect(/"type":"([^"]*)|<type>([^<]*)/.exec(refused.text)?.slice(1).join("")).toBe(
+        const rejected = await send(sent, name);
+        expect([sent, rejected.status]).toEqual([sent, 422]);
+        expect(/"type":"([^"]*)|<type>([^<]*)/.exec(rejected.text)?.slice(1).join("")).toBe(
           "/docs/problems/idempotency-key-reused",
         );
       }
@@ -169,7 +169,7 @@ for (const [engine, newDatabase] of engines) {
 
     test("a rejection is not stored: the key may be used again, for the same or another request", async () => {
       const { path } = await createBrand();
-      const refusals: [number, Sent][] = [
+      const rejections: [number, Sent][] = [
         [400, { method: "POST", path: list, body: { Name: "" } }],
         [400, { method: "PUT", path: list, body: { Name: "x" } }],
         [404, { method: "PUT", path: "/restapi/brands/999999.json", body: { Name: "x" } }],
@@ -177,7 +177,7 @@ for (const [engine, newDatabase] of engines) {
         [412, { method: "DELETE", path, headers: { "If-Match": '"x.1.json"' } }],
         [415, { method: "PUT", path, body: "{}", headers: { "Content-Type": "application/json; charset=latin1" } }],
       ];
-      for (const [status, sent] of refusals) {
+      for (const [status, sent] of rejections) {
         const name = newName();
         expect([sent, (await send(sent, name)).status, (await send(sent, name)).status]).toEqual([
           sent,
@@ -303,8 +303,8 @@ describe("while the first request is still running", () => {
     holder.run("begin immediate");
     const [headers, body] = [{ "Idempotency-Key": "a" }, { Name: "one" }];
     const both = ["twice", "at once"].map(() => server.call("POST", list, { headers, body }));
-    const refused = await Promise.race(both);
-    expect([refused.status, refused.json.type, refused.headers.get("Retry-After")]).toEqual([
+    const rejected = await Promise.race(both);
+    expect([rejected.status, rejected.json.type, rejected.headers.get("Retry-After")]).toEqual([
       409,
       "/docs/problems/conflict",
       "1",

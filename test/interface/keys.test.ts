@@ -253,8 +253,8 @@ describe("limits", () => {
       '"key";r=1;t=1',
     ]);
     await list(key);
-    const refused = await list(key);
-    expect([refused.status, refused.headers.get("Retry-After"), refused.json.type]).toEqual([
+    const rejected = await list(key);
+    expect([rejected.status, rejected.headers.get("Retry-After"), rejected.json.type]).toEqual([
       429,
       "1",
       "/docs/problems/too-many-requests",
@@ -276,8 +276,8 @@ describe("limits", () => {
     const before = (await list(server.key)).text;
     const path = method === "POST" ? "brands.json" : `brands/${ID}.json`;
     const body = method === "POST" || method === "PUT" ? { Name: "beyond" } : undefined;
-    const refused = await server.call(method, `/restapi/${path}`, { key, body });
-    expect([refused.status, refused.headers.get("RateLimit")]).toEqual([429, '"key";r=0;t=1']);
+    const rejected = await server.call(method, `/restapi/${path}`, { key, body });
+    expect([rejected.status, rejected.headers.get("RateLimit")]).toEqual([429, '"key";r=0;t=1']);
     expect((await list(server.key)).text).toBe(before);
     clock += 1000;
     const done = await server.call(method, `/restapi/${path}`, { key, body });

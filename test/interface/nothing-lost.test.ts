@@ -31,9 +31,9 @@ async function startPair(): Promise<PostgresPair> {
 test("the primary is killed and its synchronous standby promoted: every confirmed write is stored once", async () => {
   const { primary, standby, url } = await startPair();
   const shop = await openShop(url, 2);
-  await shop.writeThrough(async ({ waitForRefusals }) => {
+  await shop.writeThrough(async ({ waitForFailures }) => {
     await primary.signal("SIGKILL");
-    await waitForRefusals();
+    await waitForFailures();
     await standby.run("select pg_promote()");
   });
 });
@@ -63,10 +63,10 @@ test("the database is killed and restarted twice: every confirmed write is store
   const database = await startPostgres();
   cleanUps.push(database.remove);
   const shop = await openShop(await database.createDatabase(), 2);
-  await shop.writeThrough(async ({ waitForRefusals, waitForWrites }) => {
+  await shop.writeThrough(async ({ waitForFailures, waitForWrites }) => {
     for (const end of [() => database.signal("SIGKILL"), database.halt]) {
       await end();
-      await waitForRefusals();
+      await waitForFailures();
       await database.start();
       await waitForWrites();
     }
@@ -82,9 +82,9 @@ interface Shop {
 }
 
 interface Clients {
-  /** Resolves when more writes were refused. */
-  waitForRefusals(): Promise<unknown>;
-  /** Resolves when more writes were confirmed. */
+  /** Resolves when more writes have failed. */
+  waitForFailures(): Promise<unknown>;
+  /** Resolves when more writes have been confirmed. */
   waitForWrites(): Promise<unknown>;
 }
 
@@ -103,7 +103,7 @@ async function openShop(url: string, count: number): Promise<Shop> {
     async writeThrough(disaster) {
       let isOver = false;
       let isDisaster = false;
-      let refusals = 0;
+      let failures = 0;
       const acknowledged = new Map<string, number>();
       const client = async (number: number) => {
         for (let i = 0; !isOver; i++) {
@@ -113,7 +113,7 @@ async function openShop(url: string, count: number): Promise<Shop> {
             async () => {
               const one = processes[attempt++ % processes.length] as ServerProcess;
               const id = await create(one.url, key, name);
-              if (id === undefined && isDisaster) refusals++;
+              if (id === undefined && isDisaster) failures++;
               return id;
             },
             `a confirmation of ${name}`,
@@ -126,16 +126,16 @@ async function openShop(url: string, count: number): Promise<Shop> {
         const enough = count() + by;
         return waitUntil(() => count() >= enough, what, { withinMs: 60_000 });
       };
-      const waitForRefusals = () => more(() => refusals, clients, "refused writes");
+      const waitForFailures = () => more(() => failures, clients, "failed writes");
       const waitForWrites = (by = 50) => more(() => acknowledged.size, by, "confirmed writes");
       const running = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
       await waitForWrites();
       isDisaster = true;
-      await disaster({ waitForRefusals, waitForWrites });
+      await disaster({ waitForFailures: waitForFailures, waitForWrites });
       await waitForWrites(200);
       isOver = true;
       await running;
-      expect(refusals).toBeGreaterThan(0);
+      expect(failures).toBeGreaterThan(0);
       await expectWhole(engine, site, acknowledged);
     },
   };

@@ -239,8 +239,8 @@ describe.each(engines)("a poll on $name", (kind) => {
       const [since, key] = [await now(), await server.issueKey()];
       const abort = new AbortController();
       for (const count of [1, 2, 3, 4]) await wait(since, { signal: abort.signal }, count);
-      const refused = await get(`since=${since}&wait=20`);
-      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+      const rejected = await get(`since=${since}&wait=20`);
+      expect([rejected.status, Number(rejected.headers.get("retry-after")) > 0]).toEqual([429, true]);
       expect((await get(`since=${since}`)).status).toBe(200);
       abort.abort();
       await waiting(0);
@@ -276,12 +276,12 @@ describe.each(engines)("a poll on $name", (kind) => {
       const since = await now();
       const keys = [server.key, await server.issueKey(), await server.issueKey(), await server.issueKey()];
       const all: Promise<unknown>[] = [];
-      let answers = 0;
-      let refused: Awaited<ReturnType<typeof get>> | undefined;
+      let responses = 0;
+      let rejected: Awaited<ReturnType<typeof get>> | undefined;
       const ask = (key: string | undefined) => {
         const poll = get(`since=${since}&wait=50`, key ? { key } : {}).then((page) => {
-          answers++;
-          if (page.status === 429) refused = page;
+          responses++;
+          if (page.status === 429) rejected = page;
         });
         all.push(poll);
       };
@@ -290,13 +290,13 @@ describe.each(engines)("a poll on $name", (kind) => {
         await waiting(index + 1);
       }
       keys.push(await server.issueKey());
-      for (let i = 0; i < 100 && !refused; i++) {
+      for (let i = 0; i < 100 && !rejected; i++) {
         ask(keys[i % 5]);
-        // Either this poll is refused, or another one ends.
-        await waitUntil(() => answers > i, "an answer");
+        // Either this poll is rejected, or another one ends.
+        await waitUntil(() => responses > i, "a response");
       }
-      expect(refused?.text).toContain("4 requests of all API keys wait already");
-      expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(rejected?.text).toContain("4 requests of all API keys wait already");
+      expect(Number(rejected?.headers.get("retry-after"))).toBeGreaterThan(0);
       await write(other, "a");
       await Promise.all(all);
     });

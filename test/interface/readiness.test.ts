@@ -52,7 +52,7 @@ describe("with SQLite", () => {
       const server = await startTestServer({ settings: { DATABASE: `sqlite:${join(disk, "test.db")}` } });
       expect([await status(server), await writes(server)]).toEqual([200, 201]);
       expect(() => writeFileSync(join(disk, "other"), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC");
-      await waitUntil(async () => (await writes(server)) === 503, "a write to be refused");
+      await waitUntil(async () => (await writes(server)) === 503, "a write to fail");
       await becomes(server, 503);
       rmSync(join(disk, "other"));
       await becomes(server, 200);

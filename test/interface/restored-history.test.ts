@@ -111,11 +111,11 @@ describe.each(engines)("a restore on $name", (kind) => {
     expect((await create("lost")).status).toBe(201);
     let commits = 0;
     beforeCommit = () => restore(engine, file, join(folder, `before-${++commits}.backup`), 1);
-    const refused = await create("late");
+    const failed = await create("late");
     expect(commits).toBe(3);
-    expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
-    expect(refused.json.detail).toBe("the site was restored or removed at this moment; try again");
-    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+    expect([failed.status, failed.json.type]).toEqual([503, "/docs/problems/unavailable"]);
+    expect(failed.json.detail).toBe("the site was restored or removed at this moment; try again");
+    expect(Number(failed.headers.get("Retry-After"))).toBeGreaterThan(0);
     beforeCommit = async () => {};
     const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;
     expect(await list()).toMatchObject([{ ID: 1, Name: "kept" }]);

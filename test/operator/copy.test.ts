@@ -65,8 +65,8 @@ test("a target that is not empty, or an empty source, is rejected", async () => 
   const full = await startTestServer({ settings: { DATABASE: fileUrl("full.db") } });
   await full.stop();
   const before = await rowsOf(fileUrl("full.db"));
-  const refused = await runProgram(["copy", "--from", fileUrl("full.db"), "--to", fileUrl("full.db")]);
-  expect(refused).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("the target is not empty") });
+  const rejected = await runProgram(["copy", "--from", fileUrl("full.db"), "--to", fileUrl("full.db")]);
+  expect(rejected).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("the target is not empty") });
   expect(await rowsOf(fileUrl("full.db"))).toEqual(before);
   const empty = await runProgram(["copy", "--from", await server.createDatabase(), "--to", fileUrl("new.db")]);
   expect(empty).toMatchObject({ status: 1, stderr: expect.stringContaining("the source is empty") });

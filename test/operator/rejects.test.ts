@@ -29,7 +29,7 @@ async function reject(
   content: string | Uint8Array,
   options: CsvOptions,
   format?: FileFormat,
-  detail = 'is "refused", here',
+  detail = 'is "rejected", here',
 ) {
   const rows = await read(content, options, format);
   const rejects = openRejectedRowsFile(file);
@@ -59,7 +59,7 @@ test("all rows, also invalid ones, are read back unchanged from the file of reje
           source.format === "csv" && source.text === undefined ? [{ number, cells: source.cells }] : [],
         );
       expect(readable(again).map(({ cells }) => cells)).toEqual(
-        readable(rows).map(({ number, cells }) => [`${number}`, 'Name: is "refused", here', ...cells]),
+        readable(rows).map(({ number, cells }) => [`${number}`, 'Name: is "rejected", here', ...cells]),
       );
       expect(again).toHaveLength(rows.length);
     }),

@@ -1,4 +1,4 @@
-// `npm run release`: its refusals, and the files that are left when a step fails. docs/releasing.md has the steps of a whole release.
+// `npm run release`: what it rejects, and the files that it leaves when a step fails. docs/releasing.md has the steps of a whole release.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -106,7 +106,7 @@ describe("a release", () => {
     return { status: ended.exitCode, output: `${ended.stdout}${ended.stderr}` };
   }
 
-  const refused: [string, () => void, string[], string][] = [
+  const rejections: [string, () => void, string[], string][] = [
     ["without a version", () => {}, [], "usage"],
     ["with a version that is none", () => {}, ["one"], "invalid version `one`"],
     ["with the version that it has", () => {}, ["0.9.0"], "version 0.9.0 is not later than 0.9.0"],
@@ -130,7 +130,7 @@ describe("a release", () => {
       "package.json has version 0.9.0",
     ],
   ];
-  test.each(refused)("is rejected %s", (_, prepare, args, reason) => {
+  test.each(rejections)("is rejected %s", (_, prepare, args, reason) => {
     prepare();
     const { status, output } = release(...args, "--dry-run");
     expect([status, output]).toEqual([1, expect.stringMatching(reason)]);

@@ -69,7 +69,7 @@ describe.each(engines)("on $name", (kind) => {
   test.each([
     ["without a key", (): string | null => null, 401],
     ["with a key of another site", (): string | null => foreignKey, 403],
-  ] as const)("a client %s learns nothing of the records, whether or not they exist", async (_, key, refused) => {
+  ] as const)("a client %s learns nothing of the records, whether or not they exist", async (_, key, rejectedWith) => {
     const before = await everything();
     for (const method of methods) {
       const bodies = new Set<string>();
@@ -78,9 +78,9 @@ describe.each(engines)("on $name", (kind) => {
           "If-None-Match": "*",
           "Idempotency-Key": "1",
         });
-        expect([path, [refused, 405].includes(status)]).toEqual([path, true]);
+        expect([path, [rejectedWith, 405].includes(status)]).toEqual([path, true]);
         for (const secret of secrets) expect([...headers.keys(), text].join()).not.toContain(secret);
-        if (status === refused && path.includes(".json")) bodies.add(text.replace(/"instance":"\w+"/, ""));
+        if (status === rejectedWith && path.includes(".json")) bodies.add(text.replace(/"instance":"\w+"/, ""));
       }
       expect(bodies.size).toBe(1);
     }

@@ -258,17 +258,17 @@ test("a write to a site that another process has just created sees the writes of
 
 test("a write that conflicts with another transaction is tried five times in all", async () => {
   const engine = await open(20_000);
-  const refuse = (upTo: number) =>
+  const conflict = (upTo: number) =>
     beforeEachRecord(
       `if nextval('tries') <= ${upTo} then raise exception 'in the way' using errcode = '40001'; end if; return new;`,
     );
   const tries = async () => Number((await server.run("select last_value from tries", database))[0]?.last_value);
   await server.run("create sequence tries", database);
-  await refuse(4);
+  await conflict(4);
   expect(await write(engine)).toMatchObject([{ kind: "done" }]);
   expect(await tries()).toBe(5);
   await server.run("drop trigger hook on records; alter sequence tries restart", database);
-  await refuse(100);
+  await conflict(100);
   expect((await failureOf(write(engine))).message).toContain("in the way");
   expect(await tries()).toBe(5);
 });

@@ -124,9 +124,9 @@ test("with a full disk, writes get 503, the data stays, and writes succeed again
         Array.from({ length: 100 }, () => full.call("POST", "/restapi/brands.json", { body })),
       );
       made.push(...responses.filter(({ status }) => status === 201));
-      const refused = responses.find(({ status }) => status !== 201);
-      if (refused) {
-        expect(refused.status).toBe(503);
+      const failed = responses.find(({ status }) => status !== 201);
+      if (failed) {
+        expect(failed.status).toBe(503);
         break;
       }
     }

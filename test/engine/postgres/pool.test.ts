@@ -186,11 +186,11 @@ test("a read is tried three times at most when its connection is lost each time,
   expect((await failureOf(pool.use(fail))).code).toBe("unavailable");
   expect(tries).toBe(1);
   tries = 0;
-  const refused: Work<unknown> = (connection) => {
+  const failing: Work<unknown> = (connection) => {
     tries++;
     return connection.script("select 1 / 0");
   };
-  expect((await failureOf(pool.read(refused))).message).toContain("division by zero");
+  expect((await failureOf(pool.read(failing))).message).toContain("division by zero");
   expect(tries).toBe(1);
 });
 
@@ -231,7 +231,7 @@ async function listen(onConnection: (socket: Socket) => void): Promise<Listener>
   };
 }
 
-/** How a database that is starting refuses a client (ErrorResponse, https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+/** How a database that is starting rejects a client (ErrorResponse, https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 const startingUp = (() => {
   const fields = "SFATAL\0C57P03\0Mthe database system is starting up\0\0";
   const message = Buffer.alloc(5 + fields.length, `E    ${fields}`);

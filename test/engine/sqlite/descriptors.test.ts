@@ -8,20 +8,20 @@ import { join } from "node:path";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 
-const refused: [string, (database: Database) => void][] = [
+const rejections: [string, (database: Database) => void][] = [
   ["of a newer program", (database) => database.run("pragma user_version = 99")],
   ["of another program", (database) => database.run("create table theirs (x)")],
   ["whose view cannot be made", (database) => database.run("create table brand (x); pragma user_version = 1")],
 ];
 
-test.skipIf(process.platform !== "linux").each(refused)("a rejected database %s is closed", async (_, prepare) => {
+test.skipIf(process.platform !== "linux").each(rejections)("a rejected database %s is closed", async (_, prepare) => {
   const folder = mkdtempSync(join(tmpdir(), "storefront-descriptors-"));
   try {
-    const database = new Database(join(folder, "refused.db"));
+    const database = new Database(join(folder, "rejected.db"));
     prepare(database);
     database.close();
     for (let i = 0; i < 10; i++) {
-      await expect(openEngine(`sqlite:${join(folder, "refused.db")}`, allResources)).rejects.toThrow();
+      await expect(openEngine(`sqlite:${join(folder, "rejected.db")}`, allResources)).rejects.toThrow();
     }
     expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
   } finally {

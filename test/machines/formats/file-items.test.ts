@@ -18,10 +18,10 @@ async function read(content: string | Uint8Array, format: FileFormat, size = 7) 
   try {
     for await (const { decoded, source } of readRows(brand, inChunks(Buffer.from(content), size), format))
       rows.push({ ...decoded, text: source.text });
-    return { rows, refusal: undefined };
+    return { rows, problem: undefined };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return { rows, refusal: error.message };
+    return { rows, problem: error.message };
   }
 }
 
@@ -36,8 +36,8 @@ const size = fc.integer({ min: 1, max: 40 });
 test("the records of a JSON list are the records that were written, with any white space", async () => {
   await fc.assert(
     fc.asyncProperty(records, size, fc.constantFrom(0, 2, "\t"), async (list, chunk, indent) => {
-      const { rows, refusal } = await read(JSON.stringify(list, null, indent), "json", chunk);
-      expect(refusal).toBeUndefined();
+      const { rows, problem } = await read(JSON.stringify(list, null, indent), "json", chunk);
+      expect(problem).toBeUndefined();
       expect(rows.map(({ input }) => input)).toEqual(list);
       expect(rows.map((row) => JSON.parse(row.text as string))).toEqual(list);
     }),
@@ -52,12 +52,12 @@ test("the records of an XML list are the records that were written", async () =>
       fc.constantFrom("", "\n  ", "<!-- > ' -->", "<?x > ?>"),
       async (list, chunk, between) => {
         const elements = list.map((record) => between + xml.part(brand, record));
-        const { rows, refusal } = await read(
+        const { rows, problem } = await read(
           `${xml.listStart}${elements.join("")}${between}</Results>\n`,
           "xml",
           chunk,
         );
-        expect(refusal).toBeUndefined();
+        expect(problem).toBeUndefined();
         expect(rows.map(({ input }) => ({ ...(input as object) }))).toEqual(list);
         expect(rows.map((row) => row.text)).toEqual(list.map((record) => xml.part(brand, record)));
       },
@@ -138,7 +138,7 @@ describe("the position of an error is its position in the whole file", () => {
     ["nothing", "xml", "", "the file is empty"],
   ];
   test.each(faulty)("%s (%s)", async (_, format, content, message) => {
-    for (const chunk of [1, 3, 1000]) expect((await read(content, format, chunk)).refusal).toContain(message);
+    for (const chunk of [1, 3, 1000]) expect((await read(content, format, chunk)).problem).toContain(message);
   });
 });
 
@@ -147,7 +147,7 @@ test.each(["json", "xml"] as const)("bytes that are not UTF-8 are rejected (%s)"
     Buffer.from(format === "json" ? '[{"Name":"' : "<Results><Brand><Name>"),
     Buffer.from([0xff]),
   ]);
-  expect((await read(file, format)).refusal).toBe("the file is not valid UTF-8");
+  expect((await read(file, format)).problem).toBe("the file is not valid UTF-8");
 });
 
 test("a file may be one record", async () => {
@@ -158,8 +158,8 @@ test("a file may be one record", async () => {
 });
 
 test("a record with an error is rejected alone", async () => {
-  const { rows, refusal } = await read('[{"Name":"A","Name":"B"},{"Name":"C"}]', "json");
-  expect(refusal).toBeUndefined();
+  const { rows, problem } = await read('[{"Name":"A","Name":"B"},{"Name":"C"}]', "json");
+  expect(problem).toBeUndefined();
   expect(rows.map(({ fieldErrors }) => fieldErrors.length)).toEqual([1, 0]);
 });
 

@@ -329,12 +329,12 @@ function plain({ name, attributes, children }: XmlElement | Their): unknown {
 }
 
 function expectPlace(read: () => unknown, fault: object): void {
-  let refusal: unknown;
+  let problem: unknown;
   try {
     read();
   } catch (error) {
-    refusal = error;
+    problem = error;
   }
-  expect(refusal).toBeInstanceOf(ProblemError);
-  expect((refusal as ProblemError).fieldErrors).toEqual([fault as never]);
+  expect(problem).toBeInstanceOf(ProblemError);
+  expect((problem as ProblemError).fieldErrors).toEqual([fault as never]);
 }

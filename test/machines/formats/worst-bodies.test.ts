@@ -10,7 +10,7 @@ import { brand } from "../../../src/resources/brand.ts";
 const size = 1024 * 1024;
 
 /** Maximum CPU time in milliseconds: far more than the tens that each body takes, and far less than a quadratic algorithm would take. */
-const mostMilliseconds = 1500;
+const maxCpuMs = 1500;
 
 /** Returns `open`, as many pieces as fit into 1 MiB, and `close`. */
 function filled(open: string, piece: string | ((index: number) => string), close: string): string {
@@ -58,7 +58,7 @@ test.each<[string, string, string]>([
   ["backslashes that never end", `{"Name":"${"\\".repeat(size)}`, "not closed"],
   ["quotes", '"'.repeat(size), "follows the end"],
 ])("JSON of %s is rejected in time", (_, body, detail) => {
-  expectRefusal(json, body, detail);
+  expectProblem(json, body, detail);
 });
 
 test.each<[string, string, string]>([
@@ -98,32 +98,32 @@ test.each<[string, string, string]>([
   ["end tags", "</a>".repeat(size / 4), "has no start tag"],
   ["less-than signs", "<".repeat(size), "expected an element's name"],
 ])("XML of %s is rejected in time", (_, body, detail) => {
-  expectRefusal(xml, body, detail);
+  expectProblem(xml, body, detail);
 });
 
-function expectRefusal(format: typeof json, body: string, detail: string): void {
+function expectProblem(format: typeof json, body: string, detail: string): void {
   const bytes = Buffer.from(body);
   const started = process.cpuUsage();
-  let refusal: unknown;
+  let problem: unknown;
   try {
     const { input, fieldErrors } = format.decode(brand, bytes);
     parseNewRecord(brand, input, fieldErrors);
   } catch (error) {
-    refusal = error;
+    problem = error;
   }
   const { user, system } = process.cpuUsage(started);
-  expect(refusal).toBeInstanceOf(ProblemError);
-  const { message, fieldErrors } = refusal as ProblemError;
+  expect(problem).toBeInstanceOf(ProblemError);
+  const { message, fieldErrors } = problem as ProblemError;
   expect(message + fieldErrors.map((fault) => fault.detail).join("\n")).toContain(detail);
   expect(fieldErrors.length).toBeLessThanOrEqual(100);
-  expect((user + system) / 1000).toBeLessThan(mostMilliseconds);
+  expect((user + system) / 1000).toBeLessThan(maxCpuMs);
 }
 
 test.each([
   ["json", json, (count: number) => `{${Array.from({ length: count }, (_, i) => `"u${i}":1,`).join("")}"Name":"x"}`],
   ["xml", xml, (count: number) => `<Brand>${"<u/>".repeat(count)}<Name>x</Name></Brand>`],
-] as const)("100 faults are listed in %s, and of more it is said that there are more", (_, format, bodyOf) => {
-  const refusalOf = (count: number) => {
+] as const)("%s: 100 field errors are listed; if there are more, the message says so", (_, format, bodyOf) => {
+  const problemOf = (count: number) => {
     const { input, fieldErrors } = format.decode(brand, Buffer.from(bodyOf(count)));
     try {
       parseNewRecord(brand, input, fieldErrors);
@@ -132,8 +132,8 @@ test.each([
     }
     throw new Error("was accepted");
   };
-  expect(refusalOf(100).fieldErrors).toHaveLength(100);
-  expect(refusalOf(100).message).toEndWith(" (and 99 more)");
-  expect(refusalOf(101).fieldErrors).toHaveLength(100);
-  expect(refusalOf(101).message).toEndWith(" (and more; the first 100 are listed)");
+  expect(problemOf(100).fieldErrors).toHaveLength(100);
+  expect(problemOf(100).message).toEndWith(" (and 99 more)");
+  expect(problemOf(101).fieldErrors).toHaveLength(100);
+  expect(problemOf(101).message).toEndWith(" (and more; the first 100 are listed)");
 });

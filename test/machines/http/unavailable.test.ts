@@ -14,7 +14,7 @@ import { HeaderFields } from "../../../src/wire/header-fields.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 
 describe("a response that the server is unavailable", () => {
-  const exchange = {
+  const context = {
     id: new RequestId(["r", 1]),
     request: { headers: new HeaderFields(new Map()) },
   } as RequestContext;
@@ -22,15 +22,15 @@ describe("a response that the server is unavailable", () => {
   const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
   const reported = (error: unknown) => {
     logged.length = 0;
-    return logAndConvertError(error, exchange, { log, logLimit: createLogRateLimiter(Date.now) });
+    return logAndConvertError(error, context, { log, logLimit: createLogRateLimiter(Date.now) });
   };
 
   test("shows nothing of a storage that failed, which is logged", () => {
-    const refusal = reported(
+    const problem = reported(
       new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }),
     );
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
-    expect(refusal.message).toMatch(/^the storage does not respond; send the request again/);
+    expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+    expect(problem.message).toMatch(/^the storage does not respond; send the request again/);
     expect(logged).toEqual(["the storage failed"]);
   });
 
@@ -38,16 +38,16 @@ describe("a response that the server is unavailable", () => {
     const engine = { commit: () => new Promise(() => {}) } as unknown as Engine;
     const queue = new WriteQueue(engine, new SiteViews(engine, [], 0));
     for (let i = 0; i <= 10_000; i++) void queue.enqueue(createIntent());
-    const refusal = reported(await queue.enqueue(createIntent()).catch((error) => error));
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
-    expect(refusal.message).toBe("too many writes are waiting; try again");
+    const problem = reported(await queue.enqueue(createIntent()).catch((error) => error));
+    expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(problem.message).toBe("too many writes are waiting; try again");
     expect(logged).toEqual([]);
   });
 
   test("says that the site was restored or removed, which is not logged", () => {
-    const refusal = reported(new OutdatedError("epoch"));
-    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
-    expect(refusal.message).toBe("the site was restored or removed at this moment; try again");
+    const problem = reported(new OutdatedError("epoch"));
+    expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(problem.message).toBe("the site was restored or removed at this moment; try again");
     expect(logged).toEqual([]);
   });
 });

@@ -22,12 +22,12 @@ describe("the log", () => {
   test("has nested causes, up to a limit", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
-    const refusal = new ProblemError("unavailable", "the database cannot be used", { cause });
-    const logged = toLoggedError(refusal);
+    const problem = new ProblemError("unavailable", "the database cannot be used", { cause });
+    const logged = toLoggedError(problem);
     expect(logged).toMatchObject({ type: "ProblemError", cause: { message: "the disk is full", code: "ENOSPC" } });
     expect(logged.stack).toContain("log.test.ts");
-    cause.cause = refusal;
-    expect(JSON.stringify(toLoggedError(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
+    cause.cause = problem;
+    expect(JSON.stringify(toLoggedError(problem)).match(/the disk is full/g)?.length).toBeLessThan(10);
   });
 
   test("accepts any thrown value", () => {

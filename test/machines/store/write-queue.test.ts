@@ -96,9 +96,9 @@ test("a full queue rejects writes with Retry-After, loses no queued write, and a
   const { writes, next, waiting } = createQueue();
   // The first is committed at once and does not wait.
   const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.enqueue(intentOf(i)));
-  const refused = await writes.enqueue(intentOf(-1)).catch((error) => error);
-  expect(refused).toBeInstanceOf(ProblemError);
-  expect([refused.code, refused.retryAfterSeconds]).toEqual(["unavailable", 1]);
+  const problem = await writes.enqueue(intentOf(-1)).catch((error) => error);
+  expect(problem).toBeInstanceOf(ProblemError);
+  expect([problem.code, problem.retryAfterSeconds]).toEqual(["unavailable", 1]);
   let later: Promise<Outcome> | undefined;
   while ((await waiting()).length > 0) {
     const commit = await next("commit");

@@ -311,7 +311,7 @@ describe("--webhook-allow", () => {
     "x",
     "10.0.0.0/08",
     ",",
-  ])("refuses %s", (text) => {
+  ])("rejects %s", (text) => {
     expect(() => readConfig({ WEBHOOK_ALLOW: text })).toThrow(/--webhook-allow \(STOREFRONT_WEBHOOK_ALLOW\)/);
   });
 });

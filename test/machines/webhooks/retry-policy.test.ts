@@ -10,7 +10,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const fault = "the receiver responded with 500";
-const refused = (retryAfter?: string, status: number | null = 500): DeliveryResponse => ({ status, retryAfter, fault });
+const failed = (retryAfter?: string, status: number | null = 500): DeliveryResponse => ({ status, retryAfter, fault });
 
 /** The pause after the failure with this number, in milliseconds. */
 function backOffAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
@@ -29,7 +29,7 @@ describe("after a failed attempt", () => {
     [7, 5 * hour],
     [1000, 5 * hour],
   ])("number %i the next one is %i ms later, a quarter more or less", (failure, pause) => {
-    const pauses = [0, 0.5, 0.999].map((random) => backOffAfter(failure, refused(), random));
+    const pauses = [0, 0.5, 0.999].map((random) => backOffAfter(failure, failed(), random));
     expect(pauses).toEqual([pause * 0.75, pause, Math.round(pause * 1.2495)]);
   });
 
@@ -42,8 +42,8 @@ describe("after a failed attempt", () => {
     [new Date(now - 90_000).toUTCString(), 5000],
     [new Date(now + day).toUTCString(), 5 * hour],
   ])("Retry-After: %s is honoured, for 5 s to 5 h", (retryAfter, pause) => {
-    expect(backOffAfter(4, refused(retryAfter), 0)).toBe(pause);
-    expect(backOffAfter(4, refused(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
+    expect(backOffAfter(4, failed(retryAfter), 0)).toBe(pause);
+    expect(backOffAfter(4, failed(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
   });
 
   test.each([
@@ -55,20 +55,20 @@ describe("after a failed attempt", () => {
     "2030-01-01T00:01:00Z",
     "Tue, 01 Jan 2030",
     "9".repeat(400),
-  ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, refused(retryAfter))).toBe(minute));
+  ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, failed(retryAfter))).toBe(minute));
 
   test("failures are counted, and since when", () => {
-    const first = decideAfterFailure(webhookState(), refused(), { now, random: 0 }).changes;
+    const first = decideAfterFailure(webhookState(), failed(), { now, random: 0 }).changes;
     expect(first).toMatchObject({ failures: 1, failingSince: now });
     const state = webhookState({ failures: 4, failingSince: now - hour });
-    expect(decideAfterFailure(state, refused(), { now, random: 0 }).changes).toMatchObject({
+    expect(decideAfterFailure(state, failed(), { now, random: 0 }).changes).toMatchObject({
       failures: 5,
       failingSince: now - hour,
     });
   });
 
   test("nothing else of the state changes, so that the same page follows", () => {
-    const { changes } = decideAfterFailure(webhookState({ first: 1, last: 9 }), refused(), { now, random: 0 });
+    const { changes } = decideAfterFailure(webhookState({ first: 1, last: 9 }), failed(), { now, random: 0 });
     expect(Object.keys(changes).sort()).toEqual(["failingSince", "failures", "nextAt"]);
   });
 });
@@ -91,7 +91,7 @@ describe("a webhook is paused", () => {
       .pauseReason;
 
   test("at once by 410", () => {
-    expect(reasonAfter(0, 0, refused(undefined, 410))).toBe("the receiver responded with 410 (gone)");
+    expect(reasonAfter(0, 0, failed(undefined, 410))).toBe("the receiver responded with 410 (gone)");
   });
 
   test.each([
@@ -102,7 +102,7 @@ describe("a webhook is paused", () => {
     [18, 30 * day, false],
     [1, 6 * day, false],
   ])("after %i failures and one more in %i ms: %s", (failures, failing, isPaused) => {
-    const reason = reasonAfter(failures, failing, refused());
+    const reason = reasonAfter(failures, failing, failed());
     expect(reason).toBe(isPaused ? `failed for five days; last: ${fault}` : undefined);
   });
 
@@ -116,7 +116,7 @@ describe("a webhook is paused", () => {
       let at = now;
       let state = webhookState();
       for (;;) {
-        const { changes, pauseReason } = decideAfterFailure(state, refused(), { now: at, random });
+        const { changes, pauseReason } = decideAfterFailure(state, failed(), { now: at, random });
         state = { ...state, ...changes };
         if (pauseReason !== undefined) break;
         at = state.nextAt;

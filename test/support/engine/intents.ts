@@ -22,7 +22,7 @@ export async function deleteSiteRecord(engine: Engine, id: number): Promise<void
 
 /** The version of a record after a write to it. */
 export function versionAfter(outcome: Outcome | undefined): string {
-  if (outcome === undefined || outcome.kind === "rejected") throw new Error("it was refused");
+  if (outcome === undefined || outcome.kind === "rejected") throw new Error("it was rejected");
   return versionOf(outcome.epoch, outcome.revision);
 }
 

@@ -63,7 +63,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     const place = paths.find(({ pattern }) => pattern.test(path));
     const operation = place?.operations[sent.method.toLowerCase()];
     if (!place || !operation) {
-      await checkRefused(sent.method, path, received);
+      await checkProblem(sent.method, path, received);
       return;
     }
     const response = operation.responses[received.status];
@@ -74,7 +74,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   }
 
   /** No such path or method: what comes back must still be a problem. */
-  async function checkRefused(method: string, path: string, received: ReceivedResponse): Promise<void> {
+  async function checkProblem(method: string, path: string, received: ReceivedResponse): Promise<void> {
     const { status } = received;
     const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
     if (!isSuspended && !withoutOperation.includes(status))

@@ -1,4 +1,4 @@
-// The programs of PostgreSQL from its npm package. PostgreSQL refuses to run as root, so root runs them as another user,
+// The programs of PostgreSQL from its npm package. PostgreSQL does not run as root, so root runs them as another user,
 // from a folder that this user can read.
 
 import { spawnSync } from "node:child_process";

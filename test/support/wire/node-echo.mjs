@@ -27,7 +27,7 @@ const server = createServer((request, response) => {
 // Every method and expectation is accepted: the tests compare how requests are parsed.
 server.on("checkExpectation", (request, response) => server.emit("request", request, response));
 // After the responses to the previous requests.
-server.on("clientError", (_, socket) => setImmediate(() => socket.end(refusal)));
-const refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+server.on("clientError", (_, socket) => setImmediate(() => socket.end(badRequest)));
+const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 process.stdin.on("end", () => process.exit()).resume();
