@@ -93,7 +93,7 @@ test("the form of an operation in XML sends XML, and shows the response: the rec
   const line = (await form.locator(".line").textContent()) as string;
   const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
   expect(pasted.stdout.toString()).toContain(`<Name>It's &amp; "on" $KEY</Name>`);
-  expect(watched.strangers).toEqual([]);
+  expect(watched.foreignRequests).toEqual([]);
 }, 120_000);
 
 test("a chosen language and format hold on every page, and copying gives the example of this server", async () => {
@@ -133,9 +133,9 @@ async function openForm(page: Page, operation: string) {
   return details.locator("form");
 }
 
-async function expectQuiet({ page, errors, strangers }: Watched): Promise<void> {
+async function expectQuiet({ page, errors, foreignRequests }: Watched): Promise<void> {
   await page.waitForLoadState("networkidle");
   expect(errors).toEqual([]);
-  expect(strangers).toEqual([]);
+  expect(foreignRequests).toEqual([]);
   expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
 }

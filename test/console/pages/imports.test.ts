@@ -41,7 +41,7 @@ describe.each([
   test("a supplier's file is mapped, checked and imported without one row, and the import is undone", async () => {
     const { call } = anna;
     const acme = (await call("POST", "/sites/shop/records/brands", { Name: "Acme" })).json.record.ID;
-    const { page, errors, strangers } = await openPage(browser, server.adminUrl, width, height);
+    const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, width, height);
     await page.goto(await server.link("anna"));
     // The console opens the first shop.
     await page.waitForURL(/#\/shop$/);
@@ -88,7 +88,7 @@ describe.each([
     await page.getByText("The mapping of your last import is used.").waitFor();
     expect(await page.getByLabel("Name *", { exact: true }).inputValue()).toBe("Vendor");
     await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
-    expect([errors, strangers]).toEqual([[], []]);
+    expect([errors, foreignRequests]).toEqual([[], []]);
     await page.context().close();
   }, 60_000);
 });

@@ -14,7 +14,7 @@ export interface Watched {
   /** Errors on the console and exceptions. */
   readonly errors: string[];
   /** Requests of the page to other hosts. */
-  readonly strangers: string[];
+  readonly foreignRequests: string[];
   /** Waits until no request is in flight, the page has rendered the last response, and no progress indicator is shown. */
   settled(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function openPage(
   });
   const page = await context.newPage();
   const errors: string[] = [];
-  const strangers: string[] = [];
+  const foreignRequests: string[] = [];
   const inFlight = new Set<Request>();
   let ended = 0;
   page.on("console", (message) => {
@@ -74,7 +74,7 @@ export async function openPage(
   page.on("request", (request) => {
     inFlight.add(request);
     const { protocol, origin } = new URL(request.url());
-    if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
+    if (protocol.startsWith("http") && origin !== home) foreignRequests.push(request.url());
   });
   const onEnd = (request: Request) => {
     inFlight.delete(request);
@@ -90,7 +90,7 @@ export async function openPage(
     } while (inFlight.size > 0 || ended > before);
     await page.locator("[role=progressbar]").first().waitFor({ state: "hidden" });
   }
-  return { page, errors, strangers, settled };
+  return { page, errors, foreignRequests: foreignRequests, settled };
 }
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";

@@ -62,7 +62,7 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
       const pageWidth = await page.evaluate("document.documentElement.scrollWidth");
       const errors = watched.errors.filter((error) => !expected?.test(error));
       await page.context().close();
-      expect({ errors, strangers: watched.strangers }).toEqual({ errors: [], strangers: [] });
+      expect({ errors, foreignRequests: watched.foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
       expect(pageWidth).toBeLessThanOrEqual(width);
     },
   };
