@@ -1,4 +1,4 @@
-// Runs the simulation of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [longest trouble in seconds]`. Prints each seed
+// Runs the simulation of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [maximum seconds of failures]`. Prints each seed
 // with a fault. To repeat one: `npm run simulate -- 1 <seed>`.
 
 import { withSimulatedDatabase } from "../test/simulation/database.ts";
@@ -12,7 +12,7 @@ const totals = { seeds: 0, sends: 0, repeats: 0, gone: 0, kills: 0, returns: 0, 
 for (let from = first; from < first + seeds; from += perDatabase) {
   await withSimulatedDatabase(async (database) => {
     for (let seed = from; seed < Math.min(from + perDatabase, first + seeds); seed++) {
-      const report = await simulate(database, seed, { longest: seconds * 1000 });
+      const report = await simulate(database, seed, { maxFailuresMs: seconds * 1000 });
       totals.seeds++;
       for (const name of ["sends", "repeats", "gone", "kills", "returns"] as const) totals[name] += report[name];
       totals.faults += report.faults.length;

@@ -17,12 +17,6 @@ export interface Sent {
   status?: number | null;
 }
 
-/** Failures of requests and responses. */
-export interface Weather {
-  /** Probability of anything but a quick response with 200. */
-  readonly trouble: number;
-}
-
 interface NetworkOptions {
   readonly time: SimulatedTime;
   readonly random: Random;
@@ -35,7 +29,7 @@ const timeout = 15_000;
 const failed = (fault: string): DeliveryResponse => ({ status: null, retryAfter: undefined, fault });
 
 /** The behaviour of a receiver: the milliseconds until it gets the request, and until the response arrives; undefined for never. */
-interface Fate {
+interface ReceiverBehaviour {
   readonly arrival?: number;
   readonly response?: number;
   readonly status: number;
@@ -43,7 +37,8 @@ interface Fate {
 }
 
 export class Network {
-  weather: Weather = { trouble: 0 };
+  /** Probability of anything but a quick response with 200. */
+  failureProbability = 0;
   readonly #options: NetworkOptions;
   readonly #inFlight = new Set<Sent>();
   /** The time until which receivers are down, by URL. */
@@ -58,7 +53,7 @@ export class Network {
     const sent: Sent = { process, url: delivery.url, delivery, startedAt: time.now, endedAt: undefined };
     this.#inFlight.add(sent);
     onSend(sent);
-    const fate = this.#fate(delivery.url);
+    const behaviour = this.#chooseBehaviour(delivery.url);
     const { promise, resolve } = Promise.withResolvers<DeliveryResponse>();
     const end = (received: DeliveryResponse) => {
       sent.endedAt ??= time.now;
@@ -68,14 +63,16 @@ export class Network {
     };
     if (signal.aborted) end(failed("interrupted"));
     signal.addEventListener("abort", () => end(failed("interrupted")));
-    let { status } = fate;
-    if (fate.arrival !== undefined)
-      time.after(fate.arrival, () => {
+    let { status } = behaviour;
+    if (behaviour.arrival !== undefined)
+      time.after(behaviour.arrival, () => {
         // A request in flight when the connection was closed may arrive or not.
         if (sent.endedAt === undefined || time.now - sent.endedAt < 200) status = onArrival(sent, status);
       });
-    if (fate.response !== undefined)
-      time.after(fate.response, () => end(status === 0 ? failed("reset") : toReceived(status, fate.retryAfter)));
+    if (behaviour.response !== undefined)
+      time.after(behaviour.response, () =>
+        end(status === 0 ? failed("reset") : toReceived(status, behaviour.retryAfter)),
+      );
     // The process times out, unless it is frozen.
     time.after(timeout, () => void process.deliver(undefined).then(() => end(failed("no response"))));
     return promise.then((received) => process.deliver(received));
@@ -96,8 +93,8 @@ export class Network {
   }
 
   /** From now on, all receivers respond at once. */
-  calm(): void {
-    this.weather = { trouble: 0 };
+  endFailures(): void {
+    this.failureProbability = 0;
     this.#down.clear();
   }
 
@@ -105,21 +102,21 @@ export class Network {
     this.#down.set(url, this.#options.time.now + milliseconds);
   }
 
-  #fate(url: string): Fate {
+  #chooseBehaviour(url: string): ReceiverBehaviour {
     const { time, random } = this.#options;
     const arrival = random.between(1, 150);
     if ((this.#down.get(url) ?? 0) > time.now) return { response: arrival, status: 0 };
     const response = arrival + random.between(1, 150);
-    if (!random.chance(this.weather.trouble)) return { arrival, response, status: 200 };
-    return random.pick<() => Fate>([
+    if (!random.chance(this.failureProbability)) return { arrival, response, status: 200 };
+    return random.pick<() => ReceiverBehaviour>([
       () => ({ arrival, response: arrival + random.between(1000, 14_000), status: 200 }),
       () => ({ arrival, response: arrival + random.between(14_500, 40_000), status: 200 }),
       () => ({ arrival, status: 200 }),
       () => ({ arrival, response, status: random.pick([302, 400, 404, 429, 500, 503]) }),
       () => ({ arrival, response, status: 503, retryAfter: String(random.whole(0, 90)) }),
       () => ({ response, status: 0 }),
-      () => ({}) as Fate,
-      // The receiver stores the page, but answers with an error.
+      () => ({}) as ReceiverBehaviour,
+      // The receiver stores the page, but responds with an error.
       () => ({ arrival, response, status: 200.5 }),
       () => ({ arrival, response, status: random.chance(0.7) ? 410 : 204 }),
     ])();

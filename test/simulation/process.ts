@@ -24,20 +24,20 @@ export interface ProcessOptions {
   readonly onCommit: (callback: () => void) => () => void;
 }
 
-/** Chances at each call to the database. */
-export interface Troubles {
+/** Probabilities of each failure, at each call to the database. */
+export interface FailureRates {
   readonly kill: number;
   readonly fail: number;
   readonly slow: number;
 }
 
-export const noTroubles: Troubles = { kill: 0, fail: 0, slow: 0 };
+export const noFailures: FailureRates = { kill: 0, fail: 0, slow: 0 };
 
 const never = new Promise<never>(() => {});
 
 export class SimulatedProcess {
   readonly name: string;
-  troubles: Troubles = noTroubles;
+  failureRates: FailureRates = noFailures;
   /** When it was frozen last; undefined if it never was. */
   frozenAt: number | undefined;
   #isAlive = true;
@@ -47,7 +47,7 @@ export class SimulatedProcess {
   /** How many milliseconds its clock is ahead. */
   readonly skew: number;
   /** When a call to the database failed or took long last. */
-  troubledAt = Number.NEGATIVE_INFINITY;
+  failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, options: ProcessOptions) {
     this.name = name;
@@ -121,7 +121,7 @@ export class SimulatedProcess {
     callback();
   }
 
-  /** The engine, with troubles. A process notices commits by queries, as on PostgreSQL. */
+  /** The engine, with failures. A process notices commits by queries, as on PostgreSQL. */
   #wrapped(engine: Engine): Engine {
     const wrapped: Record<string, unknown> = {};
     for (const [name, call] of Object.entries(engine))
@@ -132,7 +132,7 @@ export class SimulatedProcess {
 
   async #call(call: Call, args: readonly unknown[]): Promise<unknown> {
     const { time, random } = this.#options;
-    const { kill, fail, slow } = this.troubles;
+    const { kill, fail, slow } = this.failureRates;
     if (!this.#isAlive) return never;
     await time.sleep(random.between(0, 8));
     await time.during(this.#options.meanwhile);
@@ -140,23 +140,23 @@ export class SimulatedProcess {
     await this.deliver(undefined);
     if (random.chance(kill / 2)) this.kill();
     if (!this.#isAlive) return never;
-    if (random.chance(fail / 2)) throw this.#trouble("the database is not there");
+    if (random.chance(fail / 2)) throw this.#failure("the database is not there");
     const result = await time.during(() => call(...args));
     if (random.chance(slow)) await this.#sleep();
     if (random.chance(kill / 2)) this.kill();
     // The outcome is unknown to the caller.
-    if (random.chance(fail / 2)) throw this.#trouble("the result did not arrive");
+    if (random.chance(fail / 2)) throw this.#failure("the result did not arrive");
     return this.deliver(result);
   }
 
   async #sleep(): Promise<void> {
     const { time, random } = this.#options;
-    this.troubledAt = time.now;
+    this.failedAt = time.now;
     await time.sleep(random.between(1, random.chance(0.1) ? 20_000 : 500));
   }
 
-  #trouble(text: string): RetryableError {
-    this.troubledAt = this.#options.time.now;
+  #failure(text: string): RetryableError {
+    this.failedAt = this.#options.time.now;
     return new RetryableError(text);
   }
 }

@@ -1,6 +1,6 @@
 // A seeded simulation of webhook delivery: real runners on a real SQLite database, in simulated processes with a simulated clock and network.
 // Processes are killed, stopped and frozen at any point, calls to the database fail or hang, receivers are slow, fail, lie and restart, and
-// an operator changes everything meanwhile. Then the trouble ends, and everything must have been delivered.
+// an operator changes everything meanwhile. Then the failures end, and everything must have been delivered.
 
 import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/system-site.ts";
@@ -12,13 +12,13 @@ import { Network } from "./network.ts";
 import { noFault, type PlantedFault } from "./planted-faults.ts";
 import { SimulatedProcess } from "./process.ts";
 import { Random } from "./random.ts";
+import { Simulation, type SimulationReport } from "./simulation.ts";
 import { SimulatedTime, simulatedClock } from "./time.ts";
-import { type SimulationReport, World } from "./world.ts";
 
 export interface SimulationOptions {
   readonly plant?: PlantedFault;
-  /** Milliseconds of trouble, at most. */
-  readonly longest?: number;
+  /** Maximum milliseconds in which anything fails. */
+  readonly maxFailuresMs?: number;
 }
 
 /** Runs the simulation of `seed` on a simulated database. */
@@ -29,11 +29,11 @@ export async function simulate(
 ): Promise<SimulationReport> {
   const time = new SimulatedTime(Date.UTC(2030, 0, 1) + seed * 1000);
   useTime(time);
-  const world = new World(database, time, new Random(seed), options.plant ?? noFault);
-  await world.begin(`s${seed}-${randomBytes(4).toString("hex")}`);
-  await world.trouble(world.random.between(20_000, options.longest ?? 120_000));
-  await world.calm();
-  return world.end();
+  const simulation = new Simulation(database, time, new Random(seed), options.plant ?? noFault);
+  await simulation.start(`s${seed}-${randomBytes(4).toString("hex")}`);
+  await simulation.runWithFailures(simulation.random.between(20_000, options.maxFailuresMs ?? 120_000));
+  await simulation.endFailures();
+  return simulation.end();
 }
 
 function useTime(time: SimulatedTime): void {

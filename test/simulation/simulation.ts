@@ -23,7 +23,7 @@ import { WebhookChecker } from "./checker.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Network, type Sent } from "./network.ts";
 import type { PlantedFault } from "./planted-faults.ts";
-import { noTroubles, SimulatedProcess } from "./process.ts";
+import { noFailures, SimulatedProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import { type ModelChange, SiteModel } from "./site-model.ts";
 import { type SimulatedTime, simulatedClock } from "./time.ts";
@@ -54,12 +54,12 @@ interface Kept {
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const paths = new Map(publicResources(allResources).map(({ path, name }) => [path, name]));
-/** Maximum milliseconds in which a process without troubles reacts to a response. */
+/** Maximum milliseconds in which a process without failures reacts to a response. */
 const reactionMs = 10_000;
-/** Maximum milliseconds in which troubles of a process have an effect. */
-const troubleMs = 60_000;
+/** Maximum milliseconds in which a failure of a process has an effect. */
+const failureEffectMs = 60_000;
 
-export class World {
+export class Simulation {
   readonly random: Random;
   readonly #database: SimulatedDatabase;
   readonly #engine: Engine;
@@ -79,9 +79,9 @@ export class World {
   #started = 0;
   #kills = 0;
   #site = 0;
-  #isCalm = false;
+  #isRecovering = false;
   /** Whether calls to the database may fail. */
-  #isTroubled = false;
+  #hasFailures = false;
 
   constructor(database: SimulatedDatabase, time: SimulatedTime, random: Random, plant: PlantedFault) {
     const { engine } = database;
@@ -107,12 +107,12 @@ export class World {
     });
   }
 
-  async begin(name: string): Promise<void> {
+  async start(name: string): Promise<void> {
     this.#model.name = name;
     const site = await createSite(this.#engine, name, {}, this.#time.now);
     this.#site = site.ID;
     await this.#updateEpoch(false);
-    this.#isTroubled = this.random.chance(0.5);
+    this.#hasFailures = this.random.chance(0.5);
     simulatedClock.skew = this.random.pick([0, 0, -3_600_000, 3_600_000]);
     for (let i = 0; i < this.random.whole(1, 2); i++) await this.#addWebhook(site, i);
     await this.#backUp();
@@ -123,27 +123,28 @@ export class World {
   }
 
   /** Acts on everything, with failures of processes, the database and the network, for a number of milliseconds. */
-  async trouble(milliseconds: number): Promise<void> {
+  async runWithFailures(milliseconds: number): Promise<void> {
     const { random } = this;
     const end = this.#time.now + milliseconds;
-    this.#network.weather = { trouble: random.pick([0, 0.2, 0.4, 0.7]) };
+    this.#network.failureProbability = random.pick([0, 0.2, 0.4, 0.7]);
     while (this.#time.now < end) {
       const [kill, fail, slow] = [
         random.pick([0, 0.002, 0.02]),
         random.pick([0, 0.01, 0.1]),
         random.pick([0, 0.05, 0.2]),
       ];
-      for (const process of this.#processes) process.troubles = this.#isTroubled ? { kill, fail, slow } : noTroubles;
+      for (const process of this.#processes)
+        process.failureRates = this.#hasFailures ? { kill, fail, slow } : noFailures;
       await this.#act();
       await this.#time.pass(random.between(1, random.chance(0.1) ? 20_000 : 2000));
     }
   }
 
   /** Ends all failures, and waits until everything should be delivered. An operator resumes every webhook, so that no long back-off remains. */
-  async calm(): Promise<void> {
-    this.#isCalm = true;
-    this.#network.calm();
-    for (const process of this.#processes) process.troubles = noTroubles;
+  async endFailures(): Promise<void> {
+    this.#isRecovering = true;
+    this.#network.endFailures();
+    for (const process of this.#processes) process.failureRates = noFailures;
     // A change of each resource, so that every webhook has an event, which shows lost changes.
     for (const resource of ["brand", "order-status"]) await this.#commitChange(resource, "create");
     await this.#suspend(false);
@@ -220,7 +221,7 @@ export class World {
     await process.stop();
     const states = await this.#time.during(() => this.#engine.readWebhookStates());
     const now = this.#time.now;
-    if (Math.max(process.troubledAt, this.#model.returnedAt) > now - troubleMs) return;
+    if (Math.max(process.failedAt, this.#model.returnedAt) > now - failureEffectMs) return;
     for (const { webhook, holder, leaseUntil } of states)
       if (holder === process.name && leaseUntil > simulatedClock.now())
         this.#webhooks.find(({ id }) => id === webhook)?.checker.add(`${process.name} has stopped and keeps its lease`);
@@ -242,7 +243,7 @@ export class World {
   /** Between two calls of a process to the database, a client or an operator may act. */
   async #meanwhile(): Promise<void> {
     const { random } = this;
-    if (this.#isCalm || !random.chance(0.05)) return;
+    if (this.#isRecovering || !random.chance(0.05)) return;
     const webhook = random.pick(this.#webhooks);
     if (random.chance(0.8)) await this.#commitChange(random.pick(["brand", "order-status"]), "create");
     else if (random.chance(0.5)) await this.#resume(webhook);
@@ -432,16 +433,16 @@ export class World {
     return isDone;
   }
 
-  /** After 410, the webhook must be paused, unless the process had troubles. */
+  /** After 410, the webhook must be paused, unless the process had failures. */
   #onFailure({ id, checker }: SimulatedWebhook, sent: Sent | undefined): void {
     if (sent?.status !== 410) return;
     const { process } = sent;
     const { returns } = this.#model;
     const [now, resumes] = [this.#time.now, checker.resumes];
     this.#time.after(reactionMs, () => {
-      const isTroubled = !process.isAlive || process.isFrozen || process.troubledAt > now - troubleMs;
+      const hasFailed = !process.isAlive || process.isFrozen || process.failedAt > now - failureEffectMs;
       const isSame = returns === this.#model.returns && resumes === checker.resumes && !checker.isRemoved;
-      if (!isTroubled && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} continues after 410`);
+      if (!hasFailed && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} continues after 410`);
     });
   }
 }
