@@ -1,7 +1,7 @@
 // The coordinates of the plots in the console's overview.
 
 import { describe, expect, test } from "bun:test";
-import { height, nearest, roundMax, span, toPath, toX, width } from "../../../src/console/overview/plot-scale.ts";
+import { height, nearest, roundMax, spanMs, toPath, toX, width } from "../../../src/console/overview/plot-scale.ts";
 
 test.each([
   [[], 1],
@@ -18,7 +18,7 @@ test.each([
 });
 
 test("the last hour is drawn from left to right", () => {
-  expect([0, span / 2, span].map((at) => toX(at, span))).toEqual([0, width / 2, width]);
+  expect([0, spanMs / 2, spanMs].map((at) => toX(at, spanMs))).toEqual([0, width / 2, width]);
 });
 
 describe("a line", () => {
