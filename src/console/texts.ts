@@ -375,7 +375,7 @@ export const texts = {
     rejected_explain: "Correct them in the file, and import it.",
     more_faults: "and %{count} more",
     gone: "This import has ended, or belongs to someone else. What it has stored is in the history, where it can be undone.",
-    begun: "Continue an import:",
+    open_imports: "Continue an import:",
     state_new: "Columns",
     state_checking: "Being checked",
     state_checked: "Checked; nothing is stored yet",

@@ -174,7 +174,7 @@ function OpenImports() {
   if (data.length === 0) return null;
   return (
     <div>
-      <Typography id="open-imports">{translate("import.begun")}</Typography>
+      <Typography id="open-imports">{translate("import.open_imports")}</Typography>
       <List dense disablePadding aria-labelledby="open-imports">
         {data.map(({ id, name, state }) => (
           <ListItem key={id} disablePadding>
