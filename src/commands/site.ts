@@ -3,7 +3,7 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
-import { type CreatedSite, createSites, type ListedSite, readSiteList } from "../operator/sites/site-creation.ts";
+import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
@@ -52,7 +52,7 @@ function addCommand(): Command {
     .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
     .option("--with-key", "create a key for each site, and print it; it cannot be shown again")
     .action(async (name: string | undefined, options: AddOptions) => {
-      const listed = await toListed(name, options);
+      const requested = await readRequestedSites(name, options);
       const print = (added: readonly CreatedSite[]) =>
         options.from === undefined ? printAdded(added[0] as CreatedSite, options) : printList(added, options);
       const printKeys = (added: readonly CreatedSite[]) => {
@@ -61,14 +61,14 @@ function addCommand(): Command {
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
-        createSites(engine, listed, withKeys, Date.now(), withKeys ? printKeys : undefined),
+        createSites(engine, requested, withKeys, Date.now(), withKeys ? printKeys : undefined),
       );
       if (!withKeys) print(added);
     });
 }
 
 /** Returns the sites to create: the named site, or the sites of the file of `--from`. @throws UsageError unless there is either a name or a file */
-async function toListed(name: string | undefined, options: AddOptions): Promise<readonly ListedSite[]> {
+async function readRequestedSites(name: string | undefined, options: AddOptions): Promise<readonly RequestedSite[]> {
   const { hostname: hostnames = [], default: isDefault = false, from } = options;
   if (from !== undefined) {
     if (name !== undefined || hostnames.length > 0 || isDefault)

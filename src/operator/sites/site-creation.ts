@@ -14,7 +14,7 @@ import { removeSite } from "./site-removal.ts";
 import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
 /** A site to create. */
-export interface ListedSite {
+export interface RequestedSite {
   /** Its row in the file, counted from 1 for the header; undefined if it is not from a file. */
   readonly row?: number;
   readonly name: string;
@@ -38,8 +38,8 @@ const columns = ["name", "hostnames", "default"] as const;
  * Only `name` is required.
  * @throws ProblemError `bad-request` if it is not such a file, `invalid-record` with the field errors of all rows
  */
-export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly ListedSite[]> {
-  const sites: ListedSite[] = [];
+export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly RequestedSite[]> {
+  const sites: RequestedSite[] = [];
   const fieldErrors: FieldError[] = [];
   let header: readonly string[] | undefined;
   let row = 0;
@@ -49,7 +49,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
       row++;
       if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
       else if (!header) header = parseHeader(cells);
-      else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, fieldErrors));
+      else if (cells.some((cell) => cell !== "")) sites.push(parseRow(header, cells, row, fieldErrors));
       if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
     }
   }
@@ -65,7 +65,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
  */
 export async function createSites(
   engine: Engine,
-  listed: readonly ListedSite[],
+  requested: readonly RequestedSite[],
   withKeys: boolean,
   now: number,
   handOver: (added: readonly CreatedSite[]) => void = () => {},
@@ -73,17 +73,17 @@ export async function createSites(
   let keys: string[] = [];
   let replacedDefault: SiteRecord | undefined;
   const bodies = await commitSystemChanges(engine, (system) => {
-    const sites = createAll(listed, system, now);
+    const sites = toSiteIntents(requested, system, now);
     const firstId = system.nextSiteId;
-    const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
+    const issued = withKeys ? requested.map((_, index) => toIssue(firstId + index, {}, now)) : [];
     keys = issued.map(({ key }) => key);
     const before = system.sites;
-    const hasDefault = listed.some(({ isDefault }) => isDefault);
+    const hasDefault = requested.some(({ isDefault }) => isDefault);
     replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
     const replaced = hasDefault ? toUnsetDefaultIntents(before, undefined, { isDefault: true }, now) : [];
     return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
   });
-  const added = listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
+  const added = requested.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
   try {
     handOver(added);
   } catch (error) {
@@ -123,12 +123,12 @@ function parseHeader(cells: readonly string[]): readonly string[] {
   );
 }
 
-function toListed(
+function parseRow(
   header: readonly string[],
   cells: readonly string[],
   row: number,
   fieldErrors: FieldError[],
-): ListedSite {
+): RequestedSite {
   const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
   const answer = cell("default").toLowerCase();
   if (cells.length > header.length)
@@ -142,13 +142,13 @@ function toListed(
 }
 
 /** Returns the intents to create the sites. Their IDs follow the last used ID. */
-function createAll(listed: readonly ListedSite[], system: SystemRecords, now: number): Intent[] {
+function toSiteIntents(requested: readonly RequestedSite[], system: SystemRecords, now: number): Intent[] {
   const sites = [...system.sites];
   const firstId = system.nextSiteId;
   const fieldErrors: FieldError[] = [];
   const intents: Intent[] = [];
   let hasDefault = false;
-  for (const [index, { row, ...settings }] of listed.entries()) {
+  for (const [index, { row, ...settings }] of requested.entries()) {
     try {
       if (settings.isDefault && hasDefault)
         throw new ProblemError("conflict", "another row is the default site already");
