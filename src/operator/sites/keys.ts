@@ -70,7 +70,7 @@ export async function createKey(
   settings: KeySettings,
   now: number,
 ): Promise<IssuedKey> {
-  const { intent, key } = toIssue(site.ID, settings, now);
+  const { intent, key } = createKeyIntent(site.ID, settings, now);
   const [body] = await commitSystemChanges(engine, (system) => {
     const exists = system.sites.some(({ ID }) => ID === site.ID);
     if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
@@ -137,9 +137,9 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
-    const issue = toIssue(Number(old.Site), toSettings(old), now);
-    key = issue.key;
-    return [issue.intent, toUpdateIntent(keyResource, old.ID, end, now)];
+    const created = createKeyIntent(Number(old.Site), toSettings(old), now);
+    key = created.key;
+    return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
   return { key, record: JSON.parse(body as string) };
 }
@@ -176,7 +176,11 @@ function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
 }
 
 /** Creates a key, and the intent to store its record. @throws ProblemError `invalid-record` */
-export function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
+export function createKeyIntent(
+  site: number,
+  { label = "", scope = "write", expiresAt, rate }: KeySettings,
+  now: number,
+) {
   const { key, prefix, digest } = createApiKey();
   const values = {
     Site: String(site),

@@ -9,7 +9,7 @@ import { type FieldError, invalidRecordError, ProblemError } from "../../model/e
 import { site as siteResource } from "../../resources/site.ts";
 import { commitSystemChanges, toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
-import { toIssue } from "./keys.ts";
+import { createKeyIntent } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
 import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
@@ -75,7 +75,7 @@ export async function createSites(
   const bodies = await commitSystemChanges(engine, (system) => {
     const sites = toSiteIntents(requested, system, now);
     const firstId = system.nextSiteId;
-    const issued = withKeys ? requested.map((_, index) => toIssue(firstId + index, {}, now)) : [];
+    const issued = withKeys ? requested.map((_, index) => createKeyIntent(firstId + index, {}, now)) : [];
     keys = issued.map(({ key }) => key);
     const before = system.sites;
     const hasDefault = requested.some(({ isDefault }) => isDefault);
