@@ -86,30 +86,26 @@ export async function createSites(
   const added = requested.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
   try {
     handOver(added);
-  } catch (error) {
-    await undoUnset(engine, added, replacedDefault, error);
+  } catch (cause) {
+    const names = added.length === 1 ? `the site ${added[0]?.site.Name} was` : `the ${added.length} sites were`;
+    await removeCreatedSites(engine, added, replacedDefault).catch((error) => {
+      const detail = `${errorMessage(cause)}; ${names} created and not removed again (${errorMessage(error)}): remove them with \`site remove\``;
+      throw new ProblemError("unavailable", detail, { cause });
+    });
+    const detail = `${errorMessage(cause)}; ${names} removed again, because nobody has the key`;
+    throw new ProblemError("unavailable", detail, { cause });
   }
   return added;
 }
 
-/** Removes the sites, and makes the previous default site the default again. @throws ProblemError `unavailable` with the message of `cause` */
-async function undoUnset(
+/** Removes the sites, and makes the previous default site the default again. */
+async function removeCreatedSites(
   engine: Engine,
   added: readonly CreatedSite[],
   replacedDefault: SiteRecord | undefined,
-  cause: unknown,
-): Promise<never> {
-  const names = added.length === 1 ? `the site ${added[0]?.site.Name} was` : `the ${added.length} sites were`;
-  try {
-    for (const { site } of added) await removeSite(engine, site.Name, Date.now());
-    if (replacedDefault) await setSite(engine, replacedDefault.Name, { isDefault: true }, Date.now());
-  } catch (error) {
-    const detail = `${errorMessage(cause)}; ${names} created and not removed again (${errorMessage(error)}): remove them with \`site remove\``;
-    throw new ProblemError("unavailable", detail, { cause });
-  }
-  throw new ProblemError("unavailable", `${errorMessage(cause)}; ${names} removed again, because nobody has the key`, {
-    cause,
-  });
+): Promise<void> {
+  for (const { site } of added) await removeSite(engine, site.Name, Date.now());
+  if (replacedDefault) await setSite(engine, replacedDefault.Name, { isDefault: true }, Date.now());
 }
 
 function parseHeader(cells: readonly string[]): readonly string[] {
