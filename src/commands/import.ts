@@ -56,16 +56,16 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void skipped++ };
   const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
   const size = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  let undo: string | undefined;
-  const printUndoLine = () => {
-    if (undo) printMessage(`${options.atomic ? undoIfStored : undoStored}: ${undo}`);
+  let lineToUndo: string | undefined;
+  const printLineToUndo = () => {
+    if (lineToUndo) printMessage(`${options.atomic ? undoIfStored : undoStored}: ${lineToUndo}`);
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
     const site = await getSite(engine, options.site);
     const bytes = waitUntilAborted(showingBytes(openInput(file), "importing", progress, size), signal);
     const rows = readRowsOfCompleteFile(resource, bytes, format, csv);
     const onBeforeCommit = (revision: number) => {
-      undo = undoLine(options, revision, run);
+      lineToUndo = undoLine(options, revision, run);
     };
     const how = { ...options, signal, onBeforeCommit, onRejected: rejects?.add, now: Date.now };
     const summary = await importRecords(engine, site.ID, resource, rows, how);
@@ -74,11 +74,11 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const storing = whileShowing((progress) =>
     runInterruptible(
       (signal) => withEngine(options, (engine, run) => work(engine, run, signal, progress)),
-      printUndoLine,
+      printLineToUndo,
     ),
   );
   const summary = await storing.catch(async (error) => {
-    printUndoLine();
+    printLineToUndo();
     await rejects?.closeAfterFailure();
     throw error;
   });

@@ -51,9 +51,9 @@ others have changed later are left alone and listed. An undo can itself be undon
 }
 
 async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
-  let stored: string | undefined;
-  const printStored = () => {
-    if (stored) printMessage(`to undo what may have been stored: ${stored}`);
+  let lineToUndo: string | undefined;
+  const printLineToUndo = () => {
+    if (lineToUndo) printMessage(`to undo what may have been stored: ${lineToUndo}`);
   };
   const work = (signal: AbortSignal) =>
     withEngine(options, async (engine, run) => {
@@ -63,13 +63,13 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
       if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");
       const range = { since, until, run: options.run };
       const onBeforeCommit = (revision: number) => {
-        stored = undoLine(options, revision, run);
+        lineToUndo = undoLine(options, revision, run);
       };
       const summary = await undo(engine, site.ID, range, { ...options, signal, onBeforeCommit, at: Date.now() });
       return { run, summary, rest: restLine(options, range) };
     });
-  const { summary, run, rest } = await runInterruptible(work, printStored).catch((error) => {
-    printStored();
+  const { summary, run, rest } = await runInterruptible(work, printLineToUndo).catch((error) => {
+    printLineToUndo();
     throw error;
   });
   report(options, summary, run);
