@@ -15,7 +15,7 @@ import { shareSystemRecords } from "./read-system-records.ts";
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
   const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, runId: run }));
-  const signing = (amend: Amend): Amend => ({
+  const addingActor = (amend: Amend): Amend => ({
     ...amend,
     decide(swap) {
       const { intents, webhooks } = amend.decide(swap);
@@ -25,13 +25,13 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
   const wrapper: Engine = {
     ...engine,
     commit: (intents, atomic) => engine.commit(addActor(intents), atomic),
-    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(signAll(batches, addActor), onOutcomes),
-    replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && signing(amend)),
+    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addActorToAll(batches, addActor), onOutcomes),
+    replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && addingActor(amend)),
   };
   shareSystemRecords(engine, wrapper);
   return wrapper;
 }
 
-function* signAll<T>(batches: Iterable<T>, addActor: (batch: T) => T): Generator<T> {
+function* addActorToAll<T>(batches: Iterable<T>, addActor: (batch: T) => T): Generator<T> {
   for (const batch of batches) yield addActor(batch);
 }
