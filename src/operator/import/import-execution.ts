@@ -15,13 +15,13 @@ interface ExecuteImportOptions {
   readonly site: number;
   readonly resource: Resource;
   /** The rows of the file that are not excluded. */
-  readonly source: AsyncIterable<NumberedRow>;
+  readonly rows: AsyncIterable<NumberedRow>;
   readonly match: string | undefined;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly now: () => number;
   /** The report, to which the outcome of each row is added. */
-  readonly rows: ImportReport;
+  readonly report: ImportReport;
   /** The path of the file for rejected rows. */
   readonly rejectsPath: string;
   /** Called with the journal entries, even if the import fails after storing rows. In that case, entries of others can be among them. */
@@ -30,13 +30,13 @@ interface ExecuteImportOptions {
 
 /** Returns whether the import was stopped. @throws ProblemError */
 export async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
-  const { engine, site, resource, source, rows, dryRun, signal, match, now, onRevisions } = attempt;
+  const { engine, site, resource, rows, report, dryRun, signal, match, now, onRevisions } = attempt;
   const rejects = openRejectedRowsFile(attempt.rejectsPath);
   const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
-    await rows.add({ row: row.number, kind: "rejected", id: null, before: null, after: null, faults: fieldErrors });
+    await report.add({ row: row.number, kind: "rejected", id: null, before: null, after: null, faults: fieldErrors });
     await rejects.add(row, fieldErrors);
   };
-  const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => rows.add(toReportRow(row, outcome, dryRun));
+  const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => report.add(toReportRow(row, outcome, dryRun));
   let start: number | undefined;
   const onBeforeCommit = (revision: number) => {
     start = revision;
@@ -44,16 +44,16 @@ export async function executeImport(attempt: ExecuteImportOptions): Promise<bool
   let isStored = false;
   try {
     const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
-    const { revisions, interrupted } = await importRecords(engine, site, resource, source, how);
+    const { revisions, interrupted } = await importRecords(engine, site, resource, rows, how);
     isStored = true;
     onRevisions(revisions);
-    await rows.flush();
+    await report.flush();
     await rejects.close();
     return interrupted;
   } catch (error) {
     if (start !== undefined && !isStored) onRevisions(await revisionsSince(engine, site, start));
     await rejects.closeAfterFailure();
-    await rows.flush().catch(() => {});
+    await report.flush().catch(() => {});
     throw error;
   }
 }

@@ -30,7 +30,7 @@ export class ImportJob {
   readonly #onError: (error: unknown) => void;
   #state: JobState = "new";
   #options: JobOptions | undefined;
-  #rows: ImportReport | undefined;
+  #report: ImportReport | undefined;
   #abort = new AbortController();
   #work: Promise<void> = Promise.resolve();
   #read = 0;
@@ -68,14 +68,14 @@ export class ImportJob {
       state: this.#state,
       size: this.upload.size,
       read: this.#read,
-      rows: this.#rows?.length ?? 0,
-      counts: this.#rows?.counts,
+      rows: this.#report?.length ?? 0,
+      counts: this.#report?.counts,
       skipped: this.#skipped,
       isInterrupted: this.#isInterrupted,
       error: this.#error,
       revisions: this.#revisions,
       /** Whether rows were rejected. They are then available as a file (`rejects`). */
-      hasRejects: !this.isBusy && (this.#rows?.counts.rejected ?? 0) > 0,
+      hasRejects: !this.isBusy && (this.#report?.counts.rejected ?? 0) > 0,
     };
   }
 
@@ -91,7 +91,7 @@ export class ImportJob {
     const options = this.#options;
     if (this.#state !== "checked" || !options) throw wrongStateError(this.#state);
     const excludedRows = new Set(choice.rows);
-    for (const number of this.#rows?.numbers(choice.kinds) ?? []) excludedRows.add(number);
+    for (const number of this.#report?.numbers(choice.kinds) ?? []) excludedRows.add(number);
     this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, excludedRows }));
   }
 
@@ -102,8 +102,8 @@ export class ImportJob {
 
   /** Returns rows of the last dry run, or of the import. @throws ProblemError `conflict` while it is in progress */
   async page(kind: RowKind, offset: number, limit: number) {
-    if (!this.#rows || this.isBusy) throw wrongStateError(this.#state);
-    return { rows: await this.#rows.page(kind, offset, limit), total: this.#rows.counts[kind] };
+    if (!this.#report || this.isBusy) throw wrongStateError(this.#state);
+    return { rows: await this.#report.page(kind, offset, limit), total: this.#report.counts[kind] };
   }
 
   /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
@@ -116,8 +116,8 @@ export class ImportJob {
   async remove(): Promise<void> {
     this.stop();
     await this.#work;
-    await this.#rows?.close();
-    this.#rows = undefined;
+    await this.#report?.close();
+    this.#report = undefined;
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -146,7 +146,7 @@ export class ImportJob {
       engine,
       site,
       resource: this.resource,
-      source: readSelectedRows(this.upload.read(this.#onRead), this.resource, {
+      rows: readSelectedRows(this.upload.read(this.#onRead), this.resource, {
         ...options,
         excludedRows,
         onSkipped: this.#onSkipped,
@@ -155,7 +155,7 @@ export class ImportJob {
       dryRun,
       signal,
       now,
-      rows: await this.#newRows(),
+      report: await this.#newReport(),
       rejectsPath: this.#pathOf("rejected"),
       onRevisions: (range) => {
         this.#revisions = range;
@@ -164,13 +164,13 @@ export class ImportJob {
     if (!dryRun) this.upload.remove();
   }
 
-  async #newRows(): Promise<ImportReport> {
-    const [before, path] = [this.#rows, this.#pathOf(`rows-${++this.#attempt}`)];
-    this.#rows = undefined;
-    this.#rows = await ImportReport.open(path);
+  async #newReport(): Promise<ImportReport> {
+    const [before, path] = [this.#report, this.#pathOf(`rows-${++this.#attempt}`)];
+    this.#report = undefined;
+    this.#report = await ImportReport.open(path);
     await before?.close();
     rmSync(this.#pathOf(`rows-${this.#attempt - 1}`), { force: true });
-    return this.#rows;
+    return this.#report;
   }
 
   #pathOf(name: string): string {
