@@ -16,16 +16,16 @@ import { maxWebhooksOfSite } from "../webhooks/webhooks.ts";
 type Row = DumpedRow["row"];
 
 /** A record of the system site in the file, not validated yet. */
-export interface SystemRecord {
+export interface SystemRecordInFile {
   readonly id: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
 /** The records at the beginning of a file, and its other rows. */
 export interface SiteFile {
-  readonly site: SystemRecord;
-  readonly keys: readonly SystemRecord[];
-  readonly webhooks: readonly SystemRecord[];
+  readonly site: SystemRecordInFile;
+  readonly keys: readonly SystemRecordInFile[];
+  readonly webhooks: readonly SystemRecordInFile[];
   /** The row of `sites`; undefined if the site was never written to. */
   readonly state: Row | undefined;
   readonly rows: AsyncIterable<DumpedRow>;
@@ -45,18 +45,18 @@ const token = /^[\x20-\x7e]{1,255}$/;
 /** Reads the beginning of a file. @throws ProblemError `bad-request`, or the error that `rows` throws */
 export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<SiteFile> {
   let state: Row | undefined;
-  let site: SystemRecord | undefined;
-  const keys: SystemRecord[] = [];
-  const webhooks: SystemRecord[] = [];
+  let site: SystemRecordInFile | undefined;
+  const keys: SystemRecordInFile[] = [];
+  const webhooks: SystemRecordInFile[] = [];
   let next = await rows.next();
   for (; !next.done; next = await rows.next()) {
     const { table, row } = next.value;
     if (table === "sites" && !state && !site) state = row;
     else if (table !== "records" || row.site_id !== systemSite) break;
-    else if (row.resource === siteResource.name && !site) site = toSystemRecord(row);
-    else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(toSystemRecord(row));
+    else if (row.resource === siteResource.name && !site) site = parseSystemRecord(row);
+    else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(parseSystemRecord(row));
     else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
-      webhooks.push(toSystemRecord(row));
+      webhooks.push(parseSystemRecord(row));
     else
       throw invalidSiteFileError(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
   }
@@ -113,7 +113,7 @@ function parseObject(text: unknown): Record<string, unknown> | undefined {
   }
 }
 
-function toSystemRecord({ id, body }: Row): SystemRecord {
+function parseSystemRecord({ id, body }: Row): SystemRecordInFile {
   const record = parseObject(body);
   if (!isId(id) || !record) throw invalidSiteFileError("its site, a key or a webhook is damaged");
   const { ID: _, ...values } = record;

@@ -6,7 +6,7 @@ import { parseHostname } from "../../model/hostname.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
-import { requireTime, type SystemRecord } from "./site-file-rows.ts";
+import { requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
 /** The settings of a site in a file, validated. */
 export interface ImportedSettings {
@@ -24,7 +24,7 @@ export interface ImportedKey {
 }
 
 /** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
-export function parseSettings({ values }: SystemRecord, name: string | undefined): ImportedSettings {
+export function parseSettings({ values }: SystemRecordInFile, name: string | undefined): ImportedSettings {
   const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
   const read = parseRecordChanges(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
   const text = (field: string) => String(read[field]);
@@ -37,7 +37,7 @@ export function parseSettings({ values }: SystemRecord, name: string | undefined
 }
 
 /** Validates a key. @throws ProblemError `invalid-record` */
-export function parseKey({ id, values }: SystemRecord): ImportedKey {
+export function parseKey({ id, values }: SystemRecordInFile): ImportedKey {
   const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
   if (!isPartialKey(String(read.Prefix)))

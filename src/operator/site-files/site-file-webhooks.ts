@@ -14,7 +14,7 @@ import { findCursorRevision } from "../../store/database/cursor.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
 import { newWebhookState } from "../webhooks/webhooks.ts";
-import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecord } from "./site-file-rows.ts";
+import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
 /** A webhook in a file, validated. */
 export interface ImportedWebhook {
@@ -37,7 +37,7 @@ const maxSecrets = 2;
  * @param allow networks that are allowed although they are not public
  * @throws ProblemError `invalid-record`
  */
-export async function parseWebhooks(records: readonly SystemRecord[], allow: readonly IpNetwork[], now: number) {
+export async function parseWebhooks(records: readonly SystemRecordInFile[], allow: readonly IpNetwork[], now: number) {
   const webhooks: ImportedWebhook[] = [];
   const omitted: OmittedWebhook[] = [];
   for (const { id, values } of records) {
