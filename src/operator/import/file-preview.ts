@@ -32,19 +32,19 @@ const maxColumns = 1000;
 
 /**
  * Returns the preview of a file.
- * @param dialect the encoding and the delimiter, if they are known
+ * @param given the encoding and the delimiter, if they are known
  * @throws ProblemError `bad-request` if the file cannot be read with this encoding and delimiter
  */
 export async function previewUpload(
   upload: Upload,
   resource: Resource,
-  dialect: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
+  given: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
 ): Promise<UploadPreview> {
   const start = await firstBytes(upload);
   const format = detectFormat(start);
   if (format !== "csv") return { format };
-  const encoding = dialect.encoding ?? detectEncoding(start, upload.isUtf8);
-  const { rows, delimiter } = await firstRows(upload, encoding, dialect.delimiter);
+  const encoding = given.encoding ?? detectEncoding(start, upload.isUtf8);
+  const { rows, delimiter } = await firstRows(upload, encoding, given.delimiter);
   const [header, ...others] = rows;
   if (!header) throw new ProblemError("bad-request", "the file is empty");
   if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns`);
@@ -79,10 +79,10 @@ function detectEncoding(start: Buffer, isUtf8: boolean): string {
   return isUtf8 ? "utf-8" : "windows-1252";
 }
 
-async function firstRows(upload: Upload, encoding: string, dialect: string | undefined) {
+async function firstRows(upload: Upload, encoding: string, givenDelimiter: string | undefined) {
   const rows: (readonly string[])[] = [];
   let delimiter = "";
-  for await (const read of readCsvRows(decodeText(upload.read(), encoding), dialect)) {
+  for await (const read of readCsvRows(decodeText(upload.read(), encoding), givenDelimiter)) {
     if (!read) throw new ProblemError("bad-request", "the first row is too long; is this a table?");
     delimiter = read.delimiter;
     rows.push(...read.rows.map(({ cells }) => cells).slice(0, sampledRows + 1 - rows.length));
