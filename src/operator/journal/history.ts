@@ -40,7 +40,7 @@ interface HistoryPage {
 
 /** Maximum journal entries that one page scans, and entries per read. */
 const maxScannedEntries = 10_000;
-const entriesPerPage = 250;
+const entriesPerRead = 250;
 
 /** Reads a page of the history. It scans at most 10,000 journal entries, so a page can be short although there are more. */
 export async function readHistory(
@@ -53,9 +53,9 @@ export async function readHistory(
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, (head?.revision ?? 0) + 1);
   let floor = 0;
   const yieldIfDue = createYielder();
-  for (let scanned = 0; before > floor + 1 && scanned < maxScannedEntries; scanned += entriesPerPage) {
+  for (let scanned = 0; before > floor + 1 && scanned < maxScannedEntries; scanned += entriesPerRead) {
     await yieldIfDue();
-    const since = Math.max(0, before - 1 - entriesPerPage);
+    const since = Math.max(0, before - 1 - entriesPerRead);
     const page = await engine.readJournalPage(site, since, before - 1 - since);
     floor = page.floor;
     for (const change of page.entries.toReversed()) {
