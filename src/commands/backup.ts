@@ -1,7 +1,7 @@
 // The command `backup`.
 
 import { Command, InvalidArgumentError } from "commander";
-import { backUp, deleteOldBackups, isFolder, nameBackup } from "../operator/backup/backup.ts";
+import { backUp, backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
@@ -25,7 +25,7 @@ export function backupCommand(): Command {
       const inFolder = isFolder(target);
       if (options.keep !== undefined && !inFolder)
         throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
-      const file = inFolder ? nameBackup(target, now) : target;
+      const file = inFolder ? backupPath(target, now) : target;
       const { rows, timeNotSavedReason } = await whileShowing((progress) =>
         withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
       );

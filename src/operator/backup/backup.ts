@@ -198,15 +198,15 @@ async function peekRows(rows: Parameters<SaveReplacedRows>[0]): Promise<AsyncIte
 
 // Backups in a folder. The name of each contains the time of the backup. The oldest are deleted.
 
-/** The names that `nameBackup` makes. Files with other names are not deleted. */
-const made = /^storefront-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/;
+/** The names of the files that `backupPath` returns. Files with other names are not deleted. */
+const backupNamePattern = /^storefront-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/;
 
 export function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
 /** Returns the path in `folder` for a backup made at `now`. @param now milliseconds since 1970 */
-export function nameBackup(folder: string, now: number): string {
+export function backupPath(folder: string, now: number): string {
   return join(folder, `storefront-${new Date(now).toISOString().slice(0, 19).replaceAll(":", "-")}Z.backup`);
 }
 
@@ -234,6 +234,6 @@ export function deleteOldBackups(folder: string, keep: number, file: string): st
 
 /** Returns the backups in the folder, the oldest first. */
 function backupsIn(folder: string): string[] {
-  const names = readdirSync(folder).filter((name) => made.test(name));
+  const names = readdirSync(folder).filter((name) => backupNamePattern.test(name));
   return names.sort().map((name) => join(folder, name));
 }
