@@ -40,8 +40,8 @@ export class SupervisedProcess {
   }
 
   /** Starts the first process, and waits until it listens. @throws ProblemError `unavailable` if it exits instead; it has printed why to stderr */
-  async open(): Promise<Listening> {
-    const child = this.#start();
+  async start(): Promise<Listening> {
+    const child = this.#startProcess();
     const listening = await child.listening;
     this.#port = listening.port;
     this.#supervise(child);
@@ -55,7 +55,7 @@ export class SupervisedProcess {
    */
   async replace(): Promise<void> {
     if (this.#isStopping) return;
-    const successor = this.#start();
+    const successor = this.#startProcess();
     const timer = setTimeout(() => successor.kill("SIGKILL"), startTimeoutMs);
     try {
       await successor.listening;
@@ -76,7 +76,7 @@ export class SupervisedProcess {
     await this.#ended([...this.#running], drain * 1000 + stopTimeoutMs);
   }
 
-  #start(): Child {
+  #startProcess(): Child {
     const child = this.#startChild(this.#port);
     this.#running.add(child);
     void child.exited.then(() => this.#running.delete(child));
@@ -106,7 +106,7 @@ export class SupervisedProcess {
     let reported = "";
     while (isDue()) {
       try {
-        return this.#supervise(this.#start());
+        return this.#supervise(this.#startProcess());
       } catch (error) {
         const reason = errorMessage(error);
         if (reason !== reported)

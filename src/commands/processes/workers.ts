@@ -32,9 +32,9 @@ export async function runWorkers(
   try {
     await requireFreePort(config);
     // Start the first worker alone, so that only one process creates a missing database.
-    const first = await processes.openWorker(config.port);
-    const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(first.port));
-    const adminProcess = admin && processes.openAdmin(admin);
+    const first = await processes.startWorker(config.port);
+    const others = Array.from({ length: config.workers - 1 }, () => processes.startWorker(first.port));
+    const adminProcess = admin && processes.startAdmin(admin);
     await Promise.all([...others, adminProcess]);
     return {
       ...first,
@@ -64,17 +64,20 @@ class Processes {
     this.#certificate = certificate;
   }
 
-  openWorker(port: number): Promise<Listening> {
-    return this.#open("a worker", port, (current) => {
-      const worker = this.#start("worker", { STOREFRONT_ROLE: "worker", STOREFRONT_PORT: String(current) });
+  startWorker(port: number): Promise<Listening> {
+    return this.#startSupervised("a worker", port, (current) => {
+      const worker = this.#startChild("worker", { STOREFRONT_ROLE: "worker", STOREFRONT_PORT: String(current) });
       this.#metrics.add(worker);
       return worker;
     });
   }
 
-  openAdmin(admin: AdminAddress): Promise<Listening> {
-    return this.#open("the admin process", admin.port, (port) =>
-      this.#start("admin process", { STOREFRONT_ROLE: "admin", STOREFRONT_ADMIN: toAdminText({ ...admin, port }) }),
+  startAdmin(admin: AdminAddress): Promise<Listening> {
+    return this.#startSupervised("the admin process", admin.port, (port) =>
+      this.#startChild("admin process", {
+        STOREFRONT_ROLE: "admin",
+        STOREFRONT_ADMIN: toAdminText({ ...admin, port }),
+      }),
     );
   }
 
@@ -105,13 +108,13 @@ class Processes {
     await Promise.all(this.#processes.map((supervised) => supervised.stop(drain)));
   }
 
-  #open(name: string, port: number, start: (port: number) => Child): Promise<Listening> {
+  #startSupervised(name: string, port: number, start: (port: number) => Child): Promise<Listening> {
     const supervised = new SupervisedProcess(name, port, start);
     this.#processes.push(supervised);
-    return supervised.open();
+    return supervised.start();
   }
 
-  #start(name: string, env: Record<string, string>): Child {
+  #startChild(name: string, env: Record<string, string>): Child {
     const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
     return startChild({ name, ...options, samples: () => this.#metrics.collect(true) });
   }
