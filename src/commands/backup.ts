@@ -6,7 +6,7 @@ import { isStandardOutput } from "../operator/standard-streams.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
-import { showingRows, whileShowing } from "./shared/progress.ts";
+import { withProgress, withRowProgress } from "./shared/progress.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
 interface BackupFlags extends CommonOptions {
@@ -26,8 +26,8 @@ export function backupCommand(): Command {
       if (options.keep !== undefined && !inFolder)
         throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
       const file = inFolder ? backupPath(target, now) : target;
-      const { rows, timeNotSavedReason } = await whileShowing((progress) =>
-        withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
+      const { rows, timeNotSavedReason } = await withProgress((progress) =>
+        withEngine(options, (engine) => backUp(withRowProgress(engine, progress), file, now)),
       );
       const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);

@@ -6,7 +6,7 @@ import { maxListedInconsistencies } from "../store/database/consistency-check.ts
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
-import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
+import { countRows, withProgress, withRowProgress } from "./shared/progress.ts";
 
 export function checkCommand(): Command {
   return withCommonOptions(new Command("check"))
@@ -16,9 +16,9 @@ export function checkCommand(): Command {
     )
     .action(async (target: string | undefined, options: CommonOptions) => {
       const file = target !== undefined && isFolder(target) ? latestBackup(target) : target;
-      const faults = await whileShowing((progress) =>
+      const faults = await withProgress((progress) =>
         file === undefined
-          ? withEngine(options, async (engine) => showingRows(engine, progress).findInconsistencies())
+          ? withEngine(options, async (engine) => withRowProgress(engine, progress).findInconsistencies())
           : checkBackup(
               file,
               countRows((rows) => progress.show("checking", rows)),

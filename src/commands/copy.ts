@@ -5,7 +5,7 @@ import { type CopyProgress, copyDatabase } from "../operator/backup/copy.ts";
 import { withEngine, withNewEngine } from "./shared/database.ts";
 import type { CommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
-import { whileShowing } from "./shared/progress.ts";
+import { withProgress } from "./shared/progress.ts";
 
 interface CopyFlags extends CommonOptions {
   readonly from: string;
@@ -23,7 +23,7 @@ export function copyCommand(): Command {
       "\nChanges made to the source while the copy runs are not copied: stop the servers, or stop writing.",
     )
     .action(async ({ from, to, ...options }: CopyFlags) => {
-      const rows = await whileShowing(({ show }) =>
+      const rows = await withProgress(({ show }) =>
         withEngine({ database: from }, (source) =>
           withNewEngine({ database: to }, (target) =>
             copyDatabase(source, target, (at: CopyProgress) => show(at.step, at.rows, at.total)),

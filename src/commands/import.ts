@@ -16,7 +16,7 @@ import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { formatCount, printMessage } from "./shared/output.ts";
-import { type Progress, showingBytes, whileShowing } from "./shared/progress.ts";
+import { type Progress, withByteProgress, withProgress } from "./shared/progress.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
 import { asUsageError } from "./shared/usage-error.ts";
 
@@ -62,7 +62,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
     const site = await getSite(engine, options.site);
-    const bytes = waitUntilAborted(showingBytes(openInput(file), "importing", progress, size), signal);
+    const bytes = waitUntilAborted(withByteProgress(openInput(file), "importing", progress, size), signal);
     const rows = readRowsOfCompleteFile(resource, bytes, format, csv);
     const onBeforeCommit = (revision: number) => {
       lineToUndo = undoLine(options, revision, run);
@@ -71,7 +71,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     const summary = await importRecords(engine, site.ID, resource, rows, how);
     return { ...summary, skipped, ...undoOf(options, summary.revisions, run) };
   };
-  const storing = whileShowing((progress) =>
+  const storing = withProgress((progress) =>
     runInterruptible(
       (signal) => withEngine(options, (engine, run) => work(engine, run, signal, progress)),
       printLineToUndo,

@@ -7,7 +7,7 @@ import { isStandardInput } from "../operator/standard-streams.ts";
 import { withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
-import { countRows, showingRows, whileShowing } from "./shared/progress.ts";
+import { countRows, withProgress, withRowProgress } from "./shared/progress.ts";
 
 interface RestoreFlags extends CommonOptions {
   readonly asOfBackup?: true;
@@ -26,13 +26,13 @@ export function restoreCommand(): Command {
       const now = Date.now();
       const base = isStandardInput(file) ? "restore" : file;
       const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
-      const restored = await whileShowing(async (progress) => {
+      const restored = await withProgress(async (progress) => {
         const total = await verifyBackup(
           file,
           countRows((rows) => progress.show("verifying", rows)),
         );
         return withNewEngine(options, (engine) =>
-          restore(showingRows(engine, progress, total), file, keep, now, { isAsOfBackup }),
+          restore(withRowProgress(engine, progress, total), file, keep, now, { isAsOfBackup }),
         );
       });
       printResult(options, { file, ...restored }, []);

@@ -14,7 +14,7 @@ export interface Progress {
 const interval = 1000;
 
 /** Runs `work`, and shows its progress if stderr is a terminal. */
-export async function whileShowing<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+export async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = process.stderr.isTTY ? await openProgress() : { show() {}, stop() {} };
   try {
     return await work(progress);
@@ -46,7 +46,7 @@ async function openProgress(): Promise<Progress> {
 }
 
 /** Wraps `engine` to show how many rows it reads, stores and checks. @param total the number of rows to store, if known */
-export function showingRows(engine: Engine, { show }: Progress, total?: number): Engine {
+export function withRowProgress(engine: Engine, { show }: Progress, total?: number): Engine {
   return {
     ...engine,
     dump: (site) => countedRows(engine.dump(site), (rows) => show("reading", rows)),
@@ -84,7 +84,7 @@ export function countRows(onRows: (rows: number) => void): () => void {
 const largeFile = 1_000_000;
 
 /** Yields the same bytes, and shows how many of them are read if the file is large. @param total the size of the file, if known */
-export async function* showingBytes(
+export async function* withByteProgress(
   bytes: AsyncIterable<Uint8Array>,
   step: string,
   { show }: Progress,
