@@ -10,7 +10,7 @@ import { printResult } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
 /** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
-const timeout = 5000;
+const timeoutMs = 5000;
 
 export function healthCommand(): Command {
   return new Command("health")
@@ -41,7 +41,7 @@ function ownAddress({ host, port, tls }: Config): string {
 async function requireReady(url: URL): Promise<void> {
   // The certificate names the public hostname, not a loopback address: do not verify it there.
   const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
-  const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeout), tls } as const;
+  const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeoutMs), tls } as const;
   const response = await fetch(url, options).catch((error) => {
     throw new ProblemError("unavailable", `no response from ${url.href}: ${errorMessage(error)}`, { cause: error });
   });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { systemErrorCode } from "../lib/errors-for-log.ts";
 
 /** Milliseconds between attempts to write to a full pipe. A write fails then only in non-blocking mode, which another program can have set. */
-const retryDelay = 5;
+const retryDelayMs = 5;
 
 /** Whether `file` names standard input: `-` or its path in the file system. */
 export function isStandardInput(file: string): boolean {
@@ -56,7 +56,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
       if (systemErrorCode(error) !== "EAGAIN") throw error;
-      Bun.sleepSync(retryDelay);
+      Bun.sleepSync(retryDelayMs);
     }
   }
 }
