@@ -82,14 +82,14 @@ export function parseRevision(name: string, text: string): number {
   throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
 }
 
-/** Maximum duration in milliseconds: 100 years. */
-const maxDuration = 36_525 * 86_400_000;
+/** Maximum duration: 100 years. */
+const maxDurationMs = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** Parses a duration such as `90d`, `24h` or `30m`, from 1 second to 100 years. Returns milliseconds. @throws UsageError */
 export function parseDuration(text: string): number {
   const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
   const duration = Number(count) * (units[unit] ?? 0);
-  if (duration > 0 && duration <= maxDuration) return duration;
+  if (duration > 0 && duration <= maxDurationMs) return duration;
   throw new UsageError(`invalid duration \`${text}\`: write 10s, 30m, 24h, 90d or 4w, at most 100 years`);
 }

@@ -11,7 +11,7 @@ export interface Progress {
 }
 
 /** Number of rows between two calls of `show`. A command with fewer rows shows nothing. */
-const interval = 1000;
+const rowsPerCall = 1000;
 
 /** Runs `work`, and shows its progress if stderr is a terminal. */
 export async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
@@ -76,12 +76,12 @@ async function* countedRows(
 export function countRows(onRows: (rows: number) => void): () => void {
   let rows = 0;
   return () => {
-    if (++rows % interval === 0) onRows(rows);
+    if (++rows % rowsPerCall === 0) onRows(rows);
   };
 }
 
-/** Size in bytes from which the reading of a file is shown. */
-const largeFile = 1_000_000;
+/** Minimum size of a file whose reading is shown. */
+const minShownBytes = 1_000_000;
 
 /** Yields the same bytes, and shows how many of them are read if the file is large. @param total the size of the file, if known */
 export async function* withByteProgress(
@@ -94,6 +94,6 @@ export async function* withByteProgress(
   for await (const chunk of bytes) {
     yield chunk;
     read += chunk.length;
-    if (total > largeFile) show(step, read, total);
+    if (total > minShownBytes) show(step, read, total);
   }
 }
