@@ -83,11 +83,11 @@ function setCommand(): Command {
     .option("--all-sites", "let the operator manage all sites")
     .option("--yes", "limit also the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {
-      const { site: sites = [], allSites, yes: isLast = false } = options;
+      const { site: sites = [], allSites, yes: mayBeLast = false } = options;
       if (sites.length > 0 === (allSites === true)) throw new UsageError("give either --site or --all-sites");
       const changed = await withEngine(options, (engine) =>
-        setOperatorSites(engine, name, sites, Date.now(), { isLast }).catch((error) => {
-          throw isLast ? error : withAdvice(error, "limit");
+        setOperatorSites(engine, name, sites, Date.now(), { mayBeLast }).catch((error) => {
+          throw mayBeLast ? error : withAdvice(error, "limit");
         }),
       );
       printResult(options, toOperatorJson(changed), []);
@@ -101,10 +101,10 @@ function removeCommand(): Command {
     .argument("<name>", "name of the operator, see `operator list`")
     .option("--yes", "remove also the last operator of all sites")
     .action(async (name: string, options: RemoveOptions) => {
-      const isLast = options.yes ?? false;
+      const mayBeLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>
-        removeOperator(engine, name, Date.now(), { isLast }).catch((error) => {
-          throw isLast ? error : withAdvice(error, "remove");
+        removeOperator(engine, name, Date.now(), { mayBeLast }).catch((error) => {
+          throw mayBeLast ? error : withAdvice(error, "remove");
         }),
       );
       printResult(options, toOperatorJson(removed), []);

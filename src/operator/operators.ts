@@ -58,19 +58,19 @@ export async function createOperator(
 
 /**
  * Removes an operator and ends the operator's sessions.
- * @param isLast true to remove even the last operator of all sites. After that, only commands can add sites and operators.
+ * @param mayBeLast whether to remove even the last operator of all sites. After that, only commands can add sites and operators.
  * @throws ProblemError `not-found`, or `conflict` for the last operator of all sites
  */
 export async function removeOperator(
   engine: Engine,
   name: string,
   now: number,
-  { isLast = false }: { readonly isLast?: boolean } = {},
+  { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
 ): Promise<ListedOperator> {
   let removed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     removed = requireOperator(system, name);
-    if (!isLast) requireOtherGlobalOperator(system, removed);
+    if (!mayBeLast) requireOtherGlobalOperator(system, removed);
     return [toDeleteIntent(operatorResource, removed.ID, now)];
   });
   const { ID } = removed as ListedOperator;
@@ -139,7 +139,7 @@ export function managedSites(
 /**
  * Changes the sites that an operator may manage. Sessions of the operator apply the change from the next request on.
  * @param sites their names; empty for all
- * @param isLast true to limit even the last operator of all sites. After that, only commands can add sites and operators.
+ * @param mayBeLast whether to limit even the last operator of all sites. After that, only commands can add sites and operators.
  * @throws ProblemError `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many
  * sites
  */
@@ -148,13 +148,13 @@ export async function setOperatorSites(
   name: string,
   sites: readonly string[],
   now: number,
-  { isLast = false }: { readonly isLast?: boolean } = {},
+  { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
 ): Promise<ListedOperator> {
   let changed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     const before = requireOperator(system, name);
     const Sites = toSiteIds(sites, system);
-    if (Sites !== "" && !isLast) requireOtherGlobalOperator(system, before);
+    if (Sites !== "" && !mayBeLast) requireOtherGlobalOperator(system, before);
     changed = toListed({ ...before, Sites }, system);
     return [toUpdateIntent(operatorResource, before.ID, { Sites }, now)];
   });

@@ -51,8 +51,8 @@ async function add(call: ActionContext): Promise<OperatorResponse> {
 async function change(call: ActionContext): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
   const input = await call.input<OperatorSitesBody>();
-  const isLast = parseBoolean(input, "isLast") ?? false;
-  const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
+  const mayBeLast = parseBoolean(input, "isLast") ?? false;
+  const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { mayBeLast });
   return { operator: toOperatorInfo(changed), run: call.run };
 }
 
@@ -67,8 +67,8 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
 
 async function remove(call: ActionContext, imports: OpenImports): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
-  const isLast = parseBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
-  const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
+  const mayBeLast = parseBoolean(await call.input<OperatorRemovalBody>(), "isLast") ?? false;
+  const removed = await removeOperator(call.engine, Name, call.now(), { mayBeLast });
   await imports.endImportsOf(removed.ID, true);
   return { operator: toOperatorInfo(removed), run: call.run };
 }
