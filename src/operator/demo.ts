@@ -21,7 +21,7 @@ const demoOperator = "demo";
  * undefined if there was a site already.
  */
 export async function createDemo(engine: Engine, now: number): Promise<string | undefined> {
-  const site = await addDemo(engine, now);
+  const site = await createDemoSite(engine, now);
   if (!site) return undefined;
   const samples: [Resource, readonly Values[]][] = [
     [brand, brands],
@@ -43,7 +43,7 @@ export async function createDemo(engine: Engine, now: number): Promise<string | 
 }
 
 /**
- * Returns a sign-in link for the operator `demo`, and adds this operator if the database has none. Returns undefined if there are only other
+ * Returns a sign-in link for the operator `demo`, and creates this operator if the database has none. Returns undefined if there are only other
  * operators.
  */
 export async function createDemoLink(engine: Engine, now: number): Promise<string | undefined> {
@@ -53,16 +53,16 @@ export async function createDemoLink(engine: Engine, now: number): Promise<strin
   return createSignInLink(engine, demoOperator, now);
 }
 
-/** Creates the site, unless there is one. */
-async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefined> {
+/** Creates the demo site, unless there is a site. */
+async function createDemoSite(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
   return unlessThere(createSite(engine, "demo", { isDefault: true }, now));
 }
 
-/** Waits for `adding`. Returns undefined on a conflict: if several servers start at the same time, only one of them adds the site or operator. */
-async function unlessThere<T>(adding: Promise<T>): Promise<T | undefined> {
+/** Waits for `creation`. Returns undefined on a conflict: if several servers start at the same time, only one of them creates the site or operator. */
+async function unlessThere<T>(creation: Promise<T>): Promise<T | undefined> {
   try {
-    return await adding;
+    return await creation;
   } catch (error) {
     if (error instanceof ProblemError && error.code === "conflict") return undefined;
     throw error;

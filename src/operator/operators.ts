@@ -31,7 +31,7 @@ export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
 }
 
 /**
- * Adds an operator.
+ * Creates an operator.
  * @param sites names of the sites that the operator may manage; empty for all
  * @throws ProblemError `invalid-record`, `not-found` for an unknown site, or `conflict` if the name is taken
  */

@@ -184,7 +184,7 @@ interface WebhookSettings {
 }
 
 /** A new webhook, with its secret, which is not shown again. */
-interface AddedWebhook {
+interface CreatedWebhook {
   readonly webhook: ListedWebhook;
   readonly secret: string;
   /** Whether the name in the URL has an address at the moment. */
@@ -192,7 +192,7 @@ interface AddedWebhook {
 }
 
 /**
- * Adds a webhook to `site`.
+ * Creates a webhook of `site`.
  * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
  * webhooks, `not-found` if the site was removed
  */
@@ -202,7 +202,7 @@ export async function createWebhook(
   { url, resources, since }: WebhookSettings,
   policy: AddressPolicy,
   now: number,
-): Promise<AddedWebhook> {
+): Promise<CreatedWebhook> {
   const { href, isResolved } = await checkWebhookUrl(url, policy);
   const position = await resolveDeliveryStart(engine, site.ID, since);
   const values = {
