@@ -1,4 +1,4 @@
-// The metrics that this program counts, and not a library.
+// The metrics that this program counts itself, without a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -241,7 +241,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 });
 
-test("sites that do not fit into the memory together are counted when they are dropped and loaded again", async () => {
+test("sites that do not fit into the memory together are counted when they are evicted and loaded again", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   try {
     const keys: string[] = [];

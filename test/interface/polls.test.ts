@@ -90,7 +90,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect(performance.now() - started).toBeLessThan(15_000);
     });
 
-    test("waits on after changes that it does not want, and its Next moves past them", async () => {
+    test("continues to wait after changes that it does not select, and its Next moves past them", async () => {
       const since = await now();
       const [short, long] = [3, 20].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
         ReturnType<typeof get>,
@@ -177,7 +177,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       client.socket.destroy();
     });
 
-    test("keeps no body in memory, which nobody reads, and the next request follows on it", async () => {
+    test("keeps no body in memory, because nobody reads it, and is followed by the next request", async () => {
       const since = await now();
       const body = Buffer.alloc(2 ** 20, "x");
       const lines = [`X-API-AUTH: ${server.key}`];
@@ -250,7 +250,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await Promise.all([again, another])).map((page) => page?.status)).toEqual([200, 200]);
     });
 
-    test("of all keys together, they take half: the longest waiting of the key with the most ends with an empty page", async () => {
+    test("polls of all keys take half of the connections; then the longest-waiting poll of the key with the most polls ends with an empty page", async () => {
       const [since, key] = [await now(), await server.issueKey()];
       const first: ReturnType<typeof get>[] = [];
       for (const count of [1, 2, 3, 4]) first.push((await wait(since, {}, count)).poll as ReturnType<typeof get>);
@@ -272,7 +272,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect(pages.map(({ json }) => json.Changes.length).sort()).toEqual([0, 1, 1, 1, 1]);
     });
 
-    test("clients of several keys that ask again at once do not displace each other all the time", async () => {
+    test("clients of several keys that poll again at once do not end each other's polls all the time", async () => {
       const since = await now();
       const keys = [server.key, await server.issueKey(), await server.issueKey(), await server.issueKey()];
       const all: Promise<unknown>[] = [];
@@ -301,7 +301,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       await Promise.all(all);
     });
 
-    test("when requests take all other connections, the longest waiting makes room for a new one", async () => {
+    test("when requests take all other connections, the longest-waiting poll ends to make room for a new one", async () => {
       const since = await now();
       const poll = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,

@@ -254,7 +254,7 @@ describe("the memory budget", () => {
     await server.stop();
   });
 
-  test("does not drop a site in use when only the system site is read, as for webhooks", async () => {
+  test("does not evict a site in use when only the system site is read, as for webhooks", async () => {
     const { engine, site, stop } = await startTestServer();
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
     const siteViews = new SiteViews(engine, [brand], 1);
@@ -266,7 +266,7 @@ describe("the memory budget", () => {
     await stop();
   });
 
-  test("does not drop a site in use when another process writes to it", async () => {
+  test("does not evict a site in use when another process writes to it", async () => {
     const { engine, site, stop } = await startTestServer();
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));

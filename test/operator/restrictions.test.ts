@@ -1,4 +1,4 @@
-// Restoring a backup keeps the later restrictions: revoked keys, removed sites, suspensions, narrowed scopes and rotated secrets.
+// Restoring a backup keeps the later restrictions: revoked keys, suspensions, narrowed scopes and rotated secrets.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

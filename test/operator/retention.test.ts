@@ -257,7 +257,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(warnings).toHaveLength(4);
   });
 
-  test("of many sites is looked through with turns for others in between", async () => {
+  test("of many sites is checked with ticks for other work in between", async () => {
     const sites = await Promise.all(Array.from({ length: 30 }, (_, n) => createSite(engine, `many-${n}`, {}, 1)));
     let ticks = 0;
     const count = () => {
@@ -276,10 +276,10 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       { ...engine, readJournalPage },
       { days: 365, log, now: Date.now, firstPauseMs: 0 },
     );
-    await waitUntil(() => seen >= sites.length, "a look at each site");
+    await waitUntil(() => seen >= sites.length, "a read of each site");
     await retention.stop();
     clearImmediate(immediate);
-    // Without turns, there is one tick. Two sites can share a tick.
+    // If the check did not yield, there would be one tick. Two sites can share a tick.
     expect(new Set(ticksAt).size).toBeGreaterThan(sites.length / 4);
   });
 

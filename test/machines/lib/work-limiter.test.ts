@@ -90,7 +90,7 @@ test("a short computation is done at once, or in the next ticks, also while othe
   await Promise.all([...works, waits]);
 });
 
-test("waiting work is dropped if all its clients have gone", async () => {
+test("waiting work is abandoned if all its clients have gone", async () => {
   const { works } = await fill();
   let isThere = true;
   const gone = run("gone", () => isThere);

@@ -8,7 +8,7 @@ import { Block, type TextSource } from "../../../src/store/memory/block.ts";
 const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
 const textSource = (name: string, text: string): TextSource => ({ name, of: () => text });
 
-test("a block weighs as much as the texts that it keeps, and no text that it has dropped", () => {
+test("the memory of a block includes the texts that it caches, and no text that it has evicted", () => {
   const block = new Block(brand, records);
   const plain = block.estimateBytes();
   block.columns([textSource("short", "")]);

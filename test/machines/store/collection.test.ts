@@ -215,7 +215,7 @@ test("records with IDs far apart, and the rest after many deletes, are in few pa
   expect(textOf(await listOf(collection, xml))).toEndWith("<Results></Results>");
 });
 
-test("the memory of kept lists is counted until they are dropped", async () => {
+test("the memory of cached lists is counted until they are evicted", async () => {
   const collection = filled(1000);
   await collection.version();
   const steps = [

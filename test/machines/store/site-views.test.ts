@@ -174,7 +174,7 @@ test("a site is loaded again if its database has an earlier head than before", a
 for (const { what, stored, shown } of [
   { what: "is served if its last change is stored there", stored: changeTo(5), shown: "r5" },
   {
-    what: "is dropped, and its site gets a new history, if another one is stored there",
+    what: "is evicted, and gets a new epoch, if another change is stored there",
     stored: changeTo(5, "other"),
     shown: "new",
   },
@@ -433,7 +433,7 @@ test("a site that is evicted while a request catches up with it stays evicted", 
   expect(siteViews.usage).toMatchObject({ sites: 2, bytes });
 });
 
-test("a site that caught up counts, also when no request arrives for it", async () => {
+test("the memory of a site that caught up is counted, also when no request arrives for it", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const { bytes, sites } = siteViews.usage;
@@ -448,7 +448,7 @@ test("a site that caught up counts, also when no request arrives for it", async 
   expect(siteViews.usage.bytes).toBeGreaterThanOrEqual(bytes);
 });
 
-test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
+test("above the budget, the least recently used site is evicted first, and the system site never", async () => {
   const manual = createManualEngine();
   const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({

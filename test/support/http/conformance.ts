@@ -73,7 +73,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (sent.method !== "HEAD") await checkBody(pointer, resolve(response), received, fieldsOf(sent));
   }
 
-  /** No such path or method: what comes back must still be a problem. */
+  /** Checks the response to a path or method that is not in the document: it must be a problem. */
   async function checkProblem(method: string, path: string, received: ReceivedResponse): Promise<void> {
     const { status } = received;
     const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
@@ -181,11 +181,11 @@ function fieldsOf({ path }: SentRequest): string[] | undefined {
   return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;
 }
 
-/** Replies may only grow with the document: here an unknown member is a fault, though clients must pass it over. */
-function closed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(closed);
+/** Returns the schema without permission for members that it lacks. Clients must ignore such a member; here it is an error. */
+function withoutOtherMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOtherMembers);
   if (typeof value !== "object" || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, closed(inner)]));
+  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutOtherMembers(inner)]));
   return copy.type === "object" && "properties" in copy ? { additionalProperties: false, ...copy } : copy;
 }
 

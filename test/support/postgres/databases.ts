@@ -24,7 +24,7 @@ export interface OpenedDatabases extends PostgresDatabases {
   remove(): Promise<void>;
 }
 
-/** The variable with the port of the server of the whole run. Its beginning is not that of the program's settings. */
+/** The variable with the port of the server of the whole run. It does not begin with `STOREFRONT_`, so the program ignores it. */
 export const sharedPort = "TEST_POSTGRES_PORT";
 
 /** For tests that do nothing to the server itself: nobody else uses the databases, but others use the server. */
@@ -36,7 +36,7 @@ export async function openDatabases(): Promise<OpenedDatabases> {
   }
   const created: string[] = [];
   const databases = databasesAt(Number(port));
-  // A connection takes as long as what it is for.
+  // Connecting takes as long as the statement itself, so all statements share one connection.
   const admin = connectTo(databases.url("postgres"));
   const run = (text: string) => admin.unsafe(text);
   const makeTemplateOnce = once(() => makeTemplate(run, databases));

@@ -1,4 +1,4 @@
-// A PostgreSQL server that another machine takes over from which lacks its last commits.
+// A PostgreSQL server that is replaced by another machine, which lacks its last commits.
 
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
