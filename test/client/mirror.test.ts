@@ -362,7 +362,7 @@ describe("a mirror survives", () => {
   });
 });
 
-describe.each(engines.map((kind) => [kind.name, kind] as const))("on %s", (_, kind) => {
+describe.each(engines)("on $name", (kind) => {
   beforeAll(() => kind.open(), 60_000);
   afterAll(() => kind.close());
 

@@ -22,7 +22,7 @@ import {
 } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
+describe.each(engines)("backup and restore on $name", (kind) => {
   let workspace: Workspace;
   let count = 0;
   useWorkspace(kind, (opened) => {
@@ -37,7 +37,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   const add = (...names: string[]) => workspace.data.addBrands("main", ...names);
   const names = async () => (await workspace.data.brands("main")).map(({ Name }) => Name);
   const otherTables = async () => JSON.stringify(await kind.extraTables(workspace.database));
-  const newFile = () => workspace.file(`${name}-${++count}.backup`);
+  const newFile = () => workspace.file(`${kind.name}-${++count}.backup`);
   const backUp = async () => {
     const file = newFile();
     await mustRun(["backup", file]);

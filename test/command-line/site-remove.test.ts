@@ -7,7 +7,7 @@ import { waitUntil } from "../support/time.ts";
 
 const records = 20_000;
 
-describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind) => {
+describe.each(engines)("site remove on $name", (kind) => {
   let workspace: Workspace;
   useWorkspace(kind, (opened) => {
     workspace = opened;

@@ -8,7 +8,7 @@ import { engines } from "../support/engine/engines.ts";
 import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
 
-describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
+describe.each(engines)("restore on $name", (kind) => {
   let url: string;
   let engine: Engine;
   let backup: DumpedRow[];
@@ -46,7 +46,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of two at the same time, the first changes nothing", async () => {
+  test("of two restores at the same time, the first changes nothing", async () => {
     const other = await open();
     const first = engine.replaceAllData(
       (async function* () {
@@ -61,7 +61,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await extraTables()).toEqual([]);
   });
 
-  test("of two at the same time, the data of the first is there as a whole or not at all", async () => {
+  test("of two restores at the same time, the data of the first is there as a whole or not at all", async () => {
     const other = await open();
     const sites = Array.from({ length: 6000 }, (_, n) => ({ id: n + 100, epoch: "a", revision: 0, counters: "{}" }));
     const count = async () => (await Array.fromAsync(engine.dump())).filter(({ table }) => table === "sites").length;
@@ -124,7 +124,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("that cannot drop the replaced tables is done all the same; the next restore drops them", async () => {
+  test("a restore that cannot drop the replaced tables is done all the same; the next restore drops them", async () => {
     const impatient = await openEngine(url, allResources, { timeoutMs: 100 });
     opened.push(impatient);
     let release = () => {};
@@ -191,7 +191,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     for (let i = 0; i < 2; i++) await engine.replaceAllData(rowsOf(backup));
     await engine.commit([create("after")]);
     expect(await namesNow()).toEqual(["old", "after"]);
-    if (name === "SQLite") {
+    if (kind.name === "SQLite") {
       const plan = await kind.select(url, "explain query plan delete from idempotency where at <= 1");
       expect(JSON.stringify(plan)).toContain("USING INDEX");
     }

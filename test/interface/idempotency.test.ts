@@ -2,14 +2,11 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RunningIdempotencyKeys } from "../../src/http/records/idempotency.ts";
 import type { Outcome } from "../../src/model/change.ts";
+import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
 import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 
 const list = "/restapi/brands.json";
@@ -23,248 +20,225 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
-let folder: string;
-let postgres: OpenedDatabases;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-idempotency-"));
-  postgres = await openDatabases();
-});
-afterAll(async () => {
-  await postgres.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const engines = [
-  ["SQLite", async () => `sqlite:${join(folder, "test.db")}`],
-  ["PostgreSQL", () => postgres.createDatabase()],
-] as const;
-
-for (const [engine, newDatabase] of engines) {
-  describe(engine, () => {
-    let server: TestServer;
-    let second: ServerProcess;
-    const start = Date.now();
-    let clock = start;
-    let names = 0;
-    beforeAll(async () => {
-      const DATABASE = await newDatabase();
-      server = await startTestServer({ settings: { DATABASE }, now: () => clock });
-      second = await startProcess({ DATABASE });
-    });
-    afterAll(async () => {
-      await second.end();
-      await server.stop();
-    });
-
-    const newName = () => `${engine} ${++names}`;
-    const send = ({ method, path, body, headers }: Sent, name: string, key = server.key) =>
-      server.call(method, path, { body, key, headers: { ...headers, "Idempotency-Key": name } });
-    const sendToSecond = ({ method, path, body, headers }: Sent, name: string) =>
-      call(second.url + path, method, { body, key: server.key, headers: { ...headers, "Idempotency-Key": name } });
-
-    async function createBrand() {
-      const created = await server.call("POST", list, { body: { Name: "Acme" } });
-      const id = created.json.ID as number;
-      return { id, path: `/restapi/brands/${id}.json`, etag: created.headers.get("ETag") as string };
-    }
-    const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
-
-    /** Repeats the request, to this process and to the other: both replay `first` and change nothing. */
-    async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
-      const before = await revision();
-      for (const again of [await send(sent, name), await sendToSecond(sent, name)]) {
-        expect(seen(again)).toEqual(seen(first));
-        expect(again.headers.get("Idempotency-Replayed")).toBe("true");
-      }
-      expect(await revision()).toBe(before as number);
-    }
-
-    const writes: [string, (brand: Awaited<ReturnType<typeof createBrand>>) => Sent][] = [
-      ["a create", () => ({ method: "POST", path: list, body: { Name: "new" } })],
-      [
-        "a create in XML",
-        () => ({ method: "POST", path: "/restapi/brands.xml", body: "<Brand><Name>x</Name></Brand>" }),
-      ],
-      ["a PUT", ({ path }) => ({ method: "PUT", path, body: { Name: "changed" } })],
-      [
-        "a PUT that names the record in its body",
-        ({ id }) => ({ method: "PUT", path: list, body: { ID: id, Name: "z" } }),
-      ],
-      ["a PATCH", ({ path }) => ({ method: "PATCH", path, body: { Name: "changed" } })],
-      ["an update that changes nothing", ({ path }) => ({ method: "PUT", path, body: { Name: "Acme" } })],
-      [
-        "an update with If-Match",
-        ({ path, etag }) => ({ method: "PUT", path, body: { Name: "y" }, headers: { "If-Match": etag } }),
-      ],
-      ["a delete", ({ path }) => ({ method: "DELETE", path })],
-      ["a delete in XML", ({ path }) => ({ method: "DELETE", path: path.replace("json", "xml") })],
-      ["a delete that names the record in its query", ({ id }) => ({ method: "DELETE", path: `${list}?ID=${id}` })],
-      ["a delete with If-Match", ({ path, etag }) => ({ method: "DELETE", path, headers: { "If-Match": etag } })],
-      [
-        "an update with If-None-Match",
-        ({ path }) => ({ method: "PUT", path, body: { Name: "y" }, headers: { "If-None-Match": '"other"' } }),
-      ],
-      [
-        "a POST that stands for a DELETE",
-        ({ path }) => ({ method: "POST", path, headers: { "X-HTTP-Method-Override": "DELETE" } }),
-      ],
-    ];
-
-    test.each(writes)("%s is done once, and gives its first response again", async (_, toSent) => {
-      const [brand, name] = [await createBrand(), newName()];
-      const sent = toSent(brand);
-      const first = await send(sent, name);
-      expect([first.status, first.headers.get("Idempotency-Replayed")]).toEqual([
-        (sent.path === list && sent.method === "POST") || sent.path.endsWith("brands.xml") ? 201 : 200,
-        null,
-      ]);
-      await expectReplay(first, sent, name);
-      // Later changes of the record have no effect on the stored response.
-      const id = /ID"?[:=]"?(\d+)/.exec(first.text)?.[1];
-      await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "later" } });
-      await expectReplay(first, sent, name);
-      await server.call("DELETE", `/restapi/brands/${id}.json`);
-      await expectReplay(first, sent, name);
-    });
-
-    test("a POST that stands for a PUT is the same request as that PUT", async () => {
-      const [{ path }, name] = [await createBrand(), newName()];
-      const put: Sent = { method: "PUT", path, body: { Name: "once" } };
-      const first = await send(put, name);
-      await expectReplay(first, { ...put, method: "POST", headers: { "X-HTTP-Method-Override": "put" } }, name);
-    });
-
-    test("another request with the key is 422 and changes nothing", async () => {
-      const { path, etag, id } = await createBrand();
-      const other = await createBrand();
-      const put: Sent = { method: "PUT", path, body: { Name: "one" }, headers: { "If-Match": etag } };
-      const name = newName();
-      const first = await send(put, name);
-      const before = await revision();
-      const others: Sent[] = [
-        { ...put, method: "PATCH" },
-        { ...put, method: "DELETE" },
-        { ...put, path: other.path },
-        { ...put, path: `${path}?ID=${id}` },
-        { ...put, path: path.replace("json", "xml"), body: "<Brand><Name>one</Name></Brand>" },
-        { ...put, path: list, body: { ID: id, Name: "one" } },
-        { ...put, body: { Name: "two" } },
-        { ...put, headers: {} },
-        { ...put, headers: { "If-Match": "*" } },
-        { ...put, headers: { "If-Match": first.headers.get("ETag") as string } },
-        { ...put, headers: { "If-None-Match": etag } },
-        { ...put, headers: { "If-Match": etag, "If-None-Match": '"x"' } },
-        { method: "POST", path: list, body: { Name: "one" } },
-      ];
-      for (const sent of others) {
-        const rejected = await send(sent, name);
-        expect([sent, rejected.status]).toEqual([sent, 422]);
-        expect(/"type":"([^"]*)|<type>([^<]*)/.exec(rejected.text)?.slice(1).join("")).toBe(
-          "/docs/problems/idempotency-key-reused",
-        );
-      }
-      expect(await revision()).toBe(before as number);
-      await expectReplay(first, put, name);
-    });
-
-    test("a rejection is not stored: the key may be used again, for the same or another request", async () => {
-      const { path } = await createBrand();
-      const rejections: [number, Sent][] = [
-        [400, { method: "POST", path: list, body: { Name: "" } }],
-        [400, { method: "PUT", path: list, body: { Name: "x" } }],
-        [404, { method: "PUT", path: "/restapi/brands/999999.json", body: { Name: "x" } }],
-        [404, { method: "DELETE", path: "/restapi/brands/999999.json" }],
-        [412, { method: "DELETE", path, headers: { "If-Match": '"x.1.json"' } }],
-        [415, { method: "PUT", path, body: "{}", headers: { "Content-Type": "application/json; charset=latin1" } }],
-      ];
-      for (const [status, sent] of rejections) {
-        const name = newName();
-        expect([sent, (await send(sent, name)).status, (await send(sent, name)).status]).toEqual([
-          sent,
-          status,
-          status,
-        ]);
-        const good = await send({ method: "PUT", path, body: { Name: name } }, name);
-        expect([good.status, good.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
-      }
-    });
-
-    test("the name belongs to the API key", async () => {
-      const [other, name] = [await server.issueKey(), newName()];
-      const post: Sent = { method: "POST", path: list, body: { Name: "mine" } };
-      const [first, theirs] = [await send(post, name), await send(post, name, other)];
-      expect(theirs.status).toBe(201);
-      expect(theirs.json.ID).not.toBe(first.json.ID);
-    });
-
-    test("also when the writes of two API keys are in one batch", async () => {
-      const [site, name] = [server.site.ID, newName()];
-      const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
-      const ids = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => (outcome as { id?: number }).id);
-      const [first, again] = [await server.engine.commit(both), await server.engine.commit(both)];
-      expect(first.map(({ kind }) => kind)).toEqual(["done", "done"]);
-      expect(new Set(ids(first)).size).toBe(2);
-      expect(again.map(({ kind }) => kind)).toEqual(["replayed", "replayed"]);
-      expect(ids(again)).toEqual(ids(first));
-    });
-
-    test("the name is remembered for 24 hours", async () => {
-      const [{ path }, name] = [await createBrand(), newName()];
-      const put: Sent = { method: "PUT", path, body: { Name: "old" } };
-      await send(put, name);
-      clock = start + 24 * hour - 1;
-      const last = await send(put, name);
-      clock = start + 24 * hour;
-      const forgotten = await send(put, name);
-      clock = start;
-      expect([last, forgotten].map(({ headers }) => headers.get("Idempotency-Replayed"))).toEqual(["true", null]);
-    });
-
-    test("a name is 1 to 255 printable ASCII characters", async () => {
-      const { path } = await createBrand();
-      for (const bad of ["", "x".repeat(256), "tab\there", "é"]) {
-        for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-          const sent: Sent = {
-            method,
-            path: method === "POST" ? list : path,
-            body: method === "DELETE" ? undefined : { Name: "x" },
-          };
-          expect([bad, method, (await send(sent, bad)).status]).toEqual([bad, method, 400]);
-        }
-      }
-      for (const good of ["x".repeat(255), "!", `"a" ~ {b}`]) {
-        expect((await send({ method: "PUT", path, body: { Name: good.slice(0, 9) } }, good)).status).toBe(200);
-      }
-    });
-
-    test("reads pass it over", async () => {
-      const { path } = await createBrand();
-      for (const _ of "twice") {
-        const response = await send({ method: "GET", path }, "a read");
-        expect([response.status, response.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
-      }
-    });
-
-    test("sent many times at once to two processes, it is done once", async () => {
-      const { path } = await createBrand();
-      for (const sent of [
-        { method: "POST", path: list, body: { Name: "storm" } },
-        { method: "DELETE", path },
-      ]) {
-        const [before, name] = [await revision(), newName()];
-        const responses = await Promise.all(
-          Array.from({ length: 30 }, (_, i) => (i % 2 ? sendToSecond(sent, name) : send(sent, name))),
-        );
-        const done = responses.filter(({ status }) => status < 300);
-        expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
-        expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
-        expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as TestResponse)));
-        expect(await revision()).toBe((before as number) + 1);
-        await expectReplay(done[0] as TestResponse, sent, name);
-      }
-    });
+describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
+  let server: TestServer;
+  let second: ServerProcess;
+  const start = Date.now();
+  let clock = start;
+  let names = 0;
+  beforeAll(async () => {
+    await kind.open();
+    const DATABASE = await kind.newDatabase();
+    server = await startTestServer({ settings: { DATABASE }, now: () => clock });
+    second = await startProcess({ DATABASE });
   });
-}
+  afterAll(async () => {
+    await second.end();
+    await server.stop();
+    await kind.close();
+  });
+
+  const newName = () => `${kind.name} ${++names}`;
+  const send = ({ method, path, body, headers }: Sent, name: string, key = server.key) =>
+    server.call(method, path, { body, key, headers: { ...headers, "Idempotency-Key": name } });
+  const sendToSecond = ({ method, path, body, headers }: Sent, name: string) =>
+    call(second.url + path, method, { body, key: server.key, headers: { ...headers, "Idempotency-Key": name } });
+
+  async function createBrand() {
+    const created = await server.call("POST", list, { body: { Name: "Acme" } });
+    const id = created.json.ID as number;
+    return { id, path: `/restapi/brands/${id}.json`, etag: created.headers.get("ETag") as string };
+  }
+  const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
+
+  /** Repeats the request, to this process and to the other: both replay `first` and change nothing. */
+  async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
+    const before = await revision();
+    for (const again of [await send(sent, name), await sendToSecond(sent, name)]) {
+      expect(seen(again)).toEqual(seen(first));
+      expect(again.headers.get("Idempotency-Replayed")).toBe("true");
+    }
+    expect(await revision()).toBe(before as number);
+  }
+
+  const writes: [string, (brand: Awaited<ReturnType<typeof createBrand>>) => Sent][] = [
+    ["a create", () => ({ method: "POST", path: list, body: { Name: "new" } })],
+    ["a create in XML", () => ({ method: "POST", path: "/restapi/brands.xml", body: "<Brand><Name>x</Name></Brand>" })],
+    ["a PUT", ({ path }) => ({ method: "PUT", path, body: { Name: "changed" } })],
+    [
+      "a PUT that names the record in its body",
+      ({ id }) => ({ method: "PUT", path: list, body: { ID: id, Name: "z" } }),
+    ],
+    ["a PATCH", ({ path }) => ({ method: "PATCH", path, body: { Name: "changed" } })],
+    ["an update that changes nothing", ({ path }) => ({ method: "PUT", path, body: { Name: "Acme" } })],
+    [
+      "an update with If-Match",
+      ({ path, etag }) => ({ method: "PUT", path, body: { Name: "y" }, headers: { "If-Match": etag } }),
+    ],
+    ["a delete", ({ path }) => ({ method: "DELETE", path })],
+    ["a delete in XML", ({ path }) => ({ method: "DELETE", path: path.replace("json", "xml") })],
+    ["a delete that names the record in its query", ({ id }) => ({ method: "DELETE", path: `${list}?ID=${id}` })],
+    ["a delete with If-Match", ({ path, etag }) => ({ method: "DELETE", path, headers: { "If-Match": etag } })],
+    [
+      "an update with If-None-Match",
+      ({ path }) => ({ method: "PUT", path, body: { Name: "y" }, headers: { "If-None-Match": '"other"' } }),
+    ],
+    [
+      "a POST that stands for a DELETE",
+      ({ path }) => ({ method: "POST", path, headers: { "X-HTTP-Method-Override": "DELETE" } }),
+    ],
+  ];
+
+  test.each(writes)("%s is done once, and gives its first response again", async (_, toSent) => {
+    const [brand, name] = [await createBrand(), newName()];
+    const sent = toSent(brand);
+    const first = await send(sent, name);
+    expect([first.status, first.headers.get("Idempotency-Replayed")]).toEqual([
+      (sent.path === list && sent.method === "POST") || sent.path.endsWith("brands.xml") ? 201 : 200,
+      null,
+    ]);
+    await expectReplay(first, sent, name);
+    // Later changes of the record have no effect on the stored response.
+    const id = /ID"?[:=]"?(\d+)/.exec(first.text)?.[1];
+    await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "later" } });
+    await expectReplay(first, sent, name);
+    await server.call("DELETE", `/restapi/brands/${id}.json`);
+    await expectReplay(first, sent, name);
+  });
+
+  test("a POST that stands for a PUT is the same request as that PUT", async () => {
+    const [{ path }, name] = [await createBrand(), newName()];
+    const put: Sent = { method: "PUT", path, body: { Name: "once" } };
+    const first = await send(put, name);
+    await expectReplay(first, { ...put, method: "POST", headers: { "X-HTTP-Method-Override": "put" } }, name);
+  });
+
+  test("another request with the key is 422 and changes nothing", async () => {
+    const { path, etag, id } = await createBrand();
+    const other = await createBrand();
+    const put: Sent = { method: "PUT", path, body: { Name: "one" }, headers: { "If-Match": etag } };
+    const name = newName();
+    const first = await send(put, name);
+    const before = await revision();
+    const others: Sent[] = [
+      { ...put, method: "PATCH" },
+      { ...put, method: "DELETE" },
+      { ...put, path: other.path },
+      { ...put, path: `${path}?ID=${id}` },
+      { ...put, path: path.replace("json", "xml"), body: "<Brand><Name>one</Name></Brand>" },
+      { ...put, path: list, body: { ID: id, Name: "one" } },
+      { ...put, body: { Name: "two" } },
+      { ...put, headers: {} },
+      { ...put, headers: { "If-Match": "*" } },
+      { ...put, headers: { "If-Match": first.headers.get("ETag") as string } },
+      { ...put, headers: { "If-None-Match": etag } },
+      { ...put, headers: { "If-Match": etag, "If-None-Match": '"x"' } },
+      { method: "POST", path: list, body: { Name: "one" } },
+    ];
+    for (const sent of others) {
+      const rejected = await send(sent, name);
+      expect([sent, rejected.status]).toEqual([sent, 422]);
+      expect(/"type":"([^"]*)|<type>([^<]*)/.exec(rejected.text)?.slice(1).join("")).toBe(
+        "/docs/problems/idempotency-key-reused",
+      );
+    }
+    expect(await revision()).toBe(before as number);
+    await expectReplay(first, put, name);
+  });
+
+  test("a rejection is not stored: the key may be used again, for the same or another request", async () => {
+    const { path } = await createBrand();
+    const rejections: [number, Sent][] = [
+      [400, { method: "POST", path: list, body: { Name: "" } }],
+      [400, { method: "PUT", path: list, body: { Name: "x" } }],
+      [404, { method: "PUT", path: "/restapi/brands/999999.json", body: { Name: "x" } }],
+      [404, { method: "DELETE", path: "/restapi/brands/999999.json" }],
+      [412, { method: "DELETE", path, headers: { "If-Match": '"x.1.json"' } }],
+      [415, { method: "PUT", path, body: "{}", headers: { "Content-Type": "application/json; charset=latin1" } }],
+    ];
+    for (const [status, sent] of rejections) {
+      const name = newName();
+      expect([sent, (await send(sent, name)).status, (await send(sent, name)).status]).toEqual([sent, status, status]);
+      const good = await send({ method: "PUT", path, body: { Name: name } }, name);
+      expect([good.status, good.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
+    }
+  });
+
+  test("the name belongs to the API key", async () => {
+    const [other, name] = [await server.issueKey(), newName()];
+    const post: Sent = { method: "POST", path: list, body: { Name: "mine" } };
+    const [first, theirs] = [await send(post, name), await send(post, name, other)];
+    expect(theirs.status).toBe(201);
+    expect(theirs.json.ID).not.toBe(first.json.ID);
+  });
+
+  test("also when the writes of two API keys are in one batch", async () => {
+    const [site, name] = [server.site.ID, newName()];
+    const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
+    const ids = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => (outcome as { id?: number }).id);
+    const [first, again] = [await server.engine.commit(both), await server.engine.commit(both)];
+    expect(first.map(({ kind }) => kind)).toEqual(["done", "done"]);
+    expect(new Set(ids(first)).size).toBe(2);
+    expect(again.map(({ kind }) => kind)).toEqual(["replayed", "replayed"]);
+    expect(ids(again)).toEqual(ids(first));
+  });
+
+  test("the name is stored for 24 hours", async () => {
+    const [{ path }, name] = [await createBrand(), newName()];
+    const put: Sent = { method: "PUT", path, body: { Name: "old" } };
+    await send(put, name);
+    clock = start + 24 * hour - 1;
+    const last = await send(put, name);
+    clock = start + 24 * hour;
+    const forgotten = await send(put, name);
+    clock = start;
+    expect([last, forgotten].map(({ headers }) => headers.get("Idempotency-Replayed"))).toEqual(["true", null]);
+  });
+
+  test("a name is 1 to 255 printable ASCII characters", async () => {
+    const { path } = await createBrand();
+    for (const bad of ["", "x".repeat(256), "tab\there", "é"]) {
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+        const sent: Sent = {
+          method,
+          path: method === "POST" ? list : path,
+          body: method === "DELETE" ? undefined : { Name: "x" },
+        };
+        expect([bad, method, (await send(sent, bad)).status]).toEqual([bad, method, 400]);
+      }
+    }
+    for (const good of ["x".repeat(255), "!", `"a" ~ {b}`]) {
+      expect((await send({ method: "PUT", path, body: { Name: good.slice(0, 9) } }, good)).status).toBe(200);
+    }
+  });
+
+  test("reads ignore it", async () => {
+    const { path } = await createBrand();
+    for (const _ of "twice") {
+      const response = await send({ method: "GET", path }, "a read");
+      expect([response.status, response.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
+    }
+  });
+
+  test("sent many times at once to two processes, it is done once", async () => {
+    const { path } = await createBrand();
+    for (const sent of [
+      { method: "POST", path: list, body: { Name: "storm" } },
+      { method: "DELETE", path },
+    ]) {
+      const [before, name] = [await revision(), newName()];
+      const responses = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => (i % 2 ? sendToSecond(sent, name) : send(sent, name))),
+      );
+      const done = responses.filter(({ status }) => status < 300);
+      expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
+      expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
+      expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as TestResponse)));
+      expect(await revision()).toBe((before as number) + 1);
+      await expectReplay(done[0] as TestResponse, sent, name);
+    }
+  });
+});
 
 describe("while the first request is still running", () => {
   const intent = (keyId: number, name: string) =>
@@ -298,8 +272,8 @@ describe("while the first request is still running", () => {
   });
 
   test("the server says 409 with Retry-After to a second one", async () => {
-    const server = await startTestServer({ settings: { DATABASE: `sqlite:${join(folder, "held.db")}` } });
-    const holder = new Database(join(folder, "held.db"));
+    const server = await startTestServer();
+    const holder = new Database(server.database.replace("sqlite:", ""));
     holder.run("begin immediate");
     const [headers, body] = [{ "Idempotency-Key": "a" }, { Name: "one" }];
     const both = ["twice", "at once"].map(() => server.call("POST", list, { headers, body }));
@@ -314,7 +288,7 @@ describe("while the first request is still running", () => {
     await server.stop();
   });
 
-  test("it may be sent again afterwards, also when the first failed", async () => {
+  test("it may be sent again afterwards, also if the first request failed", async () => {
     const idempotencies = new RunningIdempotencyKeys();
     const failed = idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.reject(new Error("lost")));
     await expect(failed).rejects.toThrow("lost");
