@@ -20,7 +20,11 @@ export function restoreCommand(): Command {
     .option("--as-of-backup", "revive what was revoked or removed since the backup, too")
     .addHelpText(
       "after",
-      "\nThe present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).\nWhat was revoked, removed, suspended or rotated since the backup stays so: keys, operators, webhooks, sites.\nIt is listed.",
+      `
+The present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).
+Restrictions since the backup stay, and are listed: keys that were revoked, narrowed or rotated, operators that were
+removed or narrowed, webhooks that were removed, paused or rotated, and sites that were suspended. Sites that were
+removed since the backup come back.`,
     )
     .action(async (file: string, { asOfBackup: isAsOfBackup, ...options }: RestoreFlags) => {
       const now = Date.now();

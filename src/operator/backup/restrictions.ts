@@ -1,5 +1,5 @@
-// Keeps restrictions when a backup is restored: keys, operators, webhooks, secrets and sites that were revoked, removed, suspended, narrowed or
-// rotated after the backup. Otherwise, a restore would give access again to people who were locked out.
+// Keeps restrictions when a backup is restored: keys, operators, webhooks and secrets that were revoked, removed, paused, narrowed or rotated after
+// the backup, and sites that were suspended. Otherwise, a restore would give access again to people who were locked out.
 //
 // Removing a site with `site remove` is not a restriction. A restore brings the site back with its keys and webhooks: this is what a restore is for.
 
