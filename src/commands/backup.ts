@@ -34,7 +34,7 @@ export function backupCommand(): Command {
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
       for (const old of deleted) printMessage(`deleted ${old}`);
       if (timeNotSavedReason)
-        printMessage(`the time of this backup could not be stored, for the metrics: ${timeNotSavedReason}`);
+        printMessage(`the time of this backup could not be saved for the metrics: ${timeNotSavedReason}`);
     });
 }
 

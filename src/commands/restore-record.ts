@@ -16,7 +16,7 @@ interface RestoreFlags extends SiteOptions {
 
 export function restoreRecordCommand(): Command {
   return withSiteOption(new Command("restore-record"))
-    .description("restore an earlier version of a record; a deleted record gets its old ID back")
+    .description("restore an earlier state of a record; a deleted record gets its old ID back")
     .addArgument(resourceArgument())
     .argument("<id>", "ID of the record", parseId)
     .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
