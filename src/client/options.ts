@@ -64,7 +64,7 @@ export interface ClientSettings extends Required<Omit<ClientOptions, "url" | "on
 }
 
 /** The maximum delay of `setTimeout`, in milliseconds. */
-export const maxDelay = 2 ** 31 - 1;
+export const maxDelayMs = 2 ** 31 - 1;
 
 /** Checks the options. @throws TypeError for an invalid option, so that a mistake is found before the first request */
 export function toSettings(options: ClientOptions): ClientSettings {
@@ -75,9 +75,9 @@ export function toSettings(options: ClientOptions): ClientSettings {
   return {
     base: toBase(options.url),
     key,
-    timeout: checkedInteger("timeout", timeout, 1, maxDelay),
+    timeout: checkedInteger("timeout", timeout, 1, maxDelayMs),
     retries: checkedInteger("retries", retries, 0, 20),
-    maxRetryAfter: checkedInteger("maxRetryAfter", maxRetryAfter, 0, maxDelay),
+    maxRetryAfter: checkedInteger("maxRetryAfter", maxRetryAfter, 0, maxDelayMs),
     methodOverride,
     fetch: toFetch(options.fetch),
     onResponse: options.onResponse,

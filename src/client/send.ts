@@ -1,4 +1,4 @@
-import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelay, type RateLimit } from "./options.ts";
+import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelayMs, type RateLimit } from "./options.ts";
 import { StorefrontFailure, StorefrontProblem, toProblem, tryParseJson } from "./storefront-errors.ts";
 import { pause, waitAfter, withTimeLimit } from "./wait.ts";
 
@@ -91,8 +91,8 @@ function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequ
 }
 
 function toTimeout({ timeout, serverWaitMs = 0 }: ClientRequest, settings: ClientSettings): number {
-  const limit = timeout === undefined ? settings.timeout : checkedInteger("timeout", timeout, 1, maxDelay);
-  return Math.min(limit + serverWaitMs, maxDelay);
+  const limit = timeout === undefined ? settings.timeout : checkedInteger("timeout", timeout, 1, maxDelayMs);
+  return Math.min(limit + serverWaitMs, maxDelayMs);
 }
 
 /** Returns a random `Idempotency-Key`. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
