@@ -71,7 +71,10 @@ describe("names", () => {
   });
 
   test("of numbers that are times have a unit", () => {
-    const constant = /^(?:export )?const (\w*(?:Time|Interval|Timeout|Pause|Age|Lifetime|Wait)) = [\d(]/gm;
+    const times = "time|interval|timeout|pause|age|lifetime|wait|delay|grace|period|duration|patience";
+    const suffixes = times.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+    const number = "(?:\\d|\\((?![^()]*\\)\\s*=>))";
+    const constant = new RegExp(`^\\s*(?:export )?const (${times}|\\w*(?:${suffixes})) = ${number}`, "gm");
     expect(
       ownFiles.flatMap(({ file, code }) => [...code.matchAll(constant)].map(([, name]) => `${file}: ${name}`)),
     ).toEqual([]);

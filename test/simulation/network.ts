@@ -25,7 +25,7 @@ interface NetworkOptions {
   readonly onArrival: (sent: Sent, wanted: number) => number;
 }
 
-const timeout = 15_000;
+const timeoutMs = 15_000;
 const failed = (fault: string): DeliveryResponse => ({ status: null, retryAfter: undefined, fault });
 
 /** The behaviour of a receiver: the milliseconds until it gets the request, and until the response arrives; undefined for never. */
@@ -74,7 +74,7 @@ export class Network {
         end(status === 0 ? failed("reset") : toReceived(status, behaviour.retryAfter)),
       );
     // The process times out, unless it is frozen.
-    time.after(timeout, () => void process.deliver(undefined).then(() => end(failed("no response"))));
+    time.after(timeoutMs, () => void process.deliver(undefined).then(() => end(failed("no response"))));
     return promise.then((received) => process.deliver(received));
   }
 
