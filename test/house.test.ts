@@ -4,9 +4,10 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { problemTitles } from "../src/model/errors.ts";
 import { publicResources } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
-import { isParameter, namedFiles, namedParameters } from "./support/comments.ts";
+import { isParameter, namedFiles, namedParameters, namesInBackticks, wordsOfCode } from "./support/comments.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -101,6 +102,22 @@ const listExceptions: Record<string, string> = {
 const sleepExceptions: Record<string, string> = {
   "test/command-line/changing-file.test.ts": "the text of a program that the test runs",
   "test/house.test.ts": "this rule",
+};
+
+/** Names that comments have in backticks although no code near them has these names. */
+const foreignNames: Record<string, string> = {
+  anna: "an example of an operator",
+  average: "a word of prom-client",
+  brands: "an example of a path",
+  listBrands: "an example of a made name",
+  listBrandsXml: "an example of a made name",
+  localhost: "a hostname",
+  nohup: "a program",
+  returning: "a clause of SQL",
+  slice: "a method of the runtime",
+  tlsCert: "an example of a made name",
+  town: "an example of a mistake",
+  userInfo: "a function of the runtime",
 };
 
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
@@ -417,6 +434,23 @@ describe("the source layout", () => {
     expect(named.filter((one) => !isParameter(one, texts)).map(({ file, path }) => `${file} @param ${path}`)).toEqual(
       [],
     );
+  });
+
+  test("every name that a comment has in backticks is in the code of its file or of a neighbour in the graph of imports; a long name, anywhere", () => {
+    const words = new Map(sources.map(({ file, text }) => [file, wordsOfCode(text)]));
+    const all = new Set([...words.values()].flatMap((some) => [...some]));
+    const importers = (file: string) => sources.filter(({ imports }) => imports.includes(file)).map((one) => one.file);
+    const named = sources.flatMap(({ file, text, imports }) => {
+      const near = [file, ...imports, ...importers(file)].flatMap((one) => words.get(one) ?? []);
+      return namesInBackticks(text).map((name) => ({ file, name, isNear: near.some((some) => some.has(name)) }));
+    });
+    const isLong = (name: string) => /[A-Z]/.test(name);
+    const unknown = named.filter(
+      ({ name, isNear }) => !isNear && !(isLong(name) && all.has(name)) && !(name in problemTitles),
+    );
+    expect(named.length).toBeGreaterThan(1000);
+    expect(unknown.filter(({ name }) => !(name in foreignNames))).toEqual([]);
+    expect([...new Set(unknown.map(({ name }) => name))].sort()).toEqual(Object.keys(foreignNames).sort());
   });
 
   test("every file that a comment names exists", () => {

@@ -1,4 +1,4 @@
-// The names in the comments of a TypeScript file: the parameters of a function (`@param`), and files.
+// The names in the comments of a TypeScript file: the parameters of a function (`@param`), names in backticks, and files.
 
 /** A parameter that a comment names, such as `options.limit`, and the parameter list of the function below the comment. */
 export interface NamedParameter {
@@ -37,13 +37,27 @@ export function isParameter({ path, parameters }: NamedParameter, sources: reado
   return places.some((place) => new RegExp(`\\b${member}\\b`).test(place));
 }
 
+const comment = /\/\*\*?(?:(?!\*\/).)*\*\/|(?:^|\s)\/\/ [^\n]*/gs;
+
+/** Returns the names of variables and functions that the comments of a file have in backticks, such as `limit` and `close()`. */
+export function namesInBackticks(text: string): string[] {
+  return (text.match(comment) ?? []).flatMap((one) =>
+    [...one.matchAll(/`([^`\n]+)`/g)].flatMap(
+      ([, quoted = ""]) => /^#?([a-z][a-zA-Z0-9]+)(?:\(\))?$/.exec(quoted)?.[1] ?? [],
+    ),
+  );
+}
+
+/** Returns the words of a file outside of its comments. */
+export function wordsOfCode(text: string): ReadonlySet<string> {
+  return new Set(text.replaceAll(comment, " ").match(/[A-Za-z_]\w*/g));
+}
+
 /** Returns the names of files in the comments of a file, such as `pool.ts` and `store/database/table-swap.ts`. */
 export function namedFiles(text: string): string[] {
-  const comments = [...text.matchAll(/\/\*\*?(?:(?!\*\/).)*\*\/|(?:^|\s)\/\/ [^\n]*/gs)].map(([comment]) => comment);
-  return comments
-    .map((comment) => comment.replaceAll(/https?:\S+/g, ""))
+  return (text.match(comment) ?? [])
+    .map((one) => one.replaceAll(/https?:\S+/g, ""))
     .flatMap(
-      (comment) =>
-        comment.match(/(?<![\w./@*-])(?:\.\.?\/)*(?:[a-z0-9-]+\/)*[a-z0-9][a-z0-9.-]*\.(?:tsx?|mjs|sql)\b/g) ?? [],
+      (one) => one.match(/(?<![\w./@*-])(?:\.\.?\/)*(?:[a-z0-9-]+\/)*[a-z0-9][a-z0-9.-]*\.(?:tsx?|mjs|sql)\b/g) ?? [],
     );
 }
