@@ -1,7 +1,8 @@
 // The command `backup`.
 
 import { Command, InvalidArgumentError } from "commander";
-import { backUp, backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup.ts";
+import { backUp } from "../operator/backup/backup.ts";
+import { backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup-folder.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";

@@ -1,7 +1,8 @@
 // The command `check`.
 
 import { Command } from "commander";
-import { checkBackup, isFolder, latestBackup } from "../operator/backup/backup.ts";
+import { checkBackup } from "../operator/backup/backup.ts";
+import { isFolder, latestBackup } from "../operator/backup/backup-folder.ts";
 import { maxListedInconsistencies } from "../store/database/consistency-check.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
