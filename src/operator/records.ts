@@ -37,7 +37,7 @@ interface RecordPage {
 /** Maximum words of a search. Further words are ignored. */
 const maxWords = 8;
 /** Number of records from which the first search is prepared: with 100,000 records, the first search takes 0.4 s, and each further search 0.03 s. */
-const longList = 10_000;
+const minPreparedRecords = 10_000;
 
 /**
  * Returns a page of the records of a site. Loads the site into memory if necessary.
@@ -51,14 +51,14 @@ export async function listRecords(
   { search, sort, limit, offset }: RecordQuery,
   isWanted: () => boolean,
 ): Promise<RecordPage> {
-  const snapshot = await loaded(siteViews, site);
+  const snapshot = await getSnapshot(siteViews, site);
   const collection = snapshot.collection(resource);
   const version = await collection.version();
   const { selections } = collection;
   const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
   const filters = words.map((word) => ({ textField: anyField, operator: "contains", values: formsOf(word) }) as const);
   const ids = await selections.select(version, filters, [sort], isWanted);
-  if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
+  if (words.length === 0 && ids.length >= minPreparedRecords) void prepareSearch(selections, version);
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
     const found = version.find(id);
     return found ? [{ record: JSON.parse(found.json), version: versionOf(snapshot.epoch, found.revision) }] : [];
@@ -93,7 +93,7 @@ export async function findVersioned(
   return found && { record: JSON.parse(found.json), version: versionOf(siteView.epoch, found.revision) };
 }
 
-async function loaded(siteViews: SiteViews, site: number): Promise<Snapshot> {
+async function getSnapshot(siteViews: SiteViews, site: number): Promise<Snapshot> {
   const siteView = await siteViews.getUpToDate(site);
   return siteView instanceof Snapshot ? siteView : await siteView.loadSnapshot();
 }

@@ -10,7 +10,7 @@ import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { engines } from "../support/engine/engines.ts";
 
-const limits = { results: 50, duration: 60_000, isWanted: () => true };
+const limits = { results: 50, durationMs: 60_000, isWanted: () => true };
 
 describe.each(engines)("a search in all sites on $name", (kind) => {
   let engine: Engine;
@@ -71,7 +71,7 @@ describe.each(engines)("a search in all sites on $name", (kind) => {
   });
 
   test("reads at least one site if the time is over or the client has disconnected, and then stops", async () => {
-    const none = await findInSites(engine, sites, "nothing", { ...limits, duration: 0 });
+    const none = await findInSites(engine, sites, "nothing", { ...limits, durationMs: 0 });
     expect(none).toEqual({ found: [], next: siteId("garden") });
     const gone = await findInSites(engine, sites, "nothing", { ...limits, isWanted: () => false });
     expect(gone.next).toBe(siteId("garden"));

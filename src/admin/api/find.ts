@@ -27,7 +27,7 @@ async function find(call: ActionContext): Promise<FindResponse> {
     throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxSearchLength} characters`);
   const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
   const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
-  const limits = { results: 50, duration: maxSearchMs, isWanted: () => !request.isAbandoned };
+  const limits = { results: 50, durationMs: maxSearchMs, isWanted: () => !request.isAbandoned };
   const search = () =>
     request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
   const { found, next } = await semaphore.run(search);

@@ -133,11 +133,11 @@ export class PendingRequests<T> {
   readonly #waiting = new Map<number, (response: T | undefined) => void>();
   #last = 0;
 
-  /** Sends a request with a new ID. Returns the response, or undefined if none arrives in time. @param timeout in milliseconds */
-  async request(send: (id: number) => void, timeout: number): Promise<T | undefined> {
+  /** Sends a request with a new ID. Returns the response, or undefined if none arrives in time. */
+  async request(send: (id: number) => void, timeoutMs: number): Promise<T | undefined> {
     const id = ++this.#last;
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
-    const timer = setTimeout(() => resolve(undefined), timeout);
+    const timer = setTimeout(() => resolve(undefined), timeoutMs);
     this.#waiting.set(id, resolve);
     try {
       send(id);

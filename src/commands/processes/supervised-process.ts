@@ -117,11 +117,11 @@ export class SupervisedProcess {
     }
   }
 
-  /** Waits until all `children` have exited. Kills them after `timeout` milliseconds. */
-  async #ended(children: readonly Child[], timeout: number): Promise<void> {
+  /** Waits until all `children` have exited. Kills them after `timeoutMs`. */
+  async #ended(children: readonly Child[], timeoutMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const child of children) child.kill("SIGKILL");
-    }, timeout);
+    }, timeoutMs);
     await Promise.all(children.map(({ exited }) => exited));
     clearTimeout(timer);
   }

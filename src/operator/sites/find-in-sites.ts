@@ -21,7 +21,7 @@ interface FindLimits {
   /** Maximum results of one site. After this number of results, no further site is read. */
   readonly results: number;
   /** Milliseconds after which no further site is read. */
-  readonly duration: number;
+  readonly durationMs: number;
   /** Whether the client still waits for the result. */
   readonly isWanted: () => boolean;
 }
@@ -36,10 +36,10 @@ export async function findInSites(
   engine: Pick<Engine, "readSite">,
   sites: readonly { readonly ID: number; readonly Name: string }[],
   text: string,
-  { results, duration, isWanted }: FindLimits,
+  { results, durationMs, isWanted }: FindLimits,
 ): Promise<{ found: readonly FoundRecord[]; next: number | undefined }> {
   const matches = createMatcher(text);
-  const end = performance.now() + duration;
+  const end = performance.now() + durationMs;
   const found: FoundRecord[] = [];
   // One yielder for all sites, because most of them are small.
   const yieldIfDue = createYielder();
