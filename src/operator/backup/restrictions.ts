@@ -217,7 +217,7 @@ type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
 export function narrowedKey(key: Limits, later: Limits | undefined): Values | undefined {
   if (!later || key.Revoked) return undefined;
   const values = {
-    ...(later.Revoked && !key.Revoked ? { Revoked: later.Revoked } : {}),
+    ...(later.Revoked ? { Revoked: later.Revoked } : {}),
     ...(isLess(Date.parse(later.Expires), Date.parse(key.Expires)) ? { Expires: later.Expires } : {}),
     ...(isLess(Number(later.Rate || Number.NaN), Number(key.Rate || Number.NaN)) ? { Rate: later.Rate } : {}),
     ...(later.Scope === "read" && key.Scope === "write" ? { Scope: later.Scope } : {}),

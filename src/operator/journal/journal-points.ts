@@ -3,7 +3,7 @@
 import type { Engine } from "../../model/engine.ts";
 import { findRevisionBefore } from "../../store/changes/revision-before.ts";
 
-/** The first entry after a point: a revision, or the first entry at or after a time in milliseconds since 1970. */
+/** An entry, named by its revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
 
 /** Returns the revision of the last entry before `point`. */

@@ -154,7 +154,7 @@ function requireRow(table: string, row: Row, site: unknown): void {
 
 function rowFault(table: string, row: Row, site: unknown): string | undefined {
   if (row.site_id !== site) return "it is of another site";
-  if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is no whole number from 1";
+  if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is not a whole number from 1";
   if (table === "records") return row.body === null ? undefined : bodyFault(row, row.body);
   if (!isTime(row.at)) return "its time is invalid";
   if (!operations.includes(String(row.operation))) return "its operation is unknown";

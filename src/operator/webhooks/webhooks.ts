@@ -1,4 +1,4 @@
-// The actions of an operator on webhooks: add, pause, resume, rotate, rewind, test and remove.
+// The actions of an operator on webhooks: create, pause, resume, rotate, rewind, test and remove.
 //
 // The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
 // (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
