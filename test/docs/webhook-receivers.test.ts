@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { startTestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
-import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../support/webhooks/test-webhook.ts";
 
 // A copy, since one of them writes a file beside itself.
 const folder = mkdtempSync(join(tmpdir(), "storefront-receivers-"));
@@ -195,7 +195,7 @@ for (const [file, usual, command] of programs) {
     test("receives what a real server delivers, before and after the secret is changed", async () => {
       const server = await startTestServer();
       const { engine, site } = server;
-      const key = await putTestWebhook(engine, site.ID, receiver.url);
+      const key = await createTestWebhook(engine, site.ID, receiver.url);
       const now = Date.now();
       await engine.rotateWebhookSecret(key, secret, now, now);
       for (const id of [1, 2, 3]) {

@@ -22,7 +22,7 @@ import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
-import { putTestWebhook, type TestWebhook } from "../support/webhooks/test-webhook.ts";
+import { createTestWebhook, type TestWebhook } from "../support/webhooks/test-webhook.ts";
 
 const dataOf = (event: ReceivedEvent | undefined) => JSON.parse(event?.body ?? "{}").data;
 const typeOf = (event: ReceivedEvent | undefined) => JSON.parse(event?.body ?? "{}").type;
@@ -68,7 +68,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
     receiver,
     site,
     async add(values = {}) {
-      const webhook = await putTestWebhook(server.engine, site.ID, receiver.url, values);
+      const webhook = await createTestWebhook(server.engine, site.ID, receiver.url, values);
       added.push(webhook);
       return webhook;
     },
@@ -395,7 +395,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     const first = await startTestServer({ settings, webhookClock });
     const receiver = await startReceiver();
     receiver.respond(() => {});
-    await putTestWebhook(first.engine, first.site.ID, receiver.url);
+    await createTestWebhook(first.engine, first.site.ID, receiver.url);
     await first.call("POST", "/restapi/brands.json", { body: { Name: "a" } });
     await receiver.received(1);
     const second = await start(readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings }), { webhookClock });

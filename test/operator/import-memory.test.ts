@@ -1,4 +1,4 @@
-// An import keeps some texts until its end, such as the match values of its rows. They do not keep the larger text in memory of which they are a part.
+// An import keeps some texts until its end, such as the match values of its rows. Such a text does not keep in memory the larger text that contained it.
 
 import { expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/system-site.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
-import { putTestWebhook } from "../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../support/webhooks/test-webhook.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Network } from "./network.ts";
 import { noFault, type PlantedFault } from "./planted-faults.ts";
@@ -55,7 +55,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   await engine.commit([
     { site: site.ID, resource: "brand", operation: "create", valuesJson: '{"Name":"a"}', actor: "sfk_x", at },
   ]);
-  const webhook = await putTestWebhook(engine, site.ID, `http://127.0.0.1:${seed}/`);
+  const webhook = await createTestWebhook(engine, site.ID, `http://127.0.0.1:${seed}/`);
   const processes = ["a", "b"].map((name) => new SimulatedProcess(name, options));
   // Both may want to send. The first does, and dies before it can have the response.
   while (sent.length === 0) await time.pass(1);

@@ -1,5 +1,5 @@
-// Folders that take seconds to make, such as an unpacked browser. They remain for later runs. Test files run in several processes that may all need
-// one at once: each process fills a folder of its own, and renames it. So no process ever sees a folder that is not complete.
+// Folders that take seconds to make, such as an unpacked browser. They remain for later runs. Several processes may make
+// the same folder at the same time: each process fills another folder, and then renames it. So no process ever sees an incomplete folder.
 
 import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 

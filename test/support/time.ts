@@ -37,7 +37,7 @@ export async function waitUntil<Value>(
 
 /**
  * Waits long enough to show that something does not happen. Without such a constant, a test waits for an event that comes later.
- * @param ms the constant of the program after which it would happen; half of it is added
+ * @param ms the time of the program after which the event would happen; half of it is added
  */
 export function waitForNothing(ms: number): Promise<void> {
   return Bun.sleep(ms * 1.5);

@@ -1,4 +1,4 @@
-// The listener answers arbitrary bytes with responses or ends the connection, and no connection stays open.
+// The listener responds to arbitrary bytes, or ends the connection, and no connection stays open.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";

@@ -5,7 +5,7 @@ import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
-import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const webhooks = "/sites/shop/webhooks";
 const brands = "/sites/shop/records/brands";
@@ -34,7 +34,7 @@ describe("webhooks in the console", () => {
 
   const list = async () => (await anna.call("GET", webhooks)).json.webhooks;
   /** Adds a webhook to a receiver on this machine, which only the command line may add. Returns its ID. */
-  const addLocal = async () => (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
+  const addLocal = async () => (await createTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
   const post = (id: number, action: string, body: object = {}) =>
     anna.call("POST", `${webhooks}/${id}/${action}`, body);
 

@@ -12,7 +12,7 @@ import type { Pressed } from "../../support/console/pressed.ts";
 import type { ConsoleClient } from "../../support/console/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
-import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 setDefaultTimeout(120_000);
 
@@ -82,7 +82,7 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
 });
 
 test("a webhook is added, tested, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
-  const local = (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
+  const local = (await createTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
   const of = async (id: number) =>
     (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
   await waitUntil(async () => (await of(local)).behind === 0, "the deliveries");

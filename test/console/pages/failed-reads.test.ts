@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { openBrowser, openPage } from "../../support/console/browser.ts";
 import { type ConsolePage, openConsole } from "../../support/console/page.ts";
 import { startShop } from "../../support/console/shop.ts";
-import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;
@@ -80,7 +80,7 @@ describe("a failed read", () => {
   let view: ConsolePage;
   let page: Page;
   beforeAll(async () => {
-    await putTestWebhook(server.engine, server.site.ID, "https://203.0.113.9/hooks", {});
+    await createTestWebhook(server.engine, server.site.ID, "https://203.0.113.9/hooks", {});
     view = await openConsole(browser, server);
     page = view.page;
   });

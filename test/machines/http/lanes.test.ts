@@ -1,4 +1,4 @@
-// A request is answered from memory without a promise, or after queries; in either lane its key is known before its site is viewed.
+// A response is made from memory without a promise, or after queries; in either lane its key is known before its site is viewed.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import pino from "pino";

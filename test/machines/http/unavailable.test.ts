@@ -1,4 +1,4 @@
-// A response that the server is unavailable says what the client can do. A failure is logged, and the reason stays in the log.
+// A response that the server is unavailable says what the client can do. The reason of a failure is in the log, and not in the response.
 
 import { describe, expect, test } from "bun:test";
 import pino from "pino";

@@ -12,7 +12,7 @@ import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { engines, useEngine } from "../../support/engine/engines.ts";
 import { waitUntil } from "../../support/time.ts";
-import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const webhooks = 20;
 
@@ -68,7 +68,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const { ID: site } = await createSite(engine, "shop", {}, Date.now());
     const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: Date.now() } as const;
     await engine.commit([{ ...brand, valuesJson: JSON.stringify({ Name: "A" }) }]);
-    for (let i = 0; i < webhooks; i++) await putTestWebhook(engine, site, "https://erp.example/");
+    for (let i = 0; i < webhooks; i++) await createTestWebhook(engine, site, "https://erp.example/");
     const [reads, sends] = [counter(), counter()];
     const runner = startRunner(engine, reads.count, sends.count);
     await waitUntil(() => sends.counts.all === webhooks, "the deliveries");

@@ -20,7 +20,7 @@ import { acquireLease, type WebhookLease } from "../../../src/webhooks/lease.ts"
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
-import { putTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 /** The clock of the database and of the process, and the timers that wait for it. */
 class TestClock implements Clock {
@@ -65,7 +65,7 @@ async function addWebhook() {
 async function addToNewSite() {
   const { ID: site } = await createSite(engine, `shop${++sites}`, {}, clock.at);
   await change(site);
-  return putTestWebhook(engine, site, "https://erp.example/");
+  return createTestWebhook(engine, site, "https://erp.example/");
 }
 
 function change(...ids: number[]) {

@@ -3,7 +3,7 @@
 import { setKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { readHeadCursor } from "../engine/head-cursor.ts";
-import { putTestWebhook } from "../webhooks/test-webhook.ts";
+import { createTestWebhook } from "../webhooks/test-webhook.ts";
 import type { ConsoleClient } from "./server.ts";
 import { startShop } from "./shop.ts";
 
@@ -117,7 +117,7 @@ const urls = {
 async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
   const now = Date.now();
   const failing = { failures: 5, failingSince: now - 3 * hour, nextAt: now + 25 * minute };
-  const slow = await putTestWebhook(engine, site.ID, urls.slow, { ...failing, resources: "brands" });
+  const slow = await createTestWebhook(engine, site.ID, urls.slow, { ...failing, resources: "brands" });
   for (const [age, status, milliseconds, fault] of [
     [180, 503, 212, "the receiver responded with 503"],
     [150, 503, 187, "the receiver responded with 503"],
@@ -125,7 +125,7 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
     [30, 502, 240, "the receiver responded with 502"],
   ] as const)
     await engine.addWebhookAttempt(slow, { at: now - age * minute, status, milliseconds, fault });
-  const paused = await putTestWebhook(engine, site.ID, urls.paused, { resources: "locations" });
+  const paused = await createTestWebhook(engine, site.ID, urls.paused, { resources: "locations" });
   await (await signIn("ben")).call("POST", `/sites/shop/webhooks/${paused.webhook}/pause`, {});
 }
 
@@ -133,7 +133,7 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
 async function deliver({ engine, site }: Shop): Promise<void> {
   const cursor = await readHeadCursor(engine, site.ID);
   const [head] = await engine.readHeads([site.ID]);
-  const good = await putTestWebhook(engine, site.ID, urls.good, { cursor, epoch: head?.epoch ?? "" });
+  const good = await createTestWebhook(engine, site.ID, urls.good, { cursor, epoch: head?.epoch ?? "" });
   for (const [age, milliseconds] of [
     [180, 84],
     [41, 131],

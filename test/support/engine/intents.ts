@@ -4,14 +4,14 @@ import { type Intent, type Outcome, versionOf } from "../../../src/model/change.
 import type { Engine } from "../../../src/model/engine.ts";
 
 export interface TestIntent extends Partial<Intent> {
-  /** The record to write as `text`. */
+  /** The values of the record, which become `valuesJson`. */
   readonly values?: object;
 }
 
 /** An intent; by default, to create a brand named "Acme" at site 1. */
 export function createIntent({ values = { Name: "Acme" }, ...intent }: TestIntent = {}): Intent {
-  const text = JSON.stringify(values);
-  return { site: 1, resource: "brand", operation: "create", valuesJson: text, actor: "test", at: 1, ...intent };
+  const valuesJson = JSON.stringify(values);
+  return { site: 1, resource: "brand", operation: "create", valuesJson, actor: "test", at: 1, ...intent };
 }
 
 /** Deletes the record of a site, as the first step of its removal does. Creates the record first. */

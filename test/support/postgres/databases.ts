@@ -1,4 +1,4 @@
-// Databases on a PostgreSQL server: on that of the whole run if there is one (scripts/run-tests.ts), since a server of its own takes a second per file.
+// Databases on a PostgreSQL server: on the server of the whole run if it exists (scripts/run-tests.ts), because another server takes a second per file.
 
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";

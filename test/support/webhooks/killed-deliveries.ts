@@ -6,7 +6,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { startProcess } from "../programs/processes.ts";
 import { type ReceivedEvent, startReceiver } from "./receiver.ts";
-import { putTestWebhook } from "./test-webhook.ts";
+import { createTestWebhook } from "./test-webhook.ts";
 
 export interface DeliveryOptions {
   /** Changes to deliver; they are written while others are delivered. */
@@ -38,7 +38,7 @@ export async function deliverUnderKills(
   let server = await startProcess({ DATABASE: database });
   try {
     const site = await createSite(engine, "shop", {}, Date.now());
-    const { secret } = await putTestWebhook(engine, site.ID, receiver.url);
+    const { secret } = await createTestWebhook(engine, site.ID, receiver.url);
     let onWaiting: (() => void) | undefined;
     receiver.respond((response, event) => {
       checker.add(event, secret);
@@ -86,7 +86,7 @@ export async function deliverUnderKills(
   }
 }
 
-/** Checks that each event begins after the one before, or is that one again. */
+/** Checks that each event begins where the previous event ends, or repeats the previous event. */
 class OrderChecker {
   readonly faults: string[] = [];
   position = 0;

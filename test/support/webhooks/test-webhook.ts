@@ -14,8 +14,8 @@ export interface TestWebhook {
   readonly secret: string;
 }
 
-/** Adds a webhook that begins with the first change of the site, at any URL. */
-export async function putTestWebhook(
+/** Creates a webhook that begins with the first change of the site, at any URL. */
+export async function createTestWebhook(
   engine: Engine,
   site: number,
   url: string,

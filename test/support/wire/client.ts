@@ -1,4 +1,4 @@
-// A client that sends and receives bytes. It reports what arrives at once, so that no test waits longer than it must.
+// A client that sends and receives bytes. It reports bytes when they arrive, so that no test waits longer than necessary.
 
 import { connect, type Socket } from "node:net";
 
@@ -104,7 +104,7 @@ class ResponseReader {
   readonly #isHead: (index: number) => boolean;
   /** The bytes after the last complete response. */
   #text = "";
-  /** Less than this is not the whole of the next one. */
+  /** The minimum number of bytes of the next complete response, as far as known. */
   #least = 0;
 
   constructor(isHead: (index: number) => boolean = () => false) {
