@@ -100,7 +100,7 @@ export class Simulation {
       random,
       onSend: (sent) => checkerOf(sent).onSend(sent, time.now),
       onArrival: (sent, status) => {
-        // A status with a fraction means that the receiver accepts the page, but answers 500.
+        // A status with a fraction means that the receiver accepts the page, but responds with 500.
         checkerOf(sent).onArrival(sent, status >= 200 && status < 300, time.now);
         return Number.isInteger(status) ? status : 500;
       },

@@ -109,7 +109,7 @@ function applyEdits(stream: string, edits: readonly (readonly [number, number, s
   }, stream);
 }
 
-/** Returns false for requests that Node rejects and the handler answers with 404 or 501: unregistered methods, and targets with bytes outside ASCII or of unknown form. */
+/** Returns false for requests that Node rejects and the handler responds to with 404 or 501: unregistered methods, and targets with bytes outside ASCII or of unknown form. */
 function isCommon({ method, target }: { method: string; target: string }): boolean {
   return METHODS.includes(method) && /^(?:\/|\*$|http:\/\/)[!-~]*$/.test(target);
 }
