@@ -304,7 +304,7 @@ describe.each(engines)("a site on $name", (kind) => {
       (rows) => edit(rows, "records", { revision: 99 }),
       /records of brand are counted/,
     ],
-    ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /no whole number from 1/],
+    ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /not a whole number from 1/],
     ["with a record twice", (rows) => rows.splice(5, 0, rows[5] as DumpedRow), /is there twice/],
     [
       "without a journal entry in the middle",
