@@ -1,10 +1,10 @@
 // Calls of the writer thread that wait are sent together (src/store/sqlite/writer-thread.ts).
 
 import { describe, expect, test } from "bun:test";
-import { ProblemError } from "../../../src/model/errors.ts";
-import type { OperationCall } from "../../../src/store/sqlite/messages.ts";
-import { runInBatches } from "../../../src/store/sqlite/writer-thread.ts";
-import { ticks } from "../../support/time.ts";
+import { ProblemError } from "../../../../src/model/errors.ts";
+import type { OperationCall } from "../../../../src/store/sqlite/messages.ts";
+import { runInBatches } from "../../../../src/store/sqlite/writer-thread.ts";
+import { ticks } from "../../../support/time.ts";
 
 describe("small operations that wait", () => {
   const call = (args: unknown): OperationCall => ({ name: "acquireWebhookLease", args: [args], now: 0 });

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { KeyUseTracker } from "../../../src/http/authorization/key-use-tracker.ts";
-import type { Engine } from "../../../src/model/engine.ts";
-import { allResources } from "../../../src/resources/all.ts";
-import { openEngine } from "../../../src/store/open.ts";
+import { KeyUseTracker } from "../../../../src/http/authorization/key-use-tracker.ts";
+import type { Engine } from "../../../../src/model/engine.ts";
+import { allResources } from "../../../../src/resources/all.ts";
+import { openEngine } from "../../../../src/store/open.ts";
 
 let folder: string;
 let engine: Engine;

@@ -1,8 +1,8 @@
 // The memory budget of the snapshots, without a cache: what counts as room for one more site.
 
 import { expect, test } from "bun:test";
-import { systemSite } from "../../../src/model/system-site.ts";
-import { MemoryBudget } from "../../../src/store/reads/memory-budget.ts";
+import { systemSite } from "../../../../src/model/system-site.ts";
+import { MemoryBudget } from "../../../../src/store/reads/memory-budget.ts";
 
 const budget = 1000;
 const snapshotOf = (siteId: number, bytes: number) =>

@@ -1,7 +1,7 @@
 // The coordinates of the plots in the console's overview.
 
 import { describe, expect, test } from "bun:test";
-import { height, nearest, roundMax, spanMs, toPath, toX, width } from "../../../src/console/overview/plot-scale.ts";
+import { height, nearest, roundMax, spanMs, toPath, toX, width } from "../../../../src/console/overview/plot-scale.ts";
 
 test.each([
   [[], 1],

@@ -1,18 +1,18 @@
 // A site in memory after another process has changed much of it at once.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Engine } from "../../../src/model/engine.ts";
-import { undo } from "../../../src/operator/journal/undo.ts";
-import { allResources } from "../../../src/resources/all.ts";
-import { brand } from "../../../src/resources/brand.ts";
-import { Snapshot } from "../../../src/store/memory/snapshot.ts";
-import { openEngine } from "../../../src/store/open.ts";
-import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { UncachedSite } from "../../../src/store/reads/uncached-site.ts";
-import { engines } from "../../support/engine/engines.ts";
-import { createIntent } from "../../support/engine/intents.ts";
-import { loadUpToDate } from "../../support/engine/snapshots.ts";
-import { waitUntil } from "../../support/time.ts";
+import type { Engine } from "../../../../src/model/engine.ts";
+import { undo } from "../../../../src/operator/journal/undo.ts";
+import { allResources } from "../../../../src/resources/all.ts";
+import { brand } from "../../../../src/resources/brand.ts";
+import { Snapshot } from "../../../../src/store/memory/snapshot.ts";
+import { openEngine } from "../../../../src/store/open.ts";
+import { SiteViews } from "../../../../src/store/reads/site-views.ts";
+import { UncachedSite } from "../../../../src/store/reads/uncached-site.ts";
+import { engines } from "../../../support/engine/engines.ts";
+import { createIntent } from "../../../support/engine/intents.ts";
+import { loadUpToDate } from "../../../support/engine/snapshots.ts";
+import { waitUntil } from "../../../support/time.ts";
 
 const site = 1;
 const count = 4000;

@@ -1,11 +1,11 @@
 // Long polls without a server: changes and ends at the moments at which an error would lose them.
 
 import { expect, test } from "bun:test";
-import { LongPolls } from "../../../src/http/feed/long-poll.ts";
-import type { RequestContext } from "../../../src/http/request-context.ts";
-import { nextImmediate } from "../../../src/lib/yielding.ts";
-import type { Head } from "../../../src/model/head.ts";
-import { systemSite } from "../../../src/model/system-site.ts";
+import { LongPolls } from "../../../../src/http/feed/long-poll.ts";
+import type { RequestContext } from "../../../../src/http/request-context.ts";
+import { nextImmediate } from "../../../../src/lib/yielding.ts";
+import type { Head } from "../../../../src/model/head.ts";
+import { systemSite } from "../../../../src/model/system-site.ts";
 
 const clients = 200;
 const head = { revision: 1, epoch: "e" };

@@ -1,11 +1,11 @@
 // One query to the database serves every request that arrived before it was sent, and no later request.
 
 import { expect, test } from "bun:test";
-import type { Engine } from "../../../src/model/engine.ts";
-import { ProblemError } from "../../../src/model/errors.ts";
-import type { Head } from "../../../src/model/head.ts";
-import { HeadQueries, type HeadQueryResult } from "../../../src/store/reads/head-queries.ts";
-import { createManualEngine } from "../../support/engine/manual-engine.ts";
+import type { Engine } from "../../../../src/model/engine.ts";
+import { ProblemError } from "../../../../src/model/errors.ts";
+import type { Head } from "../../../../src/model/head.ts";
+import { HeadQueries, type HeadQueryResult } from "../../../../src/store/reads/head-queries.ts";
+import { createManualEngine } from "../../../support/engine/manual-engine.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });
 const revisions = ({ heads }: HeadQueryResult) =>

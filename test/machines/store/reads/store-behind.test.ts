@@ -5,12 +5,12 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Engine } from "../../../src/model/engine.ts";
-import { brand } from "../../../src/resources/brand.ts";
-import { openEngine } from "../../../src/store/open.ts";
-import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { createIntent } from "../../support/engine/intents.ts";
-import { loadUpToDate } from "../../support/engine/snapshots.ts";
+import type { Engine } from "../../../../src/model/engine.ts";
+import { brand } from "../../../../src/resources/brand.ts";
+import { openEngine } from "../../../../src/store/open.ts";
+import { SiteViews } from "../../../../src/store/reads/site-views.ts";
+import { createIntent } from "../../../support/engine/intents.ts";
+import { loadUpToDate } from "../../../support/engine/snapshots.ts";
 
 let folder: string;
 let old: Engine;

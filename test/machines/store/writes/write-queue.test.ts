@@ -1,14 +1,14 @@
 // The write queue, on an engine that commits when the test decides.
 
 import { describe, expect, test } from "bun:test";
-import { nextImmediate } from "../../../src/lib/yielding.ts";
-import type { Intent, Outcome } from "../../../src/model/change.ts";
-import { ProblemError } from "../../../src/model/errors.ts";
-import { allResources } from "../../../src/resources/all.ts";
-import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
-import { createIntent } from "../../support/engine/intents.ts";
-import { createManualEngine, waitForOtherWork } from "../../support/engine/manual-engine.ts";
+import { nextImmediate } from "../../../../src/lib/yielding.ts";
+import type { Intent, Outcome } from "../../../../src/model/change.ts";
+import { ProblemError } from "../../../../src/model/errors.ts";
+import { allResources } from "../../../../src/resources/all.ts";
+import { SiteViews } from "../../../../src/store/reads/site-views.ts";
+import { WriteQueue } from "../../../../src/store/writes/write-queue.ts";
+import { createIntent } from "../../../support/engine/intents.ts";
+import { createManualEngine, waitForOtherWork } from "../../../support/engine/manual-engine.ts";
 
 /** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];

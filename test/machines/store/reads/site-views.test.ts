@@ -1,16 +1,16 @@
 // Races between loads, changes and queries of snapshots, on an engine whose calls return when the test decides.
 
 import { expect, test } from "bun:test";
-import type { Change, JournalEntry } from "../../../src/model/change.ts";
-import type { RecordRow } from "../../../src/model/engine.ts";
-import type { Head } from "../../../src/model/head.ts";
-import { brand } from "../../../src/resources/brand.ts";
-import type { SiteRows } from "../../../src/store/database/read-all-rows.ts";
-import type { Snapshot } from "../../../src/store/memory/snapshot.ts";
-import { SiteViews } from "../../../src/store/reads/site-views.ts";
-import { UncachedSite } from "../../../src/store/reads/uncached-site.ts";
-import { createManualEngine, type ManualEngine, type PendingCall } from "../../support/engine/manual-engine.ts";
-import { loadUpToDate } from "../../support/engine/snapshots.ts";
+import type { Change, JournalEntry } from "../../../../src/model/change.ts";
+import type { RecordRow } from "../../../../src/model/engine.ts";
+import type { Head } from "../../../../src/model/head.ts";
+import { brand } from "../../../../src/resources/brand.ts";
+import type { SiteRows } from "../../../../src/store/database/read-all-rows.ts";
+import type { Snapshot } from "../../../../src/store/memory/snapshot.ts";
+import { SiteViews } from "../../../../src/store/reads/site-views.ts";
+import { UncachedSite } from "../../../../src/store/reads/uncached-site.ts";
+import { createManualEngine, type ManualEngine, type PendingCall } from "../../../support/engine/manual-engine.ts";
+import { loadUpToDate } from "../../../support/engine/snapshots.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });

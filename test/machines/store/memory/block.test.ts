@@ -1,9 +1,9 @@
 // How a block of records counts the memory of what it caches: texts of fields, and compressed parts of lists.
 
 import { expect, test } from "bun:test";
-import { storedEncoding } from "../../../src/model/encoding.ts";
-import { brand } from "../../../src/resources/brand.ts";
-import { Block, type TextSource } from "../../../src/store/memory/block.ts";
+import { storedEncoding } from "../../../../src/model/encoding.ts";
+import { brand } from "../../../../src/resources/brand.ts";
+import { Block, type TextSource } from "../../../../src/store/memory/block.ts";
 
 const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
 const textSource = (name: string, text: string): TextSource => ({ name, of: () => text });

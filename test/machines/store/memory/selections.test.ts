@@ -1,9 +1,9 @@
 // A cached selection is updated by the later changes, or built again if these changes are not known any more.
 
 import { expect, test } from "bun:test";
-import { parseListParameters } from "../../../src/http/records/list-parameters.ts";
-import { orderStatus } from "../../../src/resources/order-status.ts";
-import { Collection } from "../../../src/store/memory/collection.ts";
+import { parseListParameters } from "../../../../src/http/records/list-parameters.ts";
+import { orderStatus } from "../../../../src/resources/order-status.ts";
+import { Collection } from "../../../../src/store/memory/collection.ts";
 
 const queries = ["sort=Name", "sort=-Name,ID", "filter[Name][contains]=b", "filter[Name][contains]=B&sort=-Name"];
 /** Numbers of consecutive changes. The collection keeps the last 256. */
