@@ -105,7 +105,11 @@ export interface WrittenRecord extends VersionedRecord {
   readonly revisions: RevisionRange | undefined;
 }
 
-/** Creates a record. @param input its values @throws ProblemError `invalid-record` with all field errors */
+/**
+ * Creates a record.
+ * @param input its values
+ * @throws ProblemError `invalid-record` with all field errors, or `conflict` if the site was removed at the same time
+ */
 export function createRecord(
   engine: Engine,
   site: number,
@@ -127,7 +131,8 @@ export function createRecord(
 /**
  * Updates the fields that are present in `input`.
  * @param ifVersion the version that the operator has seen; undefined to update any version
- * @throws ProblemError `invalid-record` with all field errors, `not-found`, or `precondition-failed` if the record has another version now
+ * @throws ProblemError `invalid-record` with all field errors, `not-found`, `precondition-failed` if the record has another version now, or
+ *   `conflict` if the site was removed at the same time
  */
 export function updateRecord(
   engine: Engine,
@@ -154,6 +159,7 @@ async function write(engine: Engine, resource: Resource, intent: Intent): Promis
     const record = JSON.parse(toDeclaredJson(resource, outcome.body));
     return { record, version: versionOf(outcome.epoch, outcome.revision), revisions: revisionsOf(outcomes) };
   }
+  if (outcome.rejectionReason === "other-epoch") throw epochChangedError();
   const name = `the ${resource.singular} ${intent.id}`;
   if (outcome.rejectionReason === "precondition-failed")
     throw new ProblemError("precondition-failed", `${name} was changed by someone else meanwhile`);

@@ -1,8 +1,9 @@
-// Records that an operator deletes (operator/records.ts).
+// Records that an operator creates, updates or deletes (operator/records.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createRecord, deleteRecords } from "../../src/operator/records.ts";
+import { createRecord, deleteRecords, updateRecord } from "../../src/operator/records.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
@@ -10,7 +11,7 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
-describe.each(engines)("records that an operator deletes on $name", (kind) => {
+describe.each(engines)("records of an operator on $name", (kind) => {
   let engine: Engine;
   let site: number;
   let ids: readonly number[];
@@ -26,6 +27,25 @@ describe.each(engines)("records that an operator deletes on $name", (kind) => {
   });
 
   const head = async () => (await engine.readHeads([site]))[0];
+
+  test.each([
+    "created",
+    "updated",
+  ])("cannot be %s if the site is removed before the change is stored", async (change) => {
+    const removed: Engine = {
+      ...engine,
+      commit: async (intents, isAtomic) => {
+        await removeSite(engine, "garden", 1);
+        return engine.commit(intents, isAtomic);
+      },
+    };
+    const writing =
+      change === "created"
+        ? createRecord(removed, site, brand, { Name: "Late" }, 1)
+        : updateRecord(removed, site, brand, ids[0] as number, { Name: "Late" }, { ifVersion: undefined, at: 1 });
+    const message = "the site was restored or removed at the same time; nothing was changed";
+    expect(await failureOf(writing)).toMatchObject({ code: "conflict", message });
+  });
 
   test("are deleted together", async () => {
     const { records } = await deleteRecords(engine, site, brand, ids, 1);
