@@ -146,16 +146,16 @@ function nestByPath(messages: Record<string, string>): object {
 }
 
 // Chooses the `Idempotency-Key` of each change. If a response is lost, the server may have made the change. If the operator then sends the same
-// change again, it gets the same key, so that the server makes it only once (admin/idempotent-responses.ts).
+// change again, and no other change was answered in between, it gets the same key, so that the server makes it only once (admin/idempotent-responses.ts).
 
 interface Identity {
   /** The value of `Idempotency-Key`. */
   readonly key: string;
-  /** Call it when a response has arrived. All next requests then get new keys. */
+  /** Call it when the response has arrived. All later changes then get new keys. */
   readonly clearKeys: () => void;
 }
 
-/** Keys of requests that have no response yet, by the request as JSON. */
+/** Keys of changes that have no response yet, by the request as JSON. */
 const keys = new Map<string, string>();
 
 /** Maximum number of such keys. */
@@ -167,7 +167,8 @@ function identityOf(request: unknown): Identity {
   const key = keys.get(text) ?? randomKey();
   if (keys.size >= maxKeys) keys.clear();
   keys.set(text, key);
-  // After any response, the operator sees the present state, and may want the same change again: for example, create a deleted record once more.
+  // After the response to any change, also another one, the operator sees the present state, and may want the same change again: for example, create
+  // a record again that was created without a response and then deleted. With the first key, the server would answer, and store nothing.
   return { key, clearKeys: () => keys.clear() };
 }
 
