@@ -1,13 +1,12 @@
-// The rules of the source layout: imports, exports, names, sizes and references.
+// The rules of the source layout: imports, exports, names and sizes.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { problemTitles } from "../src/model/errors.ts";
 import { publicResources } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
-import { isParameter, namedFiles, namedParameters, namesInBackticks, wordsOfCode } from "./support/comments.ts";
+import { importsOf, sources } from "./support/sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -104,22 +103,6 @@ const sleepExceptions: Record<string, string> = {
   "test/house.test.ts": "this rule",
 };
 
-/** Names that comments have in backticks although no code near them has these names. */
-const foreignNames: Record<string, string> = {
-  anna: "an example of an operator",
-  average: "a word of prom-client",
-  brands: "an example of a path",
-  listBrands: "an example of a made name",
-  listBrandsXml: "an example of a made name",
-  localhost: "a hostname",
-  nohup: "a program",
-  returning: "a clause of SQL",
-  slice: "a method of the runtime",
-  tlsCert: "an example of a made name",
-  town: "an example of a mistake",
-  userInfo: "a function of the runtime",
-};
-
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFunctions: Record<string, number> = {};
 
@@ -131,37 +114,6 @@ const longFiles: Record<string, number> = {
 
 /** Parts in which files may import types of each other. Remove a part when you can; add none. */
 const partsWithTypeCycles: readonly string[] = ["formats", "client", "console", "commands"];
-
-/** Words in the paragraph of a folder. */
-const maxWords = 125;
-
-/** Folders whose page is for someone else: that of the client is for its users. */
-const longPages = ["client"];
-
-interface Source {
-  readonly file: string;
-  readonly text: string;
-  /** The files of `src` that it imports, types included. */
-  readonly imports: readonly string[];
-}
-
-const sources: Source[] = [...new Bun.Glob("**/*.{ts,tsx}").scanSync(src)]
-  .filter((file) => !file.endsWith(".d.ts"))
-  .sort()
-  .map((file) => {
-    const text = readFileSync(join(src, file), "utf8");
-    return { file, text, imports: importsOf(file, text) };
-  });
-
-function importsOf(file: string, text: string): string[] {
-  const named = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"/gms)].map(
-    ([, path]) => path as string,
-  );
-  const other = [...text.matchAll(/(?:\bimport\(|new URL\()"(\.[^"]+\.tsx?)"/g)].map(([, path]) => path as string);
-  return [...named, ...other]
-    .map((path) => relative(src, join(src, dirname(file), path)))
-    .filter((path) => !path.startsWith("..") && /\.tsx?$/.test(path));
-}
 
 function withoutTypes(text: string): string {
   return text.replaceAll(/^import type\b[^;]*;/gms, "");
@@ -253,51 +205,6 @@ describe("the source layout", () => {
       [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
     ]);
     expect(Object.fromEntries(documented)).toEqual(arrows as Record<string, string[]>);
-  });
-
-  test("every source file that a page names exists; benchmark reports name those of their commit", () => {
-    const named = ["*.md", "docs/**/*.md", "scripts/*.md", "test/*.md", "src/client/*.md"]
-      .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)])
-      .flatMap((page) =>
-        [
-          ...readFileSync(join(root, page), "utf8").matchAll(
-            /(?<![\w/.@-])((?:[a-z0-9-]+\/)+[a-z0-9.-]+\.(?:ts|mjs|sql))\b/g,
-          ),
-        ].map(([, file = ""]) => ({ page, file })),
-      );
-    expect(named.length).toBeGreaterThan(20);
-    const places = ["", "src"];
-    expect(named.filter(({ file }) => !places.some((place) => existsSync(join(root, place, file))))).toEqual([]);
-  });
-
-  test("a decision has at most ten lines of 150 columns; the file and the figures that it names exist", () => {
-    const faults = decisions().flatMap(({ page, title, lines }) => {
-      const file = / {3,}(\S+)$/.exec(title)?.[1];
-      const links = [...lines.join("\n").matchAll(/\]\((?:\.\.\/){2}(bench\/measured\/[a-z]+\.md)#([a-z0-9-]+)\)/g)];
-      return [
-        ...(file && !existsSync(join(src, file)) && !existsSync(join(root, file)) ? [`${page} names ${file}`] : []),
-        ...(lines.length > 9 ? [`${page} has ${lines.length} lines: ${title}`] : []),
-        ...[title, ...lines].filter((line) => line.length > 150).map((line) => `${page} is wide: ${line}`),
-        ...links
-          .filter(([, report = "", section = ""]) => !sectionsOf(report).has(section))
-          .map(([link]) => `${page} links to ${link}`),
-      ];
-    });
-    expect(decisions().length).toBeGreaterThan(100);
-    expect(faults).toEqual([]);
-  });
-
-  test("every folder has a paragraph about its content, which names only files that exist", () => {
-    const folders = [...new Set(sources.map(({ file }) => dirname(file)))].filter((folder) => folder !== ".");
-    const faults = folders.flatMap((folder) => {
-      const page = join(src, folder, "README.md");
-      if (!existsSync(page)) return [`${folder} has none`];
-      const text = readFileSync(page, "utf8");
-      const named = [...text.matchAll(/`([a-z0-9/-]+\.tsx?)`/g)].map(([, file = ""]) => file);
-      const gone = named.filter((file) => !existsSync(join(src, folder, file))).map((file) => `${folder}: ${file}`);
-      return text.split(/\s+/).length > maxWords && !longPages.includes(folder) ? [...gone, `${folder} is long`] : gone;
-    });
-    expect(faults).toEqual([]);
   });
 
   test("only the wiring opens an engine", () => {
@@ -421,52 +328,6 @@ describe("the source layout", () => {
     expect(long).toEqual([]);
   });
 
-  test("every section that a comment cites is a heading of that page", () => {
-    const cited = cites("{src,test,scripts,bench}/**/*.{ts,mjs,sql}");
-    expect(cited.length).toBeGreaterThan(10);
-    expect(cited.filter(({ page, section }) => !headings(page).has(section))).toEqual([]);
-  });
-
-  test("every `@param` of a comment names a parameter of the function below it, and a member that the parameter has", () => {
-    const texts = sources.map(({ text }) => text);
-    const named = sources.flatMap(({ file, text }) => namedParameters(text).map((one) => ({ file, ...one })));
-    expect(named.length).toBeGreaterThan(100);
-    expect(named.filter((one) => !isParameter(one, texts)).map(({ file, path }) => `${file} @param ${path}`)).toEqual(
-      [],
-    );
-  });
-
-  test("every name that a comment has in backticks is in the code of its file or of a neighbour in the graph of imports; a long name, anywhere", () => {
-    const words = new Map(sources.map(({ file, text }) => [file, wordsOfCode(text)]));
-    const all = new Set([...words.values()].flatMap((some) => [...some]));
-    const importers = (file: string) => sources.filter(({ imports }) => imports.includes(file)).map((one) => one.file);
-    const named = sources.flatMap(({ file, text, imports }) => {
-      const near = [file, ...imports, ...importers(file)].flatMap((one) => words.get(one) ?? []);
-      return namesInBackticks(text).map((name) => ({ file, name, isNear: near.some((some) => some.has(name)) }));
-    });
-    const isLong = (name: string) => /[A-Z]/.test(name);
-    const unknown = named.filter(
-      ({ name, isNear }) => !isNear && !(isLong(name) && all.has(name)) && !(name in problemTitles),
-    );
-    expect(named.length).toBeGreaterThan(1000);
-    expect(unknown.filter(({ name }) => !(name in foreignNames))).toEqual([]);
-    expect([...new Set(unknown.map(({ name }) => name))].sort()).toEqual(Object.keys(foreignNames).sort());
-  });
-
-  test("every file that a comment names exists", () => {
-    const files = [...new Bun.Glob("{src,test,bench,scripts,deploy,bin}/**/*.{ts,tsx,mjs,js,sql}").scanSync(root)]
-      .filter((file) => !file.includes("node_modules/"))
-      .map((file) => `/${file}`);
-    const named = files.flatMap((file) =>
-      namedFiles(readFileSync(join(root, file), "utf8")).map((name) => ({
-        file,
-        name: name.replace(/^(?:\.\.?\/)+/, ""),
-      })),
-    );
-    expect(named.length).toBeGreaterThan(100);
-    expect(named.filter(({ name }) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
-  });
-
   test("only resources/all.ts lists the resources", () => {
     const all = [...new Bun.Glob("{src,test,bench,scripts}/**/*.{ts,tsx,mjs}").scanSync(root)]
       .filter((file) => !file.includes("node_modules/"))
@@ -517,43 +378,4 @@ function listsResources(text: string): boolean {
     const near = lines.slice(i, i + 3).join("\n");
     return names.filter((name) => name.test(near)).length > 2;
   });
-}
-
-/** Each "contract section 3" and "interface 2.4 and 2.5" in the comments of the files that match `pattern`. */
-function cites(pattern: string): { file: string; page: string; section: string }[] {
-  return [...new Bun.Glob(pattern).scanSync(root)]
-    .filter((file) => !file.includes("node_modules/"))
-    .flatMap((file) => {
-      const text = readFileSync(join(root, file), "utf8").replaceAll(/\n\s*(?:\*|\/\/)\s*/g, " ");
-      const found = text.matchAll(
-        /\b(contract|interface)(?: sections?)? ([0-9](?:[0-9.]|, (?=[0-9])| and (?=[0-9]))*)/g,
-      );
-      return [...found].flatMap(([, page = "", sections = ""]) =>
-        sections.split(/, | and /).map((section) => ({ file, page, section: section.replace(/\.$/, "") })),
-      );
-    });
-}
-
-/** The decisions of all pages: their titles, and their lines without the empty ones. */
-function decisions(): { page: string; title: string; lines: string[] }[] {
-  return [...new Bun.Glob("docs/decisions/*.md").scanSync(root)].flatMap((page) =>
-    readFileSync(join(root, page), "utf8")
-      .split(/^(?=#{2,3} )/m)
-      .filter((part) => part.startsWith("### "))
-      .map((part) => part.split("\n").filter((line) => line !== ""))
-      .map(([title = "", ...lines]) => ({ page, title, lines })),
-  );
-}
-
-/** The sections of a page, as links name them. */
-function sectionsOf(page: string): ReadonlySet<string> {
-  const titles = readFileSync(join(root, page), "utf8").matchAll(/^##+ (.+)$/gm);
-  const names = [...titles].map(([, title = ""]) => title.toLowerCase().replace(/[^a-z0-9 -]/g, ""));
-  return new Set(names.map((name) => name.replaceAll(" ", "-")));
-}
-
-/** The numbers of a page's headings. */
-function headings(page: string): ReadonlySet<string> {
-  const text = readFileSync(join(root, "docs", `${page}.md`), "utf8");
-  return new Set([...text.matchAll(/^#+ ([0-9][0-9.]*?)\.? /gm)].map(([, number]) => number as string));
 }
