@@ -166,7 +166,7 @@ async function insertSites(connection: PostgresConnection, missing: readonly num
 
 /** Sends the statements that store the rows of a batch. Returns their promises. */
 function sendRows(connection: PostgresConnection, stored: BatchInput, written: BatchResult) {
-  const { changes, rows, responses, newSites, sites } = written;
+  const { entries: changes, rows, responses, newSites, sites } = written;
   const added = newSites.map((id) => toSiteRow(id, newSiteState()));
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   return [

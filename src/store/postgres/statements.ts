@@ -20,7 +20,7 @@ import { type CompletedSites, completeSites, incompleteSites } from "../database
 import { changeColumns, entryColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
-import type { SystemRow } from "../writes/batch.ts";
+import type { SystemRecordKey } from "../writes/batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
 /** Minimum milliseconds after which the database ends an idle transaction. Otherwise the locks of a process that hangs would block others for ever. */
@@ -118,7 +118,7 @@ fetch ${list([limit])} from pages; close pages`,
   records: selectByKeys("records"),
 
   /** Selects rows of the system site, without their record JSON. With a join, PostgreSQL would search all records while the table has few rows. */
-  systemRevisions: (rows: readonly SystemRow[]) =>
+  systemRevisions: (rows: readonly SystemRecordKey[]) =>
     [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
 
   responses: selectByKeys("idempotency"),
@@ -171,7 +171,7 @@ delete from journal where site_id = -1`,
  * Returns a statement that selects rows of one resource. For pairs of resource and ID, PostgreSQL would compare all rows of the system site with each
  * pair, if its statistics do not have these rows yet.
  */
-function selectRevisions([resource, rows]: readonly [string, readonly SystemRow[]]): string {
+function selectRevisions([resource, rows]: readonly [string, readonly SystemRecordKey[]]): string {
   return `select site_id, resource, id, revision, null as body from records
 where site_id = ${systemSite} and resource = '${resource}' and id in (${list(rows.map(({ id }) => id))})`;
 }

@@ -146,7 +146,7 @@ function readSiteState(sql: WriterStatements, id: number): SiteState {
 
 /** Stores the results of a batch. */
 function write(sql: WriterStatements, { sites }: BatchInput, written: BatchResult): void {
-  for (const change of written.changes) sql.insertEntry.run(change);
+  for (const entry of written.entries) sql.insertEntry.run(entry);
   for (const row of written.rows) sql.upsertRecord.run(row);
   for (const response of written.responses) sql.upsertResponse.run(response);
   for (const id of written.newSites) sql.insertSite.run(toSiteRow(id, newSiteState()));

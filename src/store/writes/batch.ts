@@ -55,7 +55,7 @@ type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id:
 /** The outcomes, and the rows to store. A record that changed several times has one row. */
 export interface BatchResult {
   readonly outcomes: Outcome[];
-  readonly changes: JournalRow[];
+  readonly entries: JournalRow[];
   readonly rows: Set<BatchRow>;
   readonly responses: ResponseRow[];
   /** IDs of the sites that were created. The engine inserts a row for each site that has none, before it stores the rows of `sites`. */
@@ -71,7 +71,7 @@ interface BatchKeys {
   /** The records that intents name. */
   readonly records: readonly Pick<BatchRow, "site_id" | "resource" | "id">[];
   /** The API keys and sites by which intents were authorized: records of the system site. */
-  readonly authorization: readonly SystemRow[];
+  readonly authorization: readonly SystemRecordKey[];
   readonly responses: readonly Pick<ResponseRow, "site_id" | "key_id" | "name">[];
 }
 
@@ -80,7 +80,7 @@ export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   return {
     sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
     records: intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site_id: site, resource, id }])),
-    authorization: authorizationRows(intents),
+    authorization: authorizationKeys(intents),
     responses: intents.flatMap(({ site, idempotency }) =>
       idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
     ),
@@ -104,17 +104,17 @@ export function decideBatch(intents: readonly Intent[], stored: BatchInput, atom
   const written = emptyBatchResult();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const rejected = rejectIfAuthorizationChanged(intent, stored) ?? rejectIfSiteRemoved(intent, stored);
+    const rejected = rejectIfAuthorizationChanged(intent, stored) ?? rejectIfSiteNotLive(intent, stored);
     const outcome = rejected ?? findReplay(intent, stored) ?? decideIntent(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: written.outcomes };
   }
-  requireConsecutive(written.changes, revisions);
+  requireConsecutive(written.entries, revisions);
   return written;
 }
 
 function emptyBatchResult(): BatchResult {
-  return { outcomes: [], changes: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
+  return { outcomes: [], entries: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
 }
 
 /** Whether the last of `outcomes` aborted an atomic batch. Then nothing of the batch is stored. */
@@ -128,15 +128,15 @@ function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
 }
 
 /** Asserts that entries are numbered without a gap, because readers of the journal rely on it. `Snapshot.apply` checks it again. */
-function requireConsecutive(changes: readonly JournalRow[], revisions: Map<number, number>): void {
-  for (const { site_id: site, revision } of changes) {
+function requireConsecutive(entries: readonly JournalRow[], revisions: Map<number, number>): void {
+  for (const { site_id: site, revision } of entries) {
     const last = revisions.get(site) as number;
     if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
     revisions.set(site, revision);
   }
 }
 
-function rejectIfSiteRemoved({ site }: Intent, stored: BatchInput): Outcome | undefined {
+function rejectIfSiteNotLive({ site }: Intent, stored: BatchInput): Outcome | undefined {
   return !isLiveEpoch((stored.sites.get(site) as SiteState).epoch)
     ? { kind: "rejected", rejectionReason: "other-epoch" }
     : undefined;
@@ -178,7 +178,7 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   written.sites.add(intent.site);
   site.last_at = Math.max(site.last_at, intent.at);
   const change = toJournalRow(intent, operation, decision, row, site);
-  written.changes.push(change);
+  written.entries.push(change);
   stored.found.track(intent.site, change);
   const { resource, revision } = change;
   if (intent.site === systemSite && resource === siteResourceName && operation === "create")
@@ -286,10 +286,10 @@ export class BatchRows {
 // read again, in the transaction of the batch.
 
 /** Identifies a record of the system site. */
-export type SystemRow = Pick<BatchRow, "resource" | "id">;
+export type SystemRecordKey = Pick<BatchRow, "resource" | "id">;
 
 /** Returns the records of the API keys and sites by which `intents` were authorized. */
-function authorizationRows(intents: readonly Intent[]): SystemRow[] {
+function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[] {
   const keys = new Set<number>();
   const sites = new Set<number>();
   for (const { site, authorizedBy } of intents) {

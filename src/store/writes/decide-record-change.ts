@@ -53,9 +53,9 @@ function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: Stor
   return !ifNotVersion?.some((excluded) => excluded === "*" || excluded === version);
 }
 
-function update(id: number, changes: string, revision: number, body: string): Decision {
+function update(id: number, valuesJson: string, revision: number, body: string): Decision {
   const record = JSON.parse(body) as object;
-  const merged = merge(record, JSON.parse(changes) as Values);
+  const merged = merge(record, JSON.parse(valuesJson) as Values);
   if (merged === record) return { kind: "unchanged", id, revision, body };
   return { kind: "change", id, body: JSON.stringify(merged) };
 }
