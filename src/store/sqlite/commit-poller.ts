@@ -21,19 +21,19 @@ import type { KnownFile } from "./files.ts";
 const headerLength = 48;
 
 /** Returns true only if there was certainly no commit since the last call. The first call returns false. */
-export type CommitCheck = () => boolean;
+export type UnchangedCheck = () => boolean;
 
 /**
  * Returns a function that creates independent checks of `database`.
  * @param files the files that `database` has open; `-shm` exists as long as a connection is open
  */
-export function commitChecks(database: Database, files: readonly KnownFile[]): () => CommitCheck {
+export function createCheckFactory(database: Database, files: readonly KnownFile[]): () => UnchangedCheck {
   const index = files.find(({ path }) => path.endsWith("-shm"));
   const header = index && mapHeader(index.path);
-  return () => (header ? checkHeader(header) : checkDataVersion(database));
+  return () => (header ? createHeaderCheck(header) : createDataVersionCheck(database));
 }
 
-function checkHeader(header: Uint32Array): CommitCheck {
+function createHeaderCheck(header: Uint32Array): UnchangedCheck {
   const last = new Uint32Array(header.length);
   let known = false;
   return () => {
@@ -65,7 +65,7 @@ function mapHeader(path: string): Uint32Array | undefined {
 const [readable, shared] = [1, 1];
 
 /** Creates a check that works on every system, at the cost of a call of SQLite. */
-export function checkDataVersion(database: Database): CommitCheck {
+export function createDataVersionCheck(database: Database): UnchangedCheck {
   const query = database.query<{ data_version: number }, []>("pragma data_version");
   let last: number | undefined;
   return () => {
@@ -95,15 +95,15 @@ const pollIntervalMs = 10;
 
 /** Implements `Engine.subscribeToCommits` by polling. No commit is missed, because each subscription compares with what it saw last. */
 export class CommitPoller {
-  readonly #newCheck: () => CommitCheck;
+  readonly #createCheck: () => UnchangedCheck;
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  constructor(newCheck: () => CommitCheck) {
-    this.#newCheck = newCheck;
+  constructor(createCheck: () => UnchangedCheck) {
+    this.#createCheck = createCheck;
   }
 
   start(onCommit: OnCommit): CommitSubscription {
-    const checkUnchanged = this.#newCheck();
+    const checkUnchanged = this.#createCheck();
     const timer = setInterval(() => {
       if (mayHaveChanged(checkUnchanged)) onCommit(undefined);
     }, pollIntervalMs);
@@ -124,7 +124,7 @@ export class CommitPoller {
 }
 
 /** Returns true also if the check fails. The subscriber then reads the database, and gets the error. */
-function mayHaveChanged(checkUnchanged: CommitCheck): boolean {
+function mayHaveChanged(checkUnchanged: UnchangedCheck): boolean {
   try {
     return !checkUnchanged();
   } catch {

@@ -7,7 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
 import { isBatchAborted } from "../writes/batch.ts";
-import { type CommitCheck, CommitPoller, commitChecks } from "./commit-poller.ts";
+import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-poller.ts";
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
@@ -69,8 +69,8 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
 function createEngine(database: Database, path: string, { busyTimeoutMs, clock = Date.now }: SqliteOptions): Engine {
   const files = withSqliteErrors(() => knownFiles(path));
   const requireUnreplaced = createFileCheck(files);
-  const newCheck = withSqliteErrors(() => commitChecks(database, files));
-  const subscriptions = new CommitPoller(newCheck);
+  const createCheck = withSqliteErrors(() => createCheckFactory(database, files));
+  const subscriptions = new CommitPoller(createCheck);
   /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
   const openAgain = () => {
     requireUnreplacedFiles(files);
@@ -84,7 +84,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
   return {
     ...reader.calls,
     ...createOperationCalls(execute, pauseForOtherWriters),
-    checkUnchanged: guarded(newCheck(), requireUnreplaced),
+    checkUnchanged: guarded(createCheck(), requireUnreplaced),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     openConnections: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
@@ -107,7 +107,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
 }
 
 /** Returns a check that calls `guard` first. */
-function guarded(check: CommitCheck, guard: () => void): CommitCheck {
+function guarded(check: UnchangedCheck, guard: () => void): UnchangedCheck {
   return () => {
     guard();
     return check();
@@ -130,7 +130,7 @@ function commitAtomically(
     await call({ name: "beginBatches" });
     let shouldCommit = false;
     try {
-      shouldCommit = await addAll(call, batches, onOutcomes);
+      shouldCommit = await sendBatches(call, batches, onOutcomes);
     } finally {
       await call({ name: "endBatches", shouldCommit });
     }
@@ -138,7 +138,7 @@ function commitAtomically(
 }
 
 /** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
-async function addAll(
+async function sendBatches(
   call: (request: WorkerCall) => Promise<unknown>,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,

@@ -4,7 +4,7 @@ import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { createOperationCalls, isRead } from "../database/operations.ts";
-import { CommitPoller, checkDataVersion } from "./commit-poller.ts";
+import { CommitPoller, createDataVersionCheck } from "./commit-poller.ts";
 import { unavailableError } from "./errors.ts";
 import { logSize } from "./files.ts";
 import { requireCurrent } from "./migrate.ts";
@@ -34,7 +34,7 @@ export function openReadOnly(path: string): Engine {
   const database = open();
   try {
     requireCurrent(database);
-    const subscriptions = new CommitPoller(() => checkDataVersion(database));
+    const subscriptions = new CommitPoller(() => createDataVersionCheck(database));
     const { calls, execute } = createReader(database, open, guard);
     const reject = async () => {
       throw unavailableError(`the database ${path} is read-only here`);
