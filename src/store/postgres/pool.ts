@@ -30,8 +30,8 @@ export type Work<T> = (connection: PostgresConnection, progress: CallProgress) =
 interface Call {
   connection: PostgresConnection | undefined;
   isCommitting: boolean;
-  /** Whether the caller has failed or timed out. */
-  hasEnded: boolean;
+  /** Whether the call has failed or timed out. */
+  hasFailed: boolean;
 }
 
 /** Maximum attempts of a read, including the first. */
@@ -60,7 +60,7 @@ export class Pool {
   async use<T>(work: Work<T>): Promise<T> {
     if (this.#connections.isClosed) throw unavailableError("the database was closed");
     const limit = createTimeLimit(this.#timeoutMs);
-    const call: Call = { connection: undefined, isCommitting: false, hasEnded: false };
+    const call: Call = { connection: undefined, isCommitting: false, hasFailed: false };
     const acquiring = this.#acquire(call);
     try {
       const connection = await Promise.race([acquiring, limit.passed]);
@@ -118,8 +118,8 @@ export class Pool {
   /** Waits for a connection for `call`. If the call has ended before, releases the connection at once. */
   async #acquire(call: Call): Promise<PostgresConnection> {
     try {
-      const connection = await this.#connections.acquire(() => call.hasEnded);
-      if (call.hasEnded) this.#connections.release(connection);
+      const connection = await this.#connections.acquire(() => call.hasFailed);
+      if (call.hasFailed) this.#connections.release(connection);
       else call.connection = connection;
       return connection;
     } catch (error) {
@@ -135,7 +135,7 @@ export class Pool {
 
   /** Ends a call that has failed, and closes its connection. Returns the error to throw. */
   #end(call: Call, error: unknown): unknown {
-    call.hasEnded = true;
+    call.hasFailed = true;
     const { connection, isCommitting } = call;
     const isUnknown = isCommitting && !isDatabaseError(error);
     if (connection) {
