@@ -62,7 +62,7 @@ export class SiteViews {
       engine,
       catchUpSystemSite: async (head) => requireEpoch((await this.#viewAtLeast(systemSite, head)).epoch, head),
       loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
-      onStoreRead: (read) => this.#countUncachedRead(read),
+      onRead: (read) => this.#countUncachedRead(read),
     };
   }
 

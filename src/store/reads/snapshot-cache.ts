@@ -105,7 +105,7 @@ export class SnapshotCache {
    */
   async verify(snapshot: Snapshot): Promise<Head> {
     const { siteId, epoch, revision } = snapshot;
-    const { head, finding } = await compareWithStore(this.#engine, snapshot);
+    const { head, finding } = await compareWithDatabase(this.#engine, snapshot);
     if (finding === "same" && snapshot.revision === revision) {
       snapshot.timeline = head.timeline;
       return head;
@@ -329,7 +329,7 @@ interface Comparison {
 }
 
 /** Compares the last change of a snapshot with the database. */
-async function compareWithStore(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
+async function compareWithDatabase(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
   const { siteId, revision, epoch, last } = snapshot;
   const { head, floor, entries } = await engine.readJournalPage(siteId, Math.max(0, revision - 1), 1);
   const [entry] = entries;

@@ -17,7 +17,7 @@ import type { MemoryRecord } from "../memory/memory-record.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
 /** Records of a resource in ID order, as of one moment. */
-interface StoredPage {
+interface RecordPage {
   readonly records: readonly MemoryRecord[];
   /** Number of records of the resource. */
   readonly total: number;
@@ -43,14 +43,14 @@ export interface UncachedSiteOptions {
   /** Loads the site at `head` or later. */
   readonly loadSnapshot: (site: number, head: Head) => Promise<Snapshot>;
   /** Called after each read. */
-  readonly onStoreRead: (read: UncachedRead) => void;
+  readonly onRead: (read: UncachedRead) => void;
 }
 
 /**
  * Maximum `offset` of a page that is read from the database. With a larger offset, loading the site in slices blocks other requests for less
  * time.
  */
-const maxStoredPageOffset = 5000;
+const maxPageOffset = 5000;
 
 /** Additional cost of a look-up in the database, compared with one in memory. Unit: records that a load would read in the same time. */
 const lookUpCostInRecords = 10;
@@ -98,8 +98,8 @@ export class UncachedSite {
    * Returns a page; undefined if the offset is too large. Then the caller loads the site.
    * @throws OutdatedError if the site has another epoch by now
    */
-  async readRecordPage(resource: Resource, page: { limit: number; offset: number }): Promise<StoredPage | undefined> {
-    if (page.offset > maxStoredPageOffset) return undefined;
+  async readRecordPage(resource: Resource, page: { limit: number; offset: number }): Promise<RecordPage | undefined> {
+    if (page.offset > maxPageOffset) return undefined;
     const { head, counts, rows } = await this.#options.engine.readPage(this.siteId, resource.name, page, this.#head);
     this.#requireSameEpoch(head);
     const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
@@ -121,7 +121,7 @@ export class UncachedSite {
 
   #reportRead(cost: number, counts: RecordCounts, record: MemoryRecord | undefined): void {
     const size = Object.values(counts).reduce((sum, { count }) => sum + count, 0);
-    this.#options.onStoreRead({ site: this.siteId, cost, size, recordChars: record?.json.length });
+    this.#options.onRead({ site: this.siteId, cost, size, recordChars: record?.json.length });
   }
 
   /** Returns undefined for the row of a deleted record, and for a row of a removed site that is not deleted yet. */
