@@ -24,7 +24,7 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
     // Reuse the blocks before the block with the next change.
     const touched = indexOfBlock(blocks, ids[next] as number);
     while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
-    const end = blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
+    const end = blocks[place + 1]?.firstId ?? Number.POSITIVE_INFINITY;
     const from = next;
     while (next < ids.length && (ids[next] as number) < end) next++;
     const records = merge(blocks[place]?.records() ?? [], ids.slice(from, next), changed);
@@ -66,7 +66,7 @@ function indexOfBlock(blocks: readonly Block[], id: number): number {
   let high = blocks.length;
   while (low + 1 < high) {
     const middle = (low + high) >>> 1;
-    if ((blocks[middle] as Block).first <= id) low = middle;
+    if ((blocks[middle] as Block).firstId <= id) low = middle;
     else high = middle;
   }
   return low;

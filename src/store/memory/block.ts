@@ -74,7 +74,7 @@ export class Block {
     });
   }
 
-  get first(): number {
+  get firstId(): number {
     return this.ids[0] as number;
   }
 
@@ -89,7 +89,7 @@ export class Block {
 
   find(id: number): BlockRecord | undefined {
     // Consecutive IDs need no search.
-    const guess = id - this.first;
+    const guess = id - this.firstId;
     const index = this.ids[guess] === id ? guess : this.ids.indexOf(id);
     return index === -1 ? undefined : new BlockRecord(this, index);
   }
