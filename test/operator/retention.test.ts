@@ -17,7 +17,7 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { startRetention } from "../../src/store/changes/retention.ts";
-import { findRevisionBefore } from "../../src/store/changes/revision-before.ts";
+import { readRevisionBefore } from "../../src/store/changes/revision-before.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
@@ -161,7 +161,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       [1250, 2500],
       [9999, 3000],
     ] as const)
-      expect([at, await findRevisionBefore(engine, site, at)]).toEqual([at, revision]);
+      expect([at, await readRevisionBefore(engine, site, at)]).toEqual([at, revision]);
     const pruning = pruneJournals(engine, [site], { at: 1250 });
     await engine.commit([createIntent({ site, at: 2000 })]);
     expect(await pruning).toEqual([{ site, deleted: 2500, begins: 2501, webhooks: [] }]);

@@ -4,7 +4,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { readCursorAt, readFeedPage } from "../../store/changes/feed.ts";
-import { findRevisionBefore } from "../../store/changes/revision-before.ts";
+import { readRevisionBefore } from "../../store/changes/revision-before.ts";
 import { parseCursor } from "../../store/database/cursor.ts";
 
 /** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
@@ -51,5 +51,5 @@ async function revisionAt(engine: Engine, site: number, at: number): Promise<num
     const begin = first ? `begins at ${new Date(first.at).toISOString()}` : "is empty";
     throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
   }
-  return findRevisionBefore(engine, site, at);
+  return readRevisionBefore(engine, site, at);
 }

@@ -13,7 +13,7 @@ import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { findCursorRevision } from "../database/cursor.ts";
 import { lastPrunable } from "../database/journal.ts";
 import { readAllRows } from "../database/read-all-rows.ts";
-import { findRevisionBefore } from "./revision-before.ts";
+import { readRevisionBefore } from "./revision-before.ts";
 
 /** Maximum entries that one transaction deletes. It takes a few milliseconds. */
 const entriesPerTransaction = 500;
@@ -58,7 +58,7 @@ async function listSiteIds(engine: Pick<Engine, "readSite">): Promise<number[]> 
 const maxHeads = 1000;
 
 /** Returns the time of the newest entry of all journals, in milliseconds since 1970; undefined if none exists. */
-async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
+async function readNewestEntryTime(engine: AgeEngine): Promise<number | undefined> {
   const sites = [systemSite, ...(await listSiteIds(engine))];
   let newest: number | undefined;
   const heads = await readInChunks(sites, maxHeads, (some) => engine.readHeads(some));
@@ -77,7 +77,7 @@ async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
  * @param now the time of the clock, in milliseconds since 1970
  */
 export async function timeBefore(engine: AgeEngine, age: number, now: number): Promise<number> {
-  return Math.min(now, (await newestEntryAt(engine)) ?? now) - age;
+  return Math.min(now, (await readNewestEntryTime(engine)) ?? now) - age;
 }
 
 // `--journal-days`: prunes the old entries of all journals once a day.
@@ -178,7 +178,7 @@ async function findPrunableRanges(
   for (const site of await listSiteIds(engine)) {
     if (isStopped()) return { due: [], throttled: last.throttled };
     const { head, floor } = await engine.readJournalPage(site, 0, 1);
-    const through = lastPrunable(await findRevisionBefore(engine, site, before), head.revision);
+    const through = lastPrunable(await readRevisionBefore(engine, site, before), head.revision);
     const half = floor + Math.floor((head.revision - floor) / 2);
     if (through <= half) {
       if (through > floor) due.push({ site, through });

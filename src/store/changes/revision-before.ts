@@ -5,7 +5,7 @@ import type { Engine } from "../../model/engine.ts";
  * reads. It relies on times that never decrease from entry to entry.
  * @param at the time, in milliseconds since 1970
  */
-export async function findRevisionBefore(
+export async function readRevisionBefore(
   engine: Pick<Engine, "readJournalPage">,
   site: number,
   at: number,
