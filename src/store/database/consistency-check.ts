@@ -50,7 +50,7 @@ export class ConsistencyChecker {
   add({ table, row }: DumpedRow): void {
     if (table === "sites") this.#addSite(row);
     else if (table === "records") this.#addRecord(row);
-    else if (table === "journal") this.#addChange(row);
+    else if (table === "journal") this.#addEntry(row);
     else if (table === "webhook_state") this.#addWebhook(row, () => this.#webhooks.addState(row));
     else if (table === "webhook_secrets") this.#addWebhook(row, () => this.#webhooks.addSecret(row));
   }
@@ -151,7 +151,7 @@ export class ConsistencyChecker {
     else add();
   }
 
-  #addChange(row: Cells): void {
+  #addEntry(row: Cells): void {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
@@ -236,7 +236,7 @@ interface CheckedWebhook {
   /** Whether the cursor in its state is well-formed. */
   hasCursor?: boolean;
   /** Number of secrets without an end. There must be exactly one. */
-  present: number;
+  presentSecretCount: number;
   /** Whether all secrets are well-formed. */
   areSecretsFit: boolean;
 }
@@ -258,7 +258,7 @@ class WebhookChecker {
 
   addSecret({ webhook_id, secret, until }: Row): void {
     const webhook = this.#of(webhook_id);
-    if (until === null) webhook.present++;
+    if (until === null) webhook.presentSecretCount++;
     webhook.areSecretsFit &&= isWebhookSecret(String(secret));
   }
 
@@ -270,7 +270,7 @@ class WebhookChecker {
   }
 
   #of(id: unknown): CheckedWebhook {
-    const webhook = this.#webhooks.get(Number(id)) ?? { present: 0, areSecretsFit: true };
+    const webhook = this.#webhooks.get(Number(id)) ?? { presentSecretCount: 0, areSecretsFit: true };
     this.#webhooks.set(Number(id), webhook);
     return webhook;
   }
@@ -280,7 +280,7 @@ function describeWebhookFault({
   site,
   stateSite,
   hasCursor,
-  present,
+  presentSecretCount: present,
   areSecretsFit,
 }: CheckedWebhook): string | undefined {
   if (site === undefined) return "has no record";
