@@ -100,7 +100,7 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
   [
     "a record whose text is another one's",
     (rows) => change(rows, brand, { body: body(7, "Bolt") }),
-    ["site 1: brand 1 is damaged: its text", "site 1: brand 1 differs from its entry 2"],
+    ["site 1: brand 1 is damaged: its JSON", "site 1: brand 1 differs from its entry 2"],
   ],
   [
     "a record whose text is not valid JSON",

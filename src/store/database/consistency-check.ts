@@ -134,7 +134,7 @@ export class ConsistencyChecker {
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
-      this.#addInconsistency(`${name} is damaged: its text is not that record's`);
+      this.#addInconsistency(`${name} is damaged: its JSON is invalid or has another ID`);
     const { site_id, resource, id } = row;
     this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
@@ -176,7 +176,7 @@ function describeLastEntry(revision: number): string {
 
 interface CheckedSite {
   readonly isImporting: boolean;
-  /** Whether the site was neither removed nor is still being imported. The rows of other sites are not checked. */
+  /** Whether the site was not removed and is not being imported. Rows of a site that is not live are not checked. */
   readonly isLive: boolean;
   readonly revision: number;
   readonly counters: Cells;
