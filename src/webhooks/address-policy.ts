@@ -63,7 +63,7 @@ const reachableRanges: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks the URL of a webhook, and resolves its host name once.
+ * Checks the URL of a webhook, and resolves its hostname once.
  * @throws ProblemError `bad-request` if the URL or one of its addresses is not allowed, `unavailable` if the name cannot be resolved
  */
 export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {

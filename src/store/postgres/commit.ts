@@ -86,8 +86,9 @@ async function transact(
 ) {
   const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeoutMs)}; `);
   const written = decideBatch(intents, stored, atomic);
-  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. If the wait of its commit was cancelled,
-  // that write may exist only on this host. This commit waits until the standby has all earlier commits, because this transaction holds a lock.
+  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. If the wait for the standby was
+  // cancelled when that write was committed, it may exist only on this host. This commit waits until the standby has all earlier commits, because this
+  // transaction holds a lock.
   const { outcomes } = written;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");

@@ -1,7 +1,8 @@
 // The pools of a process: each call gets one connection and a time limit, and ends with a known or an unknown outcome.
 //
 // Unknown outcomes: a caller calls `markCommitting` before it sends its commit. If the call fails after that, its outcome is unknown, unless the
-// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that may be lost are not marked.
+// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that need not survive a crash
+// (`commitWithoutWait`) are not marked.
 //
 // Abandoned commits: a commit that waits for a synchronous standby continues in the database, even if its caller times out and its connection is
 // closed. Until the database has ended it, this abandoned commit counts as a connection. Abandoned commits leave one connection of a pool for other

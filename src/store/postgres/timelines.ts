@@ -90,7 +90,7 @@ export class TimelineMonitor {
     if (this.#isClosed || !this.#timelines.areKnown) return;
     this.markCompared();
     const others = this.#probes.filter(({ host }) => host !== this.#current());
-    // A single host name may lead to another machine by now. Only a new connection reaches that machine.
+    // A single hostname may lead to another machine by now. Only a new connection reaches that machine.
     const isSingle = others.length === 0;
     for (const probe of isSingle ? this.#probes : others) void this.#ask(probe, isSingle);
   }

@@ -1,5 +1,5 @@
 // Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
-// commits. All changes are made in transactions, except that tables are dropped and analyzed outside.
+// sends a commit for changes; others call the functions here. All changes are made in transactions, except that tables are dropped and analyzed outside.
 
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";

@@ -3,7 +3,7 @@
 import { systemSite } from "../../model/system-site.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
-/** Minimum time between two measurements that uses of snapshots start, in milliseconds. */
+/** Minimum milliseconds between two measurements that `touch` starts. */
 export const measureIntervalMs = 100;
 /** A snapshot that was not used for this time, in milliseconds, is idle: it may be evicted for a site that is read again and again. */
 const idleAfterMs = 10_000;

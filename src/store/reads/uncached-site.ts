@@ -1,4 +1,4 @@
-// Reads single records and pages of a site that is not in memory from the database, and decides when the site is worth loading.
+// Reads from the database single records and pages of a site that is not in memory, and decides when the site is worth loading.
 //
 // `UncachedSite` is the view of such a site at a required head. Every read passes this head to the engine, which throws `unavailable` if the database
 // is behind it. `SiteLoadPolicy` adds up the cost of the reads of each site: when they have cost as much as a load, the site is loaded.
