@@ -13,7 +13,7 @@ import { ImportJob } from "../operator/import/import-job.ts";
 interface UndoneImport {
   /** Records that are as they were before the import. */
   readonly restored: number;
-  /** Records that were skipped, because others have changed them later. */
+  /** Records that were skipped, because they were changed again later. */
   readonly left: number;
 }
 

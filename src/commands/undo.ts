@@ -35,13 +35,13 @@ export function undoCommand(): Command {
     .option("--until <point>", "up to and including this revision, time or age (default: the last change)")
     .option("--run <id>", "only the changes of this run, such as one import (default: all)")
     .option("--dry-run", "report what would change, and change nothing")
-    .option("--force", "also undo changes to records that others have changed later; the later changes are lost")
+    .option("--force", "also undo changes to records that were changed again later; the later changes are lost")
     .addHelpText(
       "after",
       `
 All changes are undone in one transaction, or none. More than 50,000 records need several
 transactions; if the command is stopped, it prints the command for the rest. Records that
-others have changed later are left alone and listed. An undo can itself be undone.`,
+were changed again later are left alone and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
       const from = parsePoint("--since", options.since);

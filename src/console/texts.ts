@@ -407,7 +407,7 @@ export const texts = {
     undo_restored:
       "%{count} record gets its earlier contents back. |||| %{count} records get their earlier contents back.",
     undo_deleted: "%{count} record that was created is deleted. |||| %{count} records that were created are deleted.",
-    undo_nothing: "There is nothing to undo: the records are as they were, or others have changed them later.",
+    undo_nothing: "There is nothing to undo: the records are as they were, or were changed again later.",
     undo_left: "%{smart_count} record stays as it is |||| %{smart_count} records stay as they are",
     left_changed: "%{resource} %{id}: changed later by %{actor}",
     left_unknown: "%{resource} %{id}: changed later",
@@ -428,7 +428,7 @@ export const texts = {
     created: "Created",
     deleted: "%{smart_count} record deleted |||| %{smart_count} records deleted",
     undone: "Undone",
-    undo_left: "It was not undone: someone else has changed it since.",
+    undo_left: "It was not undone: it was changed again later.",
     unchanged: "Nothing has changed",
     controls: "Characters that nobody sees change the direction of this text: %{text}",
     too_long: "must have at most %{max} characters",

@@ -66,7 +66,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
   });
 
-  test("leaves records alone that others changed later, unless forced, and names the author", async () => {
+  test("leaves records alone that were changed again later, unless forced, and names the author", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
@@ -86,7 +86,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("leaves a record alone that others changed between two changes of the run", async () => {
+  test("leaves a record alone that was changed outside the run between two changes of it", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
     expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });

@@ -349,7 +349,7 @@ export interface ImportInfo {
   readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
   readonly revisions: RevisionsInfo | null;
   readonly run: string | null;
-  /** The result of an undo: the number of restored records, and of records that it skipped because others have changed them later. */
+  /** The result of an undo: the number of restored records, and of records that it skipped because they were changed again later. */
   readonly undone: { readonly restored: number; readonly left: number } | null;
   readonly hasRejects: boolean;
 }

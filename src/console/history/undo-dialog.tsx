@@ -53,7 +53,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
 
 const shownRecords = 10;
 
-/** Lists the records that the undo skips, because others have changed them later. */
+/** Lists the records that the undo skips, because they were changed again later. */
 function LeftRecords({ plan }: { readonly plan: UndoResponse }) {
   const translate = useTranslate();
   return (

@@ -29,7 +29,7 @@ export interface RecordToUndo {
   readonly isSame: boolean;
   /** The revision of its last change. */
   readonly last: number;
-  /** The last change by others after the first change in the range. */
+  /** The last change outside the range, after the first change in the range. */
   readonly other: { readonly revision: number; readonly actor: string } | undefined;
 }
 

@@ -9,7 +9,7 @@ import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from 
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 
 export interface UndoOptions {
-  /** Undo also the changes to records that others have changed later. The later changes are then lost. */
+  /** Undo also the changes to records that were changed later outside the range, by anyone. The later changes are then lost. */
   readonly force?: boolean | undefined;
   /** Report the result, and store nothing. */
   readonly dryRun?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface UndoOptions {
 interface LeftRecord {
   readonly resource: string;
   readonly id: number;
-  /** The later change by someone else, which would be lost; undefined if it was pruned. */
+  /** The last later change outside the range, which would be lost; undefined if it was pruned. */
   readonly changed: { readonly revision: number; readonly actor: string } | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface UndoSummary {
   restored: number;
   /** Records that already had their earlier state. */
   unchanged: number;
-  /** Records that were left alone, because others changed them later. The first 50,000 of them are in `left`. */
+  /** Records that were left alone, because they were changed later outside the range. The first 50,000 of them are in `left`. */
   leftCount: number;
   readonly left: LeftRecord[];
   /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
@@ -64,7 +64,7 @@ const pageSize = 1000;
 
 /**
  * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in chunks of 5,000. A
- * record that others change during the undo counts as changed later.
+ * record that changes during the undo counts as changed later.
  * @throws ProblemError `not-found` if the range has no changes, some were pruned, or the journal lacks the record before one of them; `conflict` if
  *   the site was restored or removed
  */
@@ -114,7 +114,7 @@ class Undo {
     interrupted: false,
     revisions: undefined,
   };
-  /** The records whose intents were rejected, because others have changed them since `#head`. */
+  /** The records whose intents were rejected, because they have changed since `#head`. */
   readonly #rejectedRecords = new Map<string, Pick<LeftRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
@@ -176,7 +176,7 @@ class Undo {
       const kind = outcomes[index]?.kind ?? "done";
       if (kind === "done" && intent.operation === "delete") summary.deleted++;
       else if (kind === "done") summary.restored++;
-      // With `force`, an intent is rejected only if it deletes a record that others have just deleted.
+      // With `force`, an intent is rejected only if it deletes a record that was deleted just before.
       else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
       else this.#addRejected(intent);
     });
@@ -204,7 +204,7 @@ class Undo {
     return all;
   }
 
-  /** Returns the records that others changed after the head, each with the last of these changes. */
+  /** Returns the records whose intents were rejected, each with its last change after the head. */
   async #findLaterChanges(): Promise<LeftRecord[]> {
     const changed = new Map<string, LeftRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
@@ -228,7 +228,7 @@ function keyOf({ resource, id }: { readonly resource: string; readonly id?: numb
   return `${resource}/${id}`;
 }
 
-/** Adds to the error of a failed undo what the transactions before it have stored. */
+/** Adds to the error of a failed transaction what the transactions of the undo before it have stored. */
 function withStored(error: unknown, summary: UndoSummary): unknown {
   const stored = formatStored(summary);
   if (!(error instanceof ProblemError) || stored === undefined) return error;

@@ -115,7 +115,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect((await anna.call("POST", "/sites/shop/undo", { since: 0 })).status).toBe(404);
   });
 
-  test("undoes a run after a dry run, skips records that others changed later, and shows the undo as an entry", async () => {
+  test("undoes a run after a dry run, skips records that were changed again later, and shows the undo as an entry", async () => {
     await createMany("spring", 3);
     const ben = await server.signIn("ben");
     await ben.call("PATCH", `${brands}/2`, { Name: "Ben's" });
