@@ -20,11 +20,9 @@ import { type Head, isSameHead } from "../../model/head.ts";
 const headsPerRead = 200;
 /** Milliseconds between two checks of all sites, if hints may be missing; and the pause after a failure of the database. */
 const checkIntervalMs = 250;
-/**
- * Pause per check, as a multiple of its duration. `here`: the engine reads in this process. `elsewhere`: a database server reads, so this process
- * can do other work. The maximum pause is in milliseconds.
- */
-const pausePerCheck = { here: 10, elsewhere: 1 };
+/** Pause after a check, as a multiple of its duration. `here`: the engine reads on this thread. `elsewhere`: a database server reads. */
+const pauseFactor = { here: 10, elsewhere: 1 };
+/** Maximum milliseconds of this pause. */
 const maxPauseMs = 1000;
 /** How long the engine subscription stays open after the last subscriber leaves, in milliseconds. Most clients poll again at once. */
 const lingerMs = 5000;
@@ -170,7 +168,7 @@ export class SiteChangeNotifier {
       subscribed.head = heads[index] as Head;
       for (const subscriber of subscribed.subscribers) subscriber.scheduleIfChanged();
     });
-    const factor = this.#engine.isLocal ? pausePerCheck.here : pausePerCheck.elsewhere;
+    const factor = this.#engine.isLocal ? pauseFactor.here : pauseFactor.elsewhere;
     return factor * (performance.now() - started);
   }
 }
