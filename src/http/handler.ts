@@ -1,8 +1,9 @@
 // Handles one request from beginning to end: finds its route, checks site, method and key in the order of contract section 1, and calls the route's
 // function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
 //
-// A read that finds its site in memory is answered synchronously, unless it takes several slices. So neither the key nor the record can change between
-// the check of the key and the response, and the next request of a pipelined connection need not wait for a later tick.
+// On SQLite, a read whose site is in memory and up to date is answered synchronously, unless it takes several slices. So neither the key nor the record
+// can change between the check of the key and the response, and the next request of a pipelined connection need not wait for a later tick. On
+// PostgreSQL, each read first waits for a query of the heads, and its key is checked after that.
 
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
@@ -95,7 +96,7 @@ export class HttpHandler implements Handler {
     return this.#respondAtSite(context, route);
   }
 
-  /** @param resolved undefined after `resolveSite`: the site must first catch up to the head that was read */
+  /** @param resolved the result of the first lane; undefined if the second lane has resolved the site, which must then first catch up to the head that was read */
   #respondAtSite(
     context: RequestContext,
     route: SiteRoute | undefined,

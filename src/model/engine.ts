@@ -1,4 +1,4 @@
-// The port to a database: the interface that both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
+// The interface to a database, which both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
 // reaches the database only through it.
 //
 // `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and usage of the database

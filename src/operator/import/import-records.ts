@@ -9,8 +9,8 @@
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
-// - The memory of an import does not grow with the number of rows: spooled rows and match values are in temporary files. An import by ID has only the
-//   IDs in memory. But the command line reads a JSON or XML file as a whole before (`readRowsOfCompleteFile` in file-rows.ts).
+// - Except for the IDs of an import by ID, the memory of this file does not grow with the number of rows: spooled rows and match values are in temporary
+//   files. The rows come from the caller: of a JSON or XML file, the command line reads the whole before (`readRowsOfCompleteFile` in file-rows.ts).
 
 import { createYielder } from "../../lib/yielding.ts";
 import { operatorActor } from "../../model/change.ts";

@@ -70,7 +70,7 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
   };
 }
 
-/** Waits until nothing but calls of the engine is in flight. */
+/** Waits for 20 ticks: more than any code under test needs to go on to its next call of the engine. So only calls of the engine are in flight after that. */
 export async function waitForOtherWork(): Promise<void> {
   for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
 }
