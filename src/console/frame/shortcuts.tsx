@@ -21,6 +21,7 @@ import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { pagesOf } from "./pages.tsx";
+import { shortcutKeys } from "./shortcut-keys.ts";
 
 interface Destination {
   readonly key: string;
@@ -61,14 +62,14 @@ function useDestinations(): readonly Destination[] {
   }, [resources, session, translate]);
 }
 
-/** Gives each resource a key: the first letter of its path that is not used yet. */
 function toDestinations(resources: readonly ResourceInfo[], used: readonly string[]): Destination[] {
-  const taken = new Set(used);
-  return resources.flatMap(({ path, plural }) => {
-    const key = [...path].find((letter) => !taken.has(letter));
-    if (!key) return [];
-    taken.add(key);
-    return [{ key, path: `/${path}`, label: capitalized(plural) }];
+  const keys = shortcutKeys(
+    resources.map(({ path }) => path),
+    used,
+  );
+  return resources.flatMap(({ path, plural }, index) => {
+    const key = keys[index];
+    return key ? [{ key, path: `/${path}`, label: capitalized(plural) }] : [];
   });
 }
 
