@@ -36,7 +36,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   });
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const pages = data?.pages ?? [];
-  const entries = filter.within ? pages.flatMap((page) => page.entries) : joined(pages);
+  const entries = filter.within ? pages.flatMap((page) => page.entries) : joinPages(pages);
   const [limit, setLimit] = useState(maxPages);
   const isCut = hasNextPage && (pages.at(-1)?.entries.length ?? 0) < pageSize;
   const isSearching = isCut && entries.length <= max && pages.length < limit && !isFetchNextPageError;
@@ -92,7 +92,7 @@ function toQuery({ within, ...filter }: HistoryFilter, before: number | null): U
 }
 
 /** Returns the entries of all pages. Joins the parts of a run that was cut by the end of a page. */
-function joined(pages: readonly HistoryResponse[]): HistoryEntryInfo[] {
+export function joinPages(pages: readonly Pick<HistoryResponse, "entries">[]): HistoryEntryInfo[] {
   const entries: HistoryEntryInfo[] = [];
   for (const entry of pages.flatMap((page) => page.entries)) {
     const last = entries.at(-1);
