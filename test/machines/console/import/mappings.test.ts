@@ -1,0 +1,87 @@
+// The mapping of columns to fields that the page for imports suggests, changes and reads from a file.
+
+import { describe, expect, test } from "bun:test";
+import type { FieldInfo, FilePreviewResponse, ResourceInfo } from "../../../../src/admin/api/types.ts";
+import {
+  columnOf,
+  readMappingFile,
+  suggestedMapping,
+  suggestedMatch,
+  withColumn,
+} from "../../../../src/console/import/mappings.ts";
+
+/** Returns a resource with these required fields, and the field `Town`, which is not required. */
+function resourceWith(...required: string[]): ResourceInfo {
+  const fields = [...required, "Town"].map((path) => ({ path, required: path !== "Town" }) as FieldInfo);
+  return { name: "brand", path: "brands", singular: "brand", plural: "brands", fields };
+}
+
+const mappingOf = (...fields: string[]) => ({ fields: Object.fromEntries(fields.map((path) => [path, "column"])) });
+
+test.each([
+  ["the ID, if it has a column", ["Code", "Name", "ID"], "ID"],
+  ["the code, if the ID has no column", ["Name", "Code"], "Code"],
+  ["the first other required field with a column", ["Title", "Name"], "Name"],
+  ["the only required field with a column", ["Town", "Title"], "Title"],
+  ["the ID, if no required field has a column", ["Town"], "ID"],
+])("records are matched by %s", (_, mapped, match) => {
+  expect(suggestedMatch(resourceWith("Name", "Title", "Code"), mappingOf(...mapped))).toBe(match);
+});
+
+describe("the suggested mapping", () => {
+  test("has the columns that are named after a field", () => {
+    const columns = [
+      { name: "name", field: "Name" },
+      { name: "Vendor", field: null },
+      { name: "town", field: "Address.Town" },
+    ];
+    const preview = { format: "csv", columns } as unknown as FilePreviewResponse;
+    expect(suggestedMapping(preview)).toEqual({ fields: { Name: "name", "Address.Town": "town" } });
+  });
+
+  test("is empty for a file without columns", () => {
+    expect(suggestedMapping({ format: "json" } as FilePreviewResponse)).toEqual({ fields: {} });
+  });
+});
+
+describe("the choice of a column", () => {
+  const mapping = { fields: { Name: "name", Town: "town" }, skip: { column: "old" } };
+
+  test("changes only its field", () => {
+    expect(withColumn(mapping, "Name", "Vendor")).toEqual({ ...mapping, fields: { Name: "Vendor", Town: "town" } });
+    expect(withColumn(mapping, "Code", "code")).toEqual({ ...mapping, fields: { ...mapping.fields, Code: "code" } });
+  });
+
+  test("removes the field if it is the empty text", () => {
+    expect(withColumn(mapping, "Name", "")).toEqual({ ...mapping, fields: { Town: "town" } });
+  });
+});
+
+test.each([
+  ["a column", "name", "name"],
+  ["a column with a conversion", { column: "name", trim: true }, "name"],
+  ["a constant", { value: "Oslo" }, undefined],
+  ["no entry", undefined, undefined],
+])("the column in an entry: %s", (_, entry, column) => {
+  expect(columnOf(entry)).toBe(column);
+});
+
+describe("a file with a mapping", () => {
+  const read = (text: string) => readMappingFile(new File([text], "mapping.json"));
+
+  test("is read with its rule for rows to skip, if it has one", async () => {
+    expect(await read('{ "fields": { "Name": "name" } }')).toStrictEqual({ fields: { Name: "name" } });
+    const mapping = { fields: { Name: "name" }, skip: { column: "old" } };
+    expect(await read(JSON.stringify({ ...mapping, other: 1 }))).toStrictEqual(mapping);
+  });
+
+  test.each([
+    "",
+    "{}",
+    '{ "fields": null }',
+    '{ "fields": ["Name"] }',
+    '{ "fields": "Name" }',
+  ])("cannot be %j", async (text) => {
+    await expect(read(text)).rejects.toThrow();
+  });
+});

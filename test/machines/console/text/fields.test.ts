@@ -1,0 +1,50 @@
+// The names of fields for people, and the differences of two states of a record.
+
+import { describe, expect, test } from "bun:test";
+import { differences, fullLabelOf, groupOf, labelOf, textAt } from "../../../../src/console/text/fields.ts";
+
+test.each([
+  ["Name", "Name", "Name", ""],
+  ["SortOrder", "Sort order", "Sort order", ""],
+  ["Address.Town", "Town", "Address: town", "Address"],
+  ["Address.AddressLine1", "Address line 1", "Address: address line 1", "Address"],
+  ["Address.Of.Town", "Town", "Of: town", "Address.Of"],
+])("the field %s is named %p alone, and %p with its group", (path, label, fullLabel, group) => {
+  expect([labelOf(path), fullLabelOf(path), groupOf(path)]).toEqual([label, fullLabel, group]);
+});
+
+test.each([
+  ["Name", "Acme"],
+  ["Address.Town", "Oslo"],
+  ["Address.County", ""],
+  ["Telephone.Daytime", ""],
+  ["Address", ""],
+  ["ID", ""],
+])("the text of the field %s is %p", (path, text) => {
+  expect(textAt({ ID: 1, Name: "Acme", Address: { Town: "Oslo" } }, path)).toBe(text);
+});
+
+describe("the differences of two states of a record", () => {
+  test("are the fields with different values, also in groups, without the ID", () => {
+    const before = { ID: 1, Name: "Acme", Place: 1, Address: { Town: "Oslo", County: "Oslo" } };
+    const after = { ID: 2, Name: "Acme", Place: 2, Address: { Town: "Bergen", County: "Oslo" } };
+    expect(differences(before, after)).toEqual([
+      { path: "Place", before: "1", after: "2" },
+      { path: "Address.Town", before: "Oslo", after: "Bergen" },
+    ]);
+  });
+
+  test("have the empty text for a missing field, which equals an empty one", () => {
+    expect(differences({ Name: "Acme", Web: "" }, { Town: "Oslo" })).toEqual([
+      { path: "Name", before: "Acme", after: "" },
+      { path: "Town", before: "", after: "Oslo" },
+    ]);
+  });
+
+  test("are all fields of a record that was created or deleted", () => {
+    const record = { ID: 1, Name: "Acme", Web: "" };
+    expect(differences(null, record)).toEqual([{ path: "Name", before: "", after: "Acme" }]);
+    expect(differences(record, null)).toEqual([{ path: "Name", before: "Acme", after: "" }]);
+    expect(differences(null, null)).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+// Times as the console shows them.
+
+import { expect, test } from "bun:test";
+
+// Bun does not name the languages of a browser.
+Object.defineProperty(navigator, "languages", { value: ["en-GB"] });
+const { toAgo, toDay, toMoment, withMoments } = await import("../../../../src/console/text/times.ts");
+
+const now = Date.parse("2026-03-01T12:00:00Z");
+const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
+const [minute, hour, day] = [60, 3600, 86_400];
+
+test.each([
+  [0, "this minute"],
+  [-29, "this minute"],
+  [-31, "1 minute ago"],
+  [-5 * minute, "5 minutes ago"],
+  [-59 * minute, "59 minutes ago"],
+  [-hour, "1 hour ago"],
+  [-89 * minute, "1 hour ago"],
+  [-23 * hour, "23 hours ago"],
+  [-day, "yesterday"],
+  [-6 * day, "6 days ago"],
+  [2 * minute, "in 2 minutes"],
+  [3 * hour, "in 3 hours"],
+  [day, "tomorrow"],
+])("a time %d seconds from now is %p", (seconds, text) => {
+  expect(toAgo(at(seconds), now)).toBe(text);
+});
+
+test.each([-7 * day, 7 * day, -400 * day])("a time %d seconds from now is a day", (seconds) => {
+  expect(toAgo(at(seconds), now)).toBe(toDay(at(seconds)));
+});
+
+test("every time in a text of the server is shown as the reader's", () => {
+  const [first, second] = ["2026-03-01T12:00:00Z", "2026-03-02T07:30:15.123Z"];
+  expect(withMoments(`failed since ${first}, next at ${second}`)).toBe(
+    `failed since ${toMoment(first)}, next at ${toMoment(second)}`,
+  );
+  expect(toMoment(first)).not.toContain("T12");
+  expect(withMoments("no time")).toBe("no time");
+});
