@@ -137,7 +137,7 @@ async function runIdempotent(
 /** Returns a text that is the same for two requests only if method, target, content and the header fields that matter are the same. */
 async function requestFingerprint(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
-  const body = Bun.SHA256.hash((await request.body()).view, "hex");
+  const body = Bun.SHA256.hash((await request.readBody()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 

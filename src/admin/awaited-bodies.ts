@@ -13,8 +13,8 @@ export class OperatorBodies {
 
   /** Waits for the body of an operator's request. @param operator ID of the operator. @throws ProblemError `too-many-requests`, RequestError */
   async waitForBody(operator: number, request: WireRequest): Promise<void> {
-    if (request.received) return;
-    const body = request.body();
+    if (request.receivedBody) return;
+    const body = request.readBody();
     const count = this.#counts.get(operator) ?? 0;
     if (count >= maxOfOperator) {
       // The response discards the body. Catch its error here, because nobody else awaits it.
@@ -50,7 +50,7 @@ export class SignInBodies {
 
   /**
    * Waits for a body for at most a second, and only until 16 newer bodies are awaited.
-   * @throws ProblemError `request-timeout`, or the error of `body`
+   * @throws ProblemError `request-timeout`, or the error of `readBody`
    */
   async withBodyTimeout<T>(body: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();

@@ -22,7 +22,7 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
   // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
   if (type !== "application/json")
     throw new ProblemError("unsupported-media-type", "send the body as application/json");
-  const { view } = await request.body(maxBytes);
+  const { view } = await request.readBody(maxBytes);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));
   } catch (error) {

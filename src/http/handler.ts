@@ -185,8 +185,8 @@ const unreadable: WireRequest = {
   address: "",
   isAbandoned: false,
   onClientEnd: () => {},
-  received: emptyBody,
-  body: async () => emptyBody,
+  receivedBody: emptyBody,
+  readBody: async () => emptyBody,
   discardBody: () => {},
 };
 

@@ -23,14 +23,14 @@ export interface WireRequest {
    */
   onClientEnd(callback: () => void): void;
   /** The whole body, if it arrived with the header section; undefined if the handler must wait for it, or it cannot be read. */
-  readonly received: BodyBytes | undefined;
+  readonly receivedBody: BodyBytes | undefined;
   /**
    * Returns the whole body when all of it has arrived.
    * @param maxBytes a smaller limit than that of the listener
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
-  body(maxBytes?: number): Promise<BodyBytes>;
-  /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `body` then. */
+  readBody(maxBytes?: number): Promise<BodyBytes>;
+  /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `readBody` then. */
   discardBody(): void;
 }
 
@@ -95,11 +95,11 @@ export class IncomingRequest implements WireRequest {
     this.#client.onEnd(callback);
   }
 
-  get received(): BodyBytes | undefined {
+  get receivedBody(): BodyBytes | undefined {
     return this.#body ? this.#body.received : emptyBody;
   }
 
-  body(maxBytes?: number): Promise<BodyBytes> {
+  readBody(maxBytes?: number): Promise<BodyBytes> {
     return this.#body ? this.#body.readWholeBody(maxBytes) : Promise.resolve(emptyBody);
   }
 

@@ -17,7 +17,7 @@ const names = ["host", "a", "b-c", "transfer-encoding", "connection", "__proto__
 async function echo(request: WireRequest): Promise<WireResponse> {
   const { method, target, headers } = request;
   try {
-    const body = Buffer.from((await request.body()).view).toString("latin1");
+    const body = Buffer.from((await request.readBody()).view).toString("latin1");
     const read = { method, target, fields: names.map((name) => headers.get(name)), body };
     return { status: 200, headers: [], body: Buffer.from(JSON.stringify(read), "latin1") };
   } catch {

@@ -77,7 +77,7 @@ async function addPart(
   const { part = "" } = parameters;
   const number = /^(0|[1-9][0-9]{0,6})$/.test(part) ? Number(part) : undefined;
   if (number === undefined) throw new ProblemError("bad-request", "parts are numbered from 0");
-  imports.add(found, number, (await request.body()).view);
+  imports.add(found, number, (await request.readBody()).view);
   return toImportInfo(found);
 }
 

@@ -101,17 +101,17 @@ class ResourceEndpoint {
   }
 
   #write(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): Promise<WireResponse> {
-    const { headers, received } = context.request;
+    const { headers, receivedBody } = context.request;
     requireWriteScope(context, authorized.key);
     rejectOtherEncodings(headers);
-    return received
-      ? this.#writeReceived(context, route, authorized, received)
+    return receivedBody
+      ? this.#writeReceived(context, route, authorized, receivedBody)
       : this.#writeWhenReceived(context, route);
   }
 
   /** Waits for the body and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
   async #writeWhenReceived(context: RequestContext, route: ResourceRoute): Promise<WireResponse> {
-    const body = await context.request.body();
+    const body = await context.request.readBody();
     return this.#dependencies.authorizer.reauthorize(context, (authorized) =>
       this.#writeReceived(context, route, authorized, body),
     );

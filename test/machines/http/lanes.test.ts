@@ -105,8 +105,8 @@ async function openHandler(kind: EngineKind) {
     return handler.respond({
       ...{ method, target, address: "192.0.2.1", isAbandoned: false, onClientEnd() {}, discardBody() {} },
       headers: new HeaderFields(new Map(fields.filter(([, value]) => value !== ""))),
-      received: body === "" ? emptyBody : new BodyBytes(bytes, 0, bytes.length),
-      body: () => Promise.reject(new Error("the body came with the request")),
+      receivedBody: body === "" ? emptyBody : new BodyBytes(bytes, 0, bytes.length),
+      readBody: () => Promise.reject(new Error("the body came with the request")),
     });
   };
   const close = async () => {

@@ -34,7 +34,7 @@ export function text(body: string, status = 200, headers: Record<string, string>
 /** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. */
 export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
-    const body = await request.body();
+    const body = await request.readBody();
     const read = `${request.method} ${request.target} ${Buffer.from(body.view).toString("latin1")}`;
     return { status: 200, headers: [], body: Buffer.from(read, "latin1") };
   } catch (error) {
