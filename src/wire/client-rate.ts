@@ -1,4 +1,4 @@
-// How fast a client reads or sends while the server waits for it. Connections end whose clients are too slow.
+// How fast a client reads or sends while the server waits for it. A connection whose client is too slow ends.
 
 /** Minimum bytes per second that a client must read or send, averaged over a minute (60 s) of waiting for it. A slower client times out. */
 const minRate = 256;

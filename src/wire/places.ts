@@ -6,7 +6,7 @@
 //    more than 2 s.
 // 3. The handler ends a request that waits for something else than its client, such as a long poll (`Handler.makeRoom`).
 //
-// If no rule applies, all requests are being worked on, and the new connection is closed at once.
+// If no rule applies, every other connection is new, at work, or slow for less than 2 s, and the new connection is closed at once.
 
 import { LinkedQueue } from "../lib/linked-queue.ts";
 import type { Handler, Incident } from "./request.ts";

@@ -106,7 +106,8 @@ export class RequestBody {
     const used = this.#chunks
       ? this.#decodeChunks(this.#chunks, bytes.subarray(start, end))
       : this.#takeKnownLength(bytes, start, end);
-    // A complete body does not count: it waits for the server. Counted, it could cut off a client that has done its part.
+    // A complete body does not count: it waits for the server. If it counted, the memory budget could cut off a client that has
+    // sent everything.
     this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
     return used;
