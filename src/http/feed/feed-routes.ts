@@ -85,7 +85,7 @@ class FeedEndpoint {
         throw error;
       }
     };
-    return longPolls.waitForContent(context, { key, wait: waitMs, first, read });
+    return longPolls.waitForContent(context, { key, waitMs, first, read });
   }
 
   /** Reads a page and then authorizes again. If the epoch has changed, repeats both. */

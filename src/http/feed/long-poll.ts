@@ -32,8 +32,8 @@ export interface PollRead {
 
 interface LongPollOptions<R extends PollRead> {
   readonly key: ApiKey;
-  /** Maximum time to wait, in milliseconds. */
-  readonly wait: number;
+  /** Maximum time to wait. */
+  readonly waitMs: number;
   /** The result of the first read. */
   readonly first: R;
   /**
@@ -81,7 +81,7 @@ export class LongPolls {
    * @throws ProblemError `too-many-requests` if too many requests wait already; the errors of `reauthorize`, and of `read`
    */
   async waitForContent<R extends PollRead>(context: RequestContext, options: LongPollOptions<R>): Promise<R> {
-    const { key, wait, first } = options;
+    const { key, waitMs, first } = options;
     if (this.#isStopped) return first;
     const { changeNotifier, authorizer } = this.#dependencies;
     const poll = new LongPoll(context, options, authorizer);
@@ -89,7 +89,7 @@ export class LongPolls {
     const started = performance.now();
     context.request.discardBody();
     this.#waiting.add(poll);
-    const timer = setTimeout(() => this.#endLater(poll), wait);
+    const timer = setTimeout(() => this.#endLater(poll), waitMs);
     const stops: (() => void)[] = [];
     try {
       stops.push(changeNotifier.subscribe(first.siteId, first.head, (head) => poll.wake(head)));

@@ -30,7 +30,7 @@ test("of long polls whose clients leave together, a few end in each tick of the 
   const request = { onClientEnd: (callback: () => void) => void goAway.push(callback), discardBody: () => {} };
   const options = {
     key,
-    wait: 60_000,
+    waitMs: 60_000,
     first: { siteId: 1, head, system: head, hasContent: false },
     read: () => Promise.reject(new Error("nothing has changed")),
   };
@@ -68,7 +68,7 @@ test("a change that arrives while an empty page is read is read after that page"
     });
   const request = { onClientEnd: () => {}, discardBody: () => {} };
   const exchange = { request, longPollMs: 0 } as unknown as RequestContext;
-  const ended = polls.waitForContent(exchange, { key, wait: 60_000, first, read });
+  const ended = polls.waitForContent(exchange, { key, waitMs: 60_000, first, read });
   changes[0]?.({ ...head, revision: 2 });
   changes[0]?.({ ...head, revision: 3 });
   expect(reads.map((one) => one.head.revision)).toEqual([2]);
@@ -88,7 +88,7 @@ test("the time of a long poll is counted, because a request is slow only if it t
   const first = { siteId: 1, head, system: head, hasContent: false };
   const read = () => Promise.reject(new Error("nothing has changed"));
   const started = performance.now();
-  await polls.waitForContent(context as unknown as RequestContext, { key, wait: 20, first, read });
+  await polls.waitForContent(context as unknown as RequestContext, { key, waitMs: 20, first, read });
   const elapsedMs = performance.now() - started;
   expect(context.longPollMs).toBeGreaterThan(1000);
   expect(context.longPollMs).toBeLessThanOrEqual(1000 + elapsedMs);
@@ -103,6 +103,6 @@ test("after a stop, a long poll returns what it has read, without a wait", async
   const context = { request: { onClientEnd: () => {}, discardBody: () => {} }, longPollMs: 0 };
   const first = { siteId: 1, head, system: head, hasContent: false };
   const read = () => Promise.reject(new Error("nothing has changed"));
-  const ended = polls.waitForContent(context as unknown as RequestContext, { key, wait: 60_000, first, read });
+  const ended = polls.waitForContent(context as unknown as RequestContext, { key, waitMs: 60_000, first, read });
   expect([polls.size, await ended]).toEqual([0, first]);
 });
