@@ -47,7 +47,7 @@ export function parseListParameters(resource: Resource, query: string): ListPara
  * Checks the query of a look-up. Look-ups have no parameters, and ignore parameters that do not look like a mistake.
  * @throws ProblemError `bad-request` for a parameter that looks like a mistake
  */
-export function rejectLookUpParameters(resource: Resource, query: string): void {
+export function rejectMistakesInLookUp(resource: Resource, query: string): void {
   if (query !== "") rejectMistakenParameters(resource, unknownIn(new URLSearchParams(query)), false);
 }
 

@@ -21,7 +21,7 @@ import {
   type ListParameters,
   parseListParameters,
   pickFields,
-  rejectLookUpParameters,
+  rejectMistakesInLookUp,
   toLinkHeader,
 } from "./list-parameters.ts";
 import { recordNotFoundError } from "./record-not-found.ts";
@@ -32,18 +32,22 @@ export function respondToRead(
   route: ResourceRoute,
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
-  return route.isList ? readList(context, route, siteView) : respondToLookUp(context, route, siteView);
+  return route.isList ? respondToListRequest(context, route, siteView) : respondToLookUp(context, route, siteView);
 }
 
-function readList(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
+function respondToListRequest(
+  context: RequestContext,
+  route: ResourceRoute,
+  siteView: SiteView,
+): MaybePromise<WireResponse> {
   const query = parseListParameters(route.resource, context.target.query);
   return siteView instanceof Snapshot
     ? respondToList(context, route, siteView, query)
-    : readUncachedList(context, route, siteView, query);
+    : respondToUncachedList(context, route, siteView, query);
 }
 
 /** Reads a plain page from the database. Loads the site for every other list, and for a page with a large offset. */
-async function readUncachedList(
+async function respondToUncachedList(
   context: RequestContext,
   route: ResourceRoute,
   siteView: UncachedSite,
@@ -62,7 +66,7 @@ function respondToLookUp(
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
   const { resource } = route;
-  rejectLookUpParameters(resource, context.target.query);
+  rejectMistakesInLookUp(resource, context.target.query);
   const { recordIdInPath: id } = context;
   if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
   const record = siteView.lookUpRecord(resource, id);
