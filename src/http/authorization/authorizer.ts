@@ -79,7 +79,7 @@ export class RequestAuthorizer {
   resolveSiteInMemory(context: RequestContext): ResolvedInMemory | undefined {
     context.heads = undefined;
     if (!this.#dependencies.siteViews.checkSystemSiteUpToDate()) return undefined;
-    this.#requireSite(context);
+    this.#resolveHost(context);
     return resolvedInMemory;
   }
 
@@ -90,7 +90,7 @@ export class RequestAuthorizer {
   async resolveSite(context: RequestContext): Promise<void> {
     const provisionalSite = this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
     context.heads = await this.#dependencies.siteViews.catchUpSystemSite(provisionalSite?.id ?? systemSite);
-    this.#requireSite(context);
+    this.#resolveHost(context);
   }
 
   /**
@@ -138,7 +138,7 @@ export class RequestAuthorizer {
    * @throws ProblemError as `reauthorize` does; OutdatedError if host and key select another site now
    */
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
-    this.#requireSite(context);
+    this.#resolveHost(context);
     if (this.#authenticate(context).siteId !== siteId) throw new OutdatedError("key");
   }
 
@@ -183,7 +183,7 @@ export class RequestAuthorizer {
     // A request can wait for long after this. The result would keep the snapshots of other requests in memory.
     context.heads = undefined;
     const siteView = await siteViews.getUpToDate(siteId, heads);
-    this.#requireSite(context);
+    this.#resolveHost(context);
     const key = this.#authenticate(context);
     if (key.siteId !== siteView.siteId) return this.#viewSite(context, key, use);
     return use({ key, siteView, systemHead: siteViews.systemHead });
@@ -193,8 +193,8 @@ export class RequestAuthorizer {
     return requestedHost(context, this.#options.trustForwardedHost);
   }
 
-  /** Sets the site of the host in the request context. */
-  #requireSite(context: RequestContext): void {
+  /** Resolves the host of the request, and sets the site in the request context. @throws ProblemError `wrong-site` or `site-suspended` */
+  #resolveHost(context: RequestContext): void {
     const host = this.#hostOf(context);
     const site = this.#index.findSiteByHost(toHostname(host));
     if (!site) throw unknownHostError(host);
