@@ -70,7 +70,7 @@ export async function removeOperator(
   let removed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     removed = requireOperator(system, name);
-    if (!mayBeLast) requireOtherGlobalOperator(system, removed);
+    if (!mayBeLast) requireOtherOperatorOfAllSites(system, removed);
     return [toDeleteIntent(operatorResource, removed.ID, now)];
   });
   const { ID } = removed as ListedOperator;
@@ -85,7 +85,7 @@ function toSiteIds(names: readonly string[], system: SystemRecords): string {
 }
 
 /** @throws ProblemError `conflict` if this is the only operator of all sites */
-function requireOtherGlobalOperator(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
+function requireOtherOperatorOfAllSites(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.operators.filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
   throw new ProblemError(
@@ -154,7 +154,7 @@ export async function setOperatorSites(
   await commitSystemChanges(engine, (system) => {
     const before = requireOperator(system, name);
     const Sites = toSiteIds(sites, system);
-    if (Sites !== "" && !mayBeLast) requireOtherGlobalOperator(system, before);
+    if (Sites !== "" && !mayBeLast) requireOtherOperatorOfAllSites(system, before);
     changed = toListed({ ...before, Sites }, system);
     return [toUpdateIntent(operatorResource, before.ID, { Sites }, now)];
   });
