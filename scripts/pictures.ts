@@ -1,4 +1,4 @@
-// `npm run pictures`: creates the pictures of the README from a running server with sample data.
+// `npm run pictures`: creates the picture of the reference, for the README, from a running server with sample data.
 
 import { join } from "node:path";
 import { openBrowser, openPage } from "../test/support/console/browser.ts";
