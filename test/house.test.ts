@@ -261,6 +261,17 @@ describe("the source layout", () => {
     expect(waiting.sort()).toEqual(Object.keys(sleepExceptions).sort());
   });
 
+  test("a test of test/machines is named after a source file in the same folder, or its first lines name the file", () => {
+    const faults = [...new Bun.Glob("**/*.test.ts").scanSync(join(root, "test/machines"))].filter((file) => {
+      const subject = file.replace(/\.test\.ts$/, "");
+      const [comment = ""] = /^(?:\/\/.*\n)+/.exec(readFileSync(join(root, "test/machines", file), "utf8")) ?? [];
+      return !sources.some(
+        ({ file: source }) => source.replace(/\.tsx?$/, "") === subject || comment.includes(`src/${source}`),
+      );
+    });
+    expect(faults).toEqual([]);
+  });
+
   test("only config.ts reads the environment", () => {
     const readers = sources.filter(({ text }) => /process\.env|Bun\.env|import\.meta\.env/.test(text));
     expect(readers.map(({ file }) => file)).toEqual(["config.ts"]);

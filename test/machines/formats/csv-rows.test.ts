@@ -1,4 +1,4 @@
-// The parser of CSV: rows, quotes, separators, and text in pieces of any length.
+// The parser of CSV (src/formats/csv.ts): rows, quotes, separators, and text in pieces of any length.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
-// The parsers of JSON and XML against other parsers: they accept the same texts, and return the same values.
+// The parsers of JSON and XML (src/formats/json-parser.ts, src/formats/xml-parser.ts) against other parsers: they accept the same texts, and return
+// the same values.
 
 import { describe, expect, test } from "bun:test";
 import { XML } from "bun";

@@ -1,4 +1,5 @@
-// The worst bodies of 1 MiB: checking them takes time proportional to their size, and at most 100 field errors are listed.
+// The worst bodies of 1 MiB (src/formats/json.ts, src/formats/xml.ts): checking them takes time proportional to their size, and at most 100 field
+// errors are listed.
 
 import { expect, test } from "bun:test";
 import { json } from "../../../src/formats/json.ts";

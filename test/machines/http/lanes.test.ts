@@ -1,4 +1,5 @@
-// A response is made from memory without a promise, or after queries; in either lane its key is known before its site is viewed.
+// The two lanes of src/http/handler.ts and src/http/authorization/authorizer.ts: a response is made from memory without a promise, or after
+// queries; in either lane its key is known before its site is viewed.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import pino from "pino";

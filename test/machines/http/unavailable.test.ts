@@ -1,4 +1,5 @@
-// A response that the server is unavailable says what the client can do. The reason of a failure is in the log, and not in the response.
+// A response that the server is unavailable (`logAndConvertError` of src/http/handler.ts) says what the client can do. The reason of a failure is
+// in the log, and not in the response.
 
 import { describe, expect, test } from "bun:test";
 import pino from "pino";

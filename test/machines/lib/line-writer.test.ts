@@ -1,4 +1,5 @@
-// Lines that are written in the background, to a pipe that has space for sixteen blocks of 4 KiB and that the test reads.
+// Lines that are written in the background (`LineWriter` of src/lib/logging.ts), to a pipe that has space for sixteen blocks of 4 KiB and that the
+// test reads.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, mkdtempSync, openSync, read as readFrom, rmSync } from "node:fs";

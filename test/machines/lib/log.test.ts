@@ -1,4 +1,4 @@
-// Errors in the log: they have message, stack and causes, and repeated errors do not fill the log.
+// Errors in the log: they have message, stack and causes (src/lib/errors-for-log.ts), and repeated errors do not fill the log (src/lib/logging.ts).
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// `once()`: a function that is called on first use, and again only after a failure.
+// `once()` of src/lib/concurrency.ts: a function that is called on first use, and again only after a failure.
 
 import { describe, expect, test } from "bun:test";
 import { once } from "../../../src/lib/concurrency.ts";

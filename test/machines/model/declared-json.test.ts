@@ -1,4 +1,4 @@
-// Stored records are read in the form that this program declares.
+// Stored records are read in the form that this program declares (src/model/record.ts).
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

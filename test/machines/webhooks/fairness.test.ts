@@ -1,4 +1,5 @@
-// Many webhooks of one site, which are due at the same moment: each has its own tick of the event loop, so that they delay no client.
+// Many webhooks of one site, which are due at the same moment (src/webhooks/runner.ts): each has its own tick of the event loop, so that they delay
+// no client.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";

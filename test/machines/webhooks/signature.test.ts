@@ -1,4 +1,4 @@
-// The signature of a delivery: which secrets, times and headers are accepted.
+// The signature of a delivery (src/webhooks/webhook-event.ts): which secrets, times and headers are accepted.
 
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";

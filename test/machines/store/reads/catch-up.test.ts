@@ -1,4 +1,4 @@
-// A site in memory after another process has changed much of it at once.
+// A site in memory after another process has changed much of it at once (src/store/reads/snapshot-cache.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../../../src/model/engine.ts";

@@ -1,5 +1,5 @@
-// A database that reports a revision and then returns older data, such as a replaced primary: the data is not used. One copy
-// of a database is ahead of the other, and each test decides which of them serves which call.
+// A database that reports a revision and then returns older data, such as a replaced primary: the data is not used (src/store/reads/site-views.ts).
+// One copy of a database is ahead of the other, and each test decides which of them serves which call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
