@@ -18,7 +18,7 @@ import { createIntent } from "../support/engine/intents.ts";
 const every = new Set(allResources.map(({ name }) => name));
 const defaults: FeedQuery = { since: undefined, limit: 100, resources: every, isCollapsed: false };
 
-describe.each(engines)("pages of the feed on $name", (kind) => {
+describe.each(engines)("the feed on $name", (kind) => {
   let engine: Engine;
   let url = "";
   let site = 100;
@@ -45,7 +45,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
   }
   const all = ["1 create 1", "2 create 2", "3 create 1", "4 update 1", "5 delete 2"];
 
-  test("has all changes in order, in pages of any size", async () => {
+  test("pages of any size have all changes in order", async () => {
     await makeSite();
     expect(shown(await read())).toEqual(all);
     const found: string[] = [];
@@ -56,7 +56,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
   });
 
-  test("continues after each of its changes", async () => {
+  test("the cursor of each change continues after that change", async () => {
     await makeSite();
     const { changes } = await read();
     const [head] = await engine.readHeads([site]);
@@ -66,7 +66,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     }
   });
 
-  test("passes changes that do not match, up to the revision `until`", async () => {
+  test("a page passes changes that do not match, up to the revision `until`", async () => {
     await makeSite();
     const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
     expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
@@ -77,14 +77,14 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
   });
 
-  test("has only the last change to each record if it is collapsed, and counts the others for the limit", async () => {
+  test("a collapsed page has only the last change to each record, and counts the others for the limit", async () => {
     await makeSite();
     expect(shown(await read({ isCollapsed: true }))).toEqual(["3 create 1", "4 update 1", "5 delete 2"]);
     const page = await read({ isCollapsed: true, limit: 4 });
     expect([shown(page), page.hasMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
   });
 
-  test("reads at most 10,000 entries for a page", async () => {
+  test("at most 10,000 entries are read for a page", async () => {
     site++;
     const create = createIntent({ site });
     await engine.commit(Array.from({ length: 10_001 }, () => create));
@@ -97,7 +97,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect((await read({ limit: 1000 })).changes).toHaveLength(1000);
   }, 60_000);
 
-  test("rejects a text that is not a cursor", async () => {
+  test("a text that is not a cursor is rejected", async () => {
     await makeSite();
     const head = await readHeadCursor(engine, site);
     const [mark] = head.split(".");
@@ -133,7 +133,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect((await errorOf(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
   });
 
-  test("rejects a cursor that lies ahead, has another digest, or is of another site", async () => {
+  test("a cursor that lies ahead, has another digest, or is of another site is rejected", async () => {
     await makeSite();
     const { changes } = await read();
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
@@ -145,7 +145,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect(await errorOf(read({ since: other }))).toMatch("does not name a change of this site");
   });
 
-  test("stays valid when pruning has deleted the entries before it, and is rejected otherwise", async () => {
+  test("a cursor is valid after pruning if its own entry is kept, and is rejected otherwise", async () => {
     await makeSite();
     const { changes, next } = await read();
     await pruneJournals(engine, [site], { revision: 1000 });
@@ -163,7 +163,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     );
   });
 
-  test("continues after another program has pruned the last entry too", async () => {
+  test("after another program has pruned the last entry too, earlier cursors are rejected, and the new cursor of the head continues", async () => {
     await makeSite();
     const { next } = await read();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
@@ -176,7 +176,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect(await errorOf(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
   });
 
-  test("keeps the cursor of a site without changes valid after its first one", async () => {
+  test("the cursor of a site without changes is valid after its first change", async () => {
     site++;
     const start = await readHeadCursor(engine, site);
     expect([start, (await read()).next, (await read({ since: start })).hasMore]).toEqual(["0.0", "0.0", false]);
@@ -184,7 +184,7 @@ describe.each(engines)("pages of the feed on $name", (kind) => {
     expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);
   });
 
-  test("rejects cursors from before a restore, a renewal, and lost commits", async () => {
+  test("cursors from before a restore, a renewal, or lost commits are rejected", async () => {
     await makeSite();
     const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
     await backUp(engine, join(folder, "a"), 0);
@@ -212,7 +212,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("is not behind the known head of the site", async () => {
+  test("a page or cursor is not read from a database that is behind the known head of the site", async () => {
     await makeSite();
     const [head] = await engine.readHeads([site]);
     const requiredHead = { ...(head as Head), revision: 6 };
@@ -221,7 +221,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await errorOf(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
-  test("ends a page early when pruning or a restore overtakes it", async () => {
+  test("a page ends early when pruning or new epochs overtake it", async () => {
     site++;
     await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
     const resources = new Set(["location"]);

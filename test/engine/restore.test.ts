@@ -46,7 +46,7 @@ describe.each(engines)("restore on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of two restores at the same time, the first changes nothing", async () => {
+  test("a restore during which another restore completes changes nothing", async () => {
     const other = await open();
     const first = engine.replaceAllData(
       (async function* () {

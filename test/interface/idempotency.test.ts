@@ -172,7 +172,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     expect(theirs.json.ID).not.toBe(first.json.ID);
   });
 
-  test("also when the writes of two API keys are in one batch", async () => {
+  test("the name belongs to the API key also when the writes of two keys are in one batch", async () => {
     const [site, name] = [server.site.ID, newName()];
     const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
     const ids = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => (outcome as { id?: number }).id);

@@ -18,7 +18,7 @@ export interface WireClient {
   sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
   /** Resolves with all bytes received once `isEnough` is true. Rejects if the connection closes first. */
   until(isEnough: (received: string) => boolean): Promise<string>;
-  /** Resolves with the first `count` responses once they have arrived. */
+  /** Resolves with all responses that have arrived once there are `count` or more. */
   responses(count: number): Promise<ReceivedResponse[]>;
   /** Resolves when the server has ended the connection, with all bytes received. */
   ended(): Promise<{ received: string; isReset: boolean }>;
