@@ -39,8 +39,8 @@ export interface Running {
   readonly siteViews: SiteViews;
   /** Number of sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
-  /** Returns the metrics of this process. @param isChecked whether to check now that this process is ready, by default true */
-  sample(isChecked?: boolean): Promise<MetricsSample>;
+  /** Returns the metrics of this process. @param checksReadiness whether to check now that this process is ready, by default true */
+  sample(checksReadiness?: boolean): Promise<MetricsSample>;
   /** Uses another certificate for new connections. @throws if the certificate is invalid; the previous one then stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
   /** Reports from now on that this process is not ready, and serves for `--drain` more seconds. Resolves after them. */
@@ -87,7 +87,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     engine,
     siteViews,
     sites: await countServed(siteViews, parts.systemSiteIndex),
-    sample: async (isChecked) => [await http.sample(isChecked), await webhooks.families(), retention.families()].flat(),
+    sample: async (checks) => [await http.sample(checks), await webhooks.families(), retention.families()].flat(),
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
     async finish(idleSeconds) {

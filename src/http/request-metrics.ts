@@ -25,8 +25,8 @@ export interface Metrics {
   ): void;
   /** Loads the code that `collectSample` needs. */
   load(): Promise<unknown>;
-  /** Returns all metrics of this process. @param isChecked passed on to `others`, by default true */
-  collectSample(isChecked?: boolean): Promise<MetricsSample>;
+  /** Returns all metrics of this process. @param checksReadiness passed on to `others`, by default true */
+  collectSample(checksReadiness?: boolean): Promise<MetricsSample>;
 }
 
 /** The counts of a method on a route. */
@@ -40,7 +40,7 @@ interface RequestCounts {
 type Counts = Map<Endpoint | undefined, Map<string, RequestCounts>>;
 
 /** Creates the metrics. @param others returns the metrics that are not counted here */
-export function createMetrics(others: (isChecked: boolean) => Promise<readonly MetricFamily[]>): Metrics {
+export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
   const durations = new Map<string, Histogram>();
   const keyRejections = new Map<KeyRejection, number>();
@@ -53,10 +53,10 @@ export function createMetrics(others: (isChecked: boolean) => Promise<readonly M
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
     },
     load: metricsLibrary,
-    collectSample: async (isChecked = true) => [
+    collectSample: async (checksReadiness = true) => [
       ...(await readSample(await registry())),
       ...requestFamilies(counts, durations, keyRejections),
-      ...(await others(isChecked)),
+      ...(await others(checksReadiness)),
     ],
   };
 }

@@ -17,8 +17,8 @@ import { serverFamilies } from "./server-metrics.ts";
 
 /** The public listener. */
 export interface HttpServer extends Listener {
-  /** Returns the metrics of this process. @param isChecked whether to check if the server is ready, which commits a write without effect */
-  sample(isChecked?: boolean): Promise<MetricsSample>;
+  /** Returns the metrics of this process. @param checksReadiness whether to check if the server is ready, which commits a write without effect */
+  sample(checksReadiness?: boolean): Promise<MetricsSample>;
   /** Makes `/readyz` fail, and resolves after `seconds` seconds, in which the server still serves. Call it before `stop`. */
   drain(seconds: number): Promise<void>;
 }
@@ -43,8 +43,8 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const authorizer = new RequestAuthorizer(options, dependencies);
   const longPolls = new LongPolls(options.connections, { ...dependencies, authorizer });
   let expiry = options.tls && certificateExpiry(options.tls.cert);
-  const metrics = createMetrics(async (isChecked) => {
-    const isReady = isChecked ? await readiness.isReadyForMetrics() : readiness.latest;
+  const metrics = createMetrics(async (checksReadiness) => {
+    const isReady = checksReadiness ? await readiness.isReadyForMetrics() : readiness.latest;
     const usage = { listener: listener.usage(), longPolls: longPolls.size, isReady, certificateExpiry: expiry };
     return serverFamilies(dependencies, usage);
   });

@@ -18,9 +18,9 @@ export interface Child {
   readonly lastSample: MetricsSample;
   /**
    * Asks the process for its metrics, and waits at most a second for them. Returns whether it responded.
-   * @param isChecked whether the process also checks if it is ready
+   * @param checksReadiness whether the process also checks if it is ready
    */
-  refreshSample(isChecked: boolean): Promise<boolean>;
+  refreshSample(checksReadiness: boolean): Promise<boolean>;
   /** Asks the process to leave its port to its successor. The message is sent once the process listens, because it reads no messages before. */
   retire(): void;
   kill(signal: NodeJS.Signals): void;
@@ -65,8 +65,9 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
     get lastSample() {
       return lastSample;
     },
-    refreshSample: async (isChecked) =>
-      (await pending.request((id) => send({ kind: "sample", id, isChecked }), sampleTimeoutMs)) === true,
+    refreshSample: async (checksReadiness) =>
+      (await pending.request((id) => send({ kind: "sample", id, isChecked: checksReadiness }), sampleTimeoutMs)) ===
+      true,
     retire: () =>
       void listening.promise.then(
         () => send({ kind: "retire" }),

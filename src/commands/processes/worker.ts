@@ -22,9 +22,9 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   const orphaned = endOfParent();
   const log = createLog(config);
   const server = await listenOnPort(config, await certificateOfParent());
-  const sendSample = async (id: number, isChecked = false) => {
+  const sendSample = async (id: number, checksReadiness = false) => {
     try {
-      await sendToParent({ kind: "sample", id, sample: await server.sample(isChecked) });
+      await sendToParent({ kind: "sample", id, sample: await server.sample(checksReadiness) });
     } catch (error) {
       // Continue without metrics: the parent uses the metrics that this worker sent last.
       log.error({ err: error }, "a worker cannot send its metrics");

@@ -147,11 +147,11 @@ class WorkerMetrics {
 
   /**
    * Returns a sample of each worker, and of this process. For a worker that does not respond within a second, returns the sample that it sent last.
-   * @param isChecked whether the workers also check if they are ready
+   * @param checksReadiness whether the workers also check if they are ready
    */
-  async collect(isChecked: boolean): Promise<readonly MetricsSample[]> {
+  async collect(checksReadiness: boolean): Promise<readonly MetricsSample[]> {
     const workers = [...this.#workers];
-    const responses = await Promise.all(workers.map((worker) => worker.refreshSample(isChecked)));
+    const responses = await Promise.all(workers.map((worker) => worker.refreshSample(checksReadiness)));
     const responding = responses.filter((hasResponded) => hasResponded).length;
     const own = processFamilies({ responding, expected: this.#expected, restarts: this.#restarts() });
     return [...[...this.#workers].map(({ lastSample }) => lastSample), this.#ended, own];
