@@ -11,7 +11,7 @@ import { removedEpoch } from "../../store/database/site-state.ts";
 import { requireFolder } from "../atomic-file.ts";
 import { isStandardInput } from "../standard-streams.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
-import { keepRestrictions, type Restriction, type Restrictions } from "./restrictions.ts";
+import { createRestoreAmend, type Restriction, type Restrictions } from "./restrictions.ts";
 
 interface BackedUp {
   readonly rows: number;
@@ -114,7 +114,7 @@ export async function restore(
   const onFound = (found: Restrictions) => {
     restrictions = found;
   };
-  const amend = keepRestrictions({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
+  const amend = createRestoreAmend({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
   const before = await engine.replaceAllData(rows(), save, amend);
   const { found, isUnknown } = restrictions;
   const [stays, revived] = isAsOfBackup ? [[], found] : [found, []];

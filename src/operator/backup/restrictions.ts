@@ -51,7 +51,7 @@ interface RestrictionOptions {
 }
 
 /** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
-export function keepRestrictions({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
+export function createRestoreAmend({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
   const isSameEpochAs = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
   return {
     keyChangesAfter: (head) => (isSameEpochAs(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
