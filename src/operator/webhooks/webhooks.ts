@@ -94,7 +94,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
   const { site } = webhookRefOf(requireComplete(await getWebhook(engine, id)));
   const position = await resolveDeliveryStart(engine, site, point);
   await updateState(engine, id, (state) => {
-    const since = isBehind(position, state) ? continuedCursorOf(state) : position.cursor;
+    const since = continuesChain(position, state) ? continuedCursorOf(state) : position.cursor;
     return { ...position, ...nothingInProgress, since, rewinds: state.rewinds + 1 };
   });
   return getWebhook(engine, id);
@@ -104,7 +104,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
  * Whether the chain of events continues after a rewind (contract section 12): the position is not after the cursor, and `storefront.gone` is not
  * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
  */
-function isBehind({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
+function continuesChain({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
   return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
 }
 
