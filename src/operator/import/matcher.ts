@@ -61,17 +61,17 @@ export async function readMatcher(
   const textField = getMatchField(resource, field);
   if (textField) {
     const values = await SiteValues.read(engine, site, resource, textField);
-    return { head: values.head, matcher: matchByField(textField, values) };
+    return { head: values.head, matcher: createFieldMatcher(textField, values) };
   }
   const ids = new Set<number>();
   const head = await readBodies(engine, site, resource, () => {
     ids.clear();
     return (id) => void ids.add(id);
   });
-  return { head, matcher: matchById(ids) };
+  return { head, matcher: createIdMatcher(ids) };
 }
 
-function matchById(present: Set<number>): Matcher {
+function createIdMatcher(present: Set<number>): Matcher {
   // The engine assigns consecutive IDs, so ranges of IDs take the same memory for any number of rows.
   const assigned: { from: number; to: number }[] = [];
   return {
@@ -79,7 +79,7 @@ function matchById(present: Set<number>): Matcher {
     match({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw invalidIdError(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
-      // The row does not mean the record of an earlier row, which was given this ID. Updating that record would lose the earlier row.
+      // An earlier row without an ID was given this ID; this row means another record. Updating the record would lose the earlier row.
       if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw toProblemError(idGivenError(ID));
       if (present.has(ID)) return { kind: "update", id: ID };
       if (ID > maxNewId) throw invalidIdError(`must be at most ${maxNewId}`);
@@ -102,7 +102,7 @@ function matchById(present: Set<number>): Matcher {
   };
 }
 
-function matchByField(textField: TextFieldPath, values: SiteValues): Matcher {
+function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Matcher {
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
   const matchValue = (value: string): Match => {
     if (value === "")
