@@ -101,7 +101,7 @@ async function getSnapshot(siteViews: SiteViews, site: number): Promise<Snapshot
 // Creating, updating and deleting records.
 
 export interface WrittenRecord extends VersionedRecord {
-  /** The journal entry of the change; undefined if nothing changed. */
+  /** The revisions of the change; undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
 }
 

@@ -44,7 +44,7 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
-/** Milliseconds before its expiry from which on a key ends soon: 30 days. */
+/** A key ends soon if it expires within this time: 30 days, in milliseconds. */
 const soonMs = 30 * 24 * 60 * 60_000;
 
 /** Returns the state of a key. @param now milliseconds since 1970 */
