@@ -9,7 +9,7 @@ const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
   "Sites, keys, webhooks and operators:": ["site", "key", "webhook", "operator"],
   "Records:": ["import", "export", "delete", "restore-record", "undo"],
-  "History and the whole database:": [
+  "History, sites as files, and the whole database:": [
     "journal",
     "backup",
     "restore",

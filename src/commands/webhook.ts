@@ -130,7 +130,7 @@ function rotateCommand(): Command {
 }
 
 function rewindCommand(): Command {
-  return withWebhook("rewind", "deliver the changes after a cursor or since a time again, or skip to it")
+  return withWebhook("rewind", "set where delivery continues: repeat earlier changes, or skip to now")
     .requiredOption("--since <point>", "a cursor, a time such as 2026-01-31T12:00Z, an age such as 12h, or now")
     .action(async (id: number, options: CommonOptions & { since: string }) => {
       const point = parseDeliveryStart("--since", options.since);

@@ -46,7 +46,7 @@ describe("help", () => {
       "Serving",
       "Sites, keys, webhooks and operators",
       "Records",
-      "History and the whole database",
+      "History, sites as files, and the whole database",
       "Help",
     ]);
     for (const { path } of all.filter(({ path }) => path.length === 1))
