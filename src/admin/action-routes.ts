@@ -69,7 +69,7 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
     route[method] = async (context) => {
       if (method !== "GET") await requireBody(context.request, bodies, dependencies);
       const call = await createActionContext(context, dependencies);
-      if (onlyFor === "operators of all sites") requireAllSites(call.session);
+      if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
       const key = method === "GET" ? null : context.request.headers.get("idempotency-key");
       const content =
         key === null ? run(call).then((result) => toContent(result, context)) : runIdempotent(call, key, run, repeats);
@@ -82,7 +82,7 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 }
 
 /** Requires an operator of all sites. @throws ProblemError `forbidden` */
-export function requireAllSites({ operator }: Session): void {
+export function requireOperatorOfAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
   throw new ProblemError("forbidden", "only operators of all sites may do this");
 }
@@ -180,14 +180,14 @@ const compress = promisify(gzip);
  * Minimum length of a response that is compressed, in characters. Responses with a secret are shorter, and so never compressed. A list of 1,000 sites
  * has 138,000 characters, and 12,000 bytes after compression.
  */
-const longResponse = 16_000;
+const minCompressedChars = 16_000;
 
 async function toContent(result: object | FileContent, { request }: AdminRequestContext): Promise<AdminContent> {
   if ("isFile" in result) return result;
   const body = JSON.stringify(result);
   const headers = { "Content-Type": "application/json" };
   const coding = preferredCoding(request.headers.get("accept-encoding"), ["gzip"]);
-  if (body.length < longResponse || coding === undefined) return { body, headers };
+  if (body.length < minCompressedChars || coding === undefined) return { body, headers };
   // Compress on another thread, because a list of 10,000 sites would block this one for 8 ms.
   return { body: await compress(body, { level: 1 }), headers: { ...headers, "Content-Encoding": coding } };
 }

@@ -41,7 +41,7 @@ export interface SessionDependencies {
 }
 
 /** Limit of failed sign-ins, for all clients together. It only limits the work, because a link is too long to be guessed. */
-const failures: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
+const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 
 /** Maximum bytes in the body of a sign-in request. */
 const maxBodyBytes = 512;
@@ -176,7 +176,7 @@ async function limitFailedSignIns<T>(
     return await attempt();
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
-    if (buckets.consumeToken("sign-in", failures, now) !== undefined) throw error;
+    if (buckets.consumeToken("sign-in", failedSignInLimit, now) !== undefined) throw error;
     throw new ProblemError("too-many-requests", "too many attempts to sign in failed; try again in a minute", {
       retryAfterSeconds: 60,
     });

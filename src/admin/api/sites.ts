@@ -6,7 +6,7 @@ import { createSites } from "../../operator/sites/site-creation.ts";
 import { removeSite } from "../../operator/sites/site-removal.ts";
 import { setSite, summarizeSite } from "../../operator/sites/sites.ts";
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
-import { type Action, type ActionContext, requireAllSites } from "../action-routes.ts";
+import { type Action, type ActionContext, requireOperatorOfAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
 import type {
   NewSiteBody,
@@ -63,7 +63,7 @@ async function change(call: ActionContext): Promise<SiteResponse> {
     isSuspended: parseBoolean(input, "isSuspended"),
   };
   // Only an operator of all sites may change this, because it also changes another site: the present default site.
-  if (settings.isDefault !== undefined) requireAllSites(call.session);
+  if (settings.isDefault !== undefined) requireOperatorOfAllSites(call.session);
   if (Object.values(settings).every((value) => value === undefined)) {
     throw new ProblemError("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
   }

@@ -177,7 +177,7 @@ export type OperatorsResponse = { readonly operators: readonly OperatorInfo[] };
 export type OperatorResponse = { readonly operator: OperatorInfo; readonly run: string };
 export type NewOperatorBody = Pick<OperatorInfo, "name" | "sites">;
 
-/** True to remove or limit even the last operator of all sites. */
+/** `isLast` is a permission: if true, even the last operator of all sites is removed or limited. */
 export type OperatorRemovalBody = { readonly isLast?: boolean };
 
 export interface OperatorSitesBody extends OperatorRemovalBody, Pick<OperatorInfo, "sites"> {}
