@@ -72,7 +72,7 @@ function toState(error: HttpError): State {
   const { status, message } = error;
   const operator = operatorIn(error);
   if (operator !== undefined) return { kind: "replace-session", operator, fault: message };
-  // 401: the link cannot be used. 429: neither can this one, after many others.
+  // 401: the link cannot be used. 429: it cannot be used either, and too many have failed before.
   if (status === 401 || status === 429) return { kind: "signed-out", fault: message };
   return { kind: "failed", error };
 }

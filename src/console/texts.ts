@@ -255,7 +255,7 @@ export const texts = {
     to_keys: "Keys",
     failed:
       "%{count} request failed with a server error in the last hour: the log of the server says why. |||| %{count} requests failed with a server error in the last hour: the log of the server says why.",
-    webhook_failing: "The webhook %{url} fails %{detail}",
+    webhook_failing: "The webhook %{url} has been failing %{detail}",
     webhook_paused: "The webhook %{url} is paused: %{detail}",
     webhook_incomplete: "The webhook %{url} is incomplete: %{detail}",
     key: "The key “%{key}” expires on %{day}. Change its last day, or replace it.",
