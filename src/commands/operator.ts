@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import {
   createOperator,
+  LastOperatorError,
   type ListedOperator,
   listOperators,
   removeOperator,
@@ -112,9 +113,9 @@ function removeCommand(): Command {
     });
 }
 
-/** Adds the advice to use `--yes` to a `conflict`: the operator is the last operator of all sites. Returns other errors unchanged. */
+/** Adds the advice to use `--yes` to a LastOperatorError. Returns other errors unchanged. */
 function withAdvice(error: unknown, action: string): unknown {
-  if (!(error instanceof ProblemError) || error.code !== "conflict") return error;
+  if (!(error instanceof LastOperatorError)) return error;
   return new ProblemError("conflict", `${error.message}; add --yes to ${action} it nevertheless`);
 }
 

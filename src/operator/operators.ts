@@ -84,14 +84,21 @@ function toSiteIds(names: readonly string[], system: SystemRecords): string {
   return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
 }
 
-/** @throws ProblemError `conflict` if this is the only operator of all sites */
+/** The error for a removal or limit after which no operator of all sites is left. */
+export class LastOperatorError extends ProblemError {
+  constructor(name: string) {
+    super(
+      "conflict",
+      `\`${name}\` is the last operator of all sites: without one, sites and operators can be managed by commands only`,
+    );
+  }
+}
+
+/** @throws LastOperatorError if this is the only operator of all sites */
 function requireOtherOperatorOfAllSites(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.operators.filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
-  throw new ProblemError(
-    "conflict",
-    `\`${Name}\` is the last operator of all sites: without one, sites and operators can be managed by commands only`,
-  );
+  throw new LastOperatorError(Name);
 }
 
 /** Finds the operator with this ID. @param system the records of the system site, up to date */
