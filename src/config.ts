@@ -63,7 +63,7 @@ export interface AdminAddress {
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
 export type ConfigSources = Readonly<Record<string, string | undefined>>;
 
-/** The names of all settings, without `STOREFRONT_`. ROLE is set only by a parent process, for its children. */
+/** The names of all settings, without `STOREFRONT_`. ROLE is set only by the main process, for its children. */
 const settingNames = [
   "ACCESS_LOG",
   "ADMIN",

@@ -50,7 +50,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   });
   const samples = async () => {
     const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeoutMs);
-    if (!response) throw new ProblemError("unavailable", "the parent process did not send the metrics in time");
+    if (!response) throw new ProblemError("unavailable", "the main process did not send the metrics in time");
     return response;
   };
   const certificate = await certificateOfParent();

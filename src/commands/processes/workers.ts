@@ -1,5 +1,5 @@
-// The parent of a server of several processes. It serves no requests: it starts the workers and the admin process, restarts a process that exits, and
-// stops all of them. SIGHUP replaces every process except the parent. So the parent does as little as possible.
+// The main process of a server of several processes, which is the parent of the others. It serves no requests: it starts the workers and the admin
+// process, restarts a process that exits, and stops all of them. SIGHUP replaces every process except this one. So it does as little as possible.
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
