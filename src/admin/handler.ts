@@ -9,10 +9,10 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
-import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { ResponseBody } from "../wire/response-body.ts";
+import { toHeaderLines } from "../wire/response-header.ts";
 import { isPageWanted, problemAsPage } from "./problem-page.ts";
 import { Router } from "./router.ts";
 

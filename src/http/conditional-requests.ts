@@ -9,7 +9,7 @@
 import { ProblemError } from "../model/errors.ts";
 import type { Resource, Shape } from "../model/resource.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
-import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
+import { type HeaderParts, joinParts } from "../wire/response-header.ts";
 
 /** An entity tag, in parts, which need not be joined to be sent. */
 type Etag = HeaderParts;

@@ -5,9 +5,9 @@
 // responses are sent in one write, without an allocation.
 
 import type { BufferWithHeadroom } from "../lib/bytes.ts";
-import { maxByteLength, writeEndingAt } from "./header-parts.ts";
 import type { ResponseFraming, WireResponse } from "./response.ts";
 import { type BodyPart, copyPart, partLength, partsFrom, partsLength } from "./response-body.ts";
+import { maxByteLength, writeEndingAt } from "./response-header.ts";
 
 const buffer = Buffer.allocUnsafe(256 * 1024);
 /** The index in the buffer at which the header section ends and the body begins. */

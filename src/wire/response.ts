@@ -1,9 +1,9 @@
 // Responses as the handler makes them, and whether the connection persists after them (RFC 9112 section 9).
 // encode-response.ts makes the bytes to send.
 
-import type { HeaderParts } from "./header-parts.ts";
 import type { RequestHeader } from "./request-header.ts";
 import type { ResponseBody } from "./response-body.ts";
+import type { HeaderParts } from "./response-header.ts";
 
 /** A response as the handler makes it. */
 export interface WireResponse {

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
-import { toHeaderLines } from "../../src/wire/header-parts.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
+import { toHeaderLines } from "../../src/wire/response-header.ts";
 import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire/client.ts";
 import { echoNow, startListener, text } from "../support/wire/listener.ts";
 

@@ -23,9 +23,9 @@ import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import { HeaderFields } from "../../../src/wire/header-fields.ts";
-import { joinParts } from "../../../src/wire/header-parts.ts";
 import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
+import { joinParts } from "../../../src/wire/response-header.ts";
 import { type EngineKind, engines } from "../../support/engine/engines.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 

@@ -1,10 +1,10 @@
 // A listener without the rest of the program. Its response to a request describes the request.
 
-import { toHeaderLines } from "../../../src/wire/header-parts.ts";
 import { type Listener, type ListenOptions, listen } from "../../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../../src/wire/request.ts";
 import { RequestError } from "../../../src/wire/request-error.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
+import { toHeaderLines } from "../../../src/wire/response-header.ts";
 
 const defaults: ListenOptions = {
   host: "127.0.0.1",

@@ -7,7 +7,7 @@ import {
   maxByteLength,
   toHeaderLines,
   writeEndingAt,
-} from "../../src/wire/header-parts.ts";
+} from "../../src/wire/response-header.ts";
 
 const cases: HeaderParts = [
   "",
