@@ -68,6 +68,11 @@ export function parseNewRecord(resource: Resource, input: unknown, known: readon
   return values;
 }
 
+/** Returns the JSON of a record, from its ID and the JSON of its values. */
+export function withId(id: number, text: string): string {
+  return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
+}
+
 /**
  * Returns the JSON of a stored record with exactly the members that this program version declares, in their order. A missing member becomes `""`.
  * Another program version may have stored the record with other members. Returns `json` itself if it has this form already.

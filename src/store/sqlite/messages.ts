@@ -6,8 +6,8 @@
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
 import type { ErrorCode } from "../../model/errors.ts";
+import { withId } from "../../model/record.ts";
 import type { OperationName } from "../database/operations.ts";
-import { withId } from "../writes/decide-record-change.ts";
 import type { KnownFile } from "./files.ts";
 
 /** The first message to the thread. */

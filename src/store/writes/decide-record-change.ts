@@ -1,7 +1,7 @@
 // Decides what one intent does to one record.
 
 import { type Intent, type RejectedOutcome, versionOf } from "../../model/change.ts";
-import { merge, type Values } from "../../model/record.ts";
+import { merge, type Values, withId } from "../../model/record.ts";
 
 /** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
 interface StoredRow {
@@ -39,11 +39,6 @@ export function decideRecordChange(
   if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
   return update(id, intent.valuesJson, row.revision, row.body);
-}
-
-/** Returns the JSON of a record, from its ID and the JSON of its values. */
-export function withId(id: number, text: string): string {
-  return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }
 
 function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: StoredRow, epoch: string): boolean {
