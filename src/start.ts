@@ -28,7 +28,7 @@ import { startResponseExpiry } from "./store/writes/response-expiry.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
 import { SystemSiteIndex } from "./system/system-site-index.ts";
 import type { Clock } from "./webhooks/clock.ts";
-import { startWebhooks } from "./webhooks/webhooks.ts";
+import { startWebhooks } from "./webhooks/start-webhooks.ts";
 import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
 import type { Certificate, Listener } from "./wire/listen.ts";
 
