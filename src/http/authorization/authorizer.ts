@@ -32,6 +32,7 @@ import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { authenticate } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
+import { rateLimitHeaders, tooManyRequestsError } from "./rate-limits.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 
 export interface AuthorizerOptions {
@@ -62,7 +63,9 @@ export class RequestAuthorizer {
   readonly #dependencies: HttpDependencies;
   readonly #index: SystemSiteIndex;
   readonly #keyUses: KeyUseTracker;
+  /** The bucket of each key, by its ID. */
   readonly #keyBuckets = new TokenBuckets<number>();
+  /** The bucket of each client network that sends invalid keys. */
   readonly #failureBuckets = new TokenBuckets<string>();
 
   constructor(options: AuthorizerOptions, dependencies: HttpDependencies) {
@@ -243,19 +246,4 @@ export class RequestAuthorizer {
 function requireResolvedSite({ site }: RequestContext): Site {
   if (!site) throw new Error("the request's site is not known yet");
   return site;
-}
-
-// Rate limits: one token bucket per key, and one per client network that sends invalid keys (contract section 9).
-
-/** Returns the header fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). @param left whole tokens in the bucket */
-export function rateLimitHeaders({ tokensPerSecond, maxTokens }: Limit, left: number): Record<string, string> {
-  const window = Math.max(1, Math.round(maxTokens / tokensPerSecond));
-  const secondsToFull = Math.ceil((maxTokens - left) / tokensPerSecond);
-  return { "RateLimit-Policy": `"key";q=${maxTokens};w=${window}`, RateLimit: `"key";r=${left};t=${secondsToFull}` };
-}
-
-/** Returns the error of a request for which the bucket had no token. `Retry-After` is the time in which one token refills, at least 1 s. */
-export function tooManyRequestsError(limit: Limit, detail: string): ProblemError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(1 / limit.tokensPerSecond));
-  return new ProblemError("too-many-requests", detail, { retryAfterSeconds });
 }
