@@ -1,8 +1,8 @@
 // Common mistakes, and the advice of the responses. Each mistake is made in both formats if both have it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { pathHint } from "../../src/http/path-advice.ts";
 import { publicRoute, type Route, siteRoute } from "../../src/http/route.ts";
-import { pathHint } from "../../src/http/routes.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
