@@ -4,7 +4,8 @@
 // `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and usage of the database
 // (`EngineMonitoring`), webhooks (`WebhookStore` in webhooks.ts) and credentials (`CredentialStore`).
 //
-// An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`.
+// An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
+// records of the system site are read must share the cache of its engine (system/read-system-records.ts).
 
 import type { Amend } from "./amend.ts";
 import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
