@@ -1,4 +1,5 @@
-// The settings and their defaults. No other file reads the environment.
+// The settings and their defaults. No other file reads the environment, so the name of the operator who executes a command is found here too
+// (`operatorName`).
 
 import { errorMessage } from "./lib/errors-for-log.ts";
 import { type IpNetwork, toNetwork, toUrlHost } from "./lib/networks.ts";

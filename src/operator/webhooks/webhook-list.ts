@@ -1,4 +1,5 @@
-// Lists webhooks with their status, and their delivery attempts.
+// Lists webhooks with their status, and their delivery attempts. Also gets one webhook (`getWebhook`, `requireWebhook`),
+// and converts it (`toWebhookRecord`, `webhookRefOf`).
 
 import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
