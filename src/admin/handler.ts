@@ -1,6 +1,7 @@
 // Handles one request of the admin listener: checks its host and origin, finds its route, and makes its response. Responses have no CORS header, so
 // that scripts of other origins cannot read them.
 
+import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
 import { statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
@@ -8,6 +9,7 @@ import { problemHeaders, toProblemError } from "../http/common/error-response.ts
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
+import { hostnameOf } from "../model/hostname.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -56,13 +58,14 @@ export class AdminHandler implements Handler {
   readonly #log: Logger;
   readonly #logLimit: LogRateLimiter;
 
+  /** @param hostnames allowed in addition to `localhost` and IP addresses, in their normal form (`parseHostname`) */
   constructor(
     routes: AdminRoutes,
-    isAllowed: (host: string | null) => boolean,
+    hostnames: readonly string[],
     { log, now }: { readonly log: Logger; readonly now: () => number },
   ) {
     this.#router = new Router(routes);
-    this.#isAllowed = isAllowed;
+    this.#isAllowed = createHostCheck(hostnames);
     this.#log = log;
     this.#logLimit = createLogRateLimiter(now);
   }
@@ -135,6 +138,23 @@ function withHeaders(content: AdminContent, headers: AdminContent["headers"]): A
 function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {
   return { status, headers: toHeaderLines({ ...common, ...headers, "X-Request-Id": id }), body };
 }
+
+/**
+ * Creates a function that returns whether a `Host` is allowed: an IP address, `localhost`, or one of `names`. A page on the web can make a browser
+ * send requests to this listener under the page's own hostname (DNS rebinding), but not under an allowed host.
+ * @param names in their normal form (`parseHostname`)
+ */
+function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
+  const allowed = new Set(["localhost", ...names]);
+  return (host) => {
+    if (host === null || !plainHost.test(host)) return false;
+    const name = hostnameOf(host);
+    return allowed.has(name) || isIPv4(name) || (name.startsWith("[") && URL.canParse(`http://${name}/`));
+  };
+}
+
+/** Matches a host with or without a port, and nothing else that two programs could parse differently. */
+const plainHost = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /**
  * Requires that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such

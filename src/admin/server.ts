@@ -3,11 +3,9 @@
 // `createAdminRoutes`. The API of the console is a list of actions (action-routes.ts), with a file for each subject in api/. With several workers,
 // the listener is a separate process (commands/processes/workers.ts).
 
-import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
 import { coalesceCalls } from "../lib/concurrency.ts";
 import { type MetricsSample, metricsLibrary, metricsType, toMetricsText } from "../lib/metrics.ts";
-import { hostnameOf } from "../model/hostname.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
@@ -39,11 +37,7 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
   const imports = new OpenImports(dependencies.now, (error) =>
     dependencies.log.error({ err: error }, "an import failed"),
   );
-  const handler = new AdminHandler(
-    createAdminRoutes(dependencies, traffic, imports),
-    createHostCheck(hostnames),
-    dependencies,
-  );
+  const handler = new AdminHandler(createAdminRoutes(dependencies, traffic, imports), hostnames, dependencies);
   const listener = listen({ ...limits, ...options }, handler);
   // Load the library now instead of at the first request. Otherwise, if all file descriptors are in use then, Bun would never try again.
   void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "the metrics could not be loaded"));
@@ -69,23 +63,6 @@ function createAdminRoutes(
     ...toRoutes(allActions(traffic, imports), dependencies),
   ]);
 }
-
-/**
- * Creates a function that returns whether a `Host` is allowed: an IP address, `localhost`, or one of `names`. A page on the web can make a browser
- * send requests to this listener under the page's own hostname (DNS rebinding), but not under an allowed host.
- * @param names in their normal form (`parseHostname`)
- */
-function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
-  const allowed = new Set(["localhost", ...names]);
-  return (host) => {
-    if (host === null || !plain.test(host)) return false;
-    const name = hostnameOf(host);
-    return allowed.has(name) || isIPv4(name) || (name.startsWith("[") && URL.canParse(`http://${name}/`));
-  };
-}
-
-/** Matches a host with or without a port, and nothing else that two programs could parse differently. */
-const plain = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 // `/metrics`, for Prometheus.
 
