@@ -34,7 +34,7 @@ export const recordActions: readonly Action[] = [
 ];
 
 /** Maximum number of records in a page. */
-const maxPageSize = 1000;
+const maxListed = 1000;
 /** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
 
@@ -52,7 +52,7 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const wanted = {
     search,
     sort: { textField, descending: query.get("order") === "desc" },
-    limit: parseNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
+    limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
   };
   return listRecords(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
