@@ -29,9 +29,9 @@ interface ExecuteImportOptions {
 }
 
 /** Returns whether the import was stopped. @throws ProblemError */
-export async function executeImport(attempt: ExecuteImportOptions): Promise<boolean> {
-  const { engine, site, resource, rows, report, dryRun, signal, match, now, onRevisions } = attempt;
-  const rejects = openRejectedRowsFile(attempt.rejectsPath);
+export async function executeImport(options: ExecuteImportOptions): Promise<boolean> {
+  const { engine, site, resource, rows, report, dryRun, signal, match, now, onRevisions } = options;
+  const rejects = openRejectedRowsFile(options.rejectsPath);
   const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
     await report.add({ row: row.number, kind: "rejected", id: null, before: null, after: null, faults: fieldErrors });
     await rejects.add(row, fieldErrors);

@@ -35,7 +35,7 @@ export class ImportJob {
   #work: Promise<void> = Promise.resolve();
   #read = 0;
   #skipped = 0;
-  #attempt = 0;
+  #reportNumber = 0;
   #error: ProblemError | undefined;
   #revisions: RevisionRange | undefined;
   #isInterrupted = false;
@@ -140,7 +140,7 @@ export class ImportJob {
     );
   }
 
-  async #import(engine: Engine, site: number, { options, now, signal, excludedRows }: JobAttempt): Promise<void> {
+  async #import(engine: Engine, site: number, { options, now, signal, excludedRows }: JobExecution): Promise<void> {
     const dryRun = excludedRows === undefined;
     this.#isInterrupted = await executeImport({
       engine,
@@ -165,11 +165,11 @@ export class ImportJob {
   }
 
   async #newReport(): Promise<ImportReport> {
-    const [before, path] = [this.#report, this.#pathOf(`rows-${++this.#attempt}`)];
+    const [before, path] = [this.#report, this.#pathOf(`rows-${++this.#reportNumber}`)];
     this.#report = undefined;
     this.#report = await ImportReport.open(path);
     await before?.close();
-    rmSync(this.#pathOf(`rows-${this.#attempt - 1}`), { force: true });
+    rmSync(this.#pathOf(`rows-${this.#reportNumber - 1}`), { force: true });
     return this.#report;
   }
 
@@ -178,7 +178,8 @@ export class ImportJob {
   }
 }
 
-interface JobAttempt {
+/** One execution of a job: its dry run, or its import. */
+interface JobExecution {
   readonly options: JobOptions;
   readonly now: () => number;
   readonly signal: AbortSignal;
