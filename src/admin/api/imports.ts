@@ -8,7 +8,7 @@ import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { previewUpload } from "../../operator/import/file-preview.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
-import type { JobOptions } from "../../operator/import/import-execution.ts";
+import type { JobOptions } from "../../operator/import/import-job.ts";
 import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";

@@ -1,10 +1,10 @@
 // Executes a dry run or an import of the console: writes the outcome of each row to the report, and the rejected rows to a file.
 
 import type { Engine } from "../../model/engine.ts";
-import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { FieldError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
-import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "./file-rows.ts";
+import type { NumberedRow } from "./file-rows.ts";
 import { importRecords } from "./import-records.ts";
 import { type ImportReport, toReportRow } from "./import-report.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
@@ -55,34 +55,6 @@ export async function executeImport(options: ExecuteImportOptions): Promise<bool
     await rejects.closeAfterFailure();
     await report.flush().catch(() => {});
     throw error;
-  }
-}
-
-/** Maximum rows of a file. */
-const maxRows = 300_000;
-
-export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
-  readonly format: FileFormat;
-  readonly match?: string | undefined;
-}
-
-interface RowsOptions extends JobOptions {
-  /** The numbers of excluded rows. */
-  readonly excludedRows: ReadonlySet<number> | undefined;
-  readonly onSkipped: () => void;
-}
-
-/** Reads the rows of a file that are not excluded. @throws ProblemError */
-export async function* readSelectedRows(
-  bytes: AsyncIterable<Uint8Array>,
-  resource: Resource,
-  { format, excludedRows, ...options }: RowsOptions,
-): AsyncGenerator<NumberedRow> {
-  let rows = 0;
-  for await (const row of readRows(resource, bytes, format, options)) {
-    if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
-    if (excludedRows?.has(row.number)) options.onSkipped();
-    else yield row;
   }
 }
 

@@ -7,8 +7,9 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import type { FileFormat } from "./file-rows.ts";
-import { executeImport, type JobOptions, readSelectedRows } from "./import-execution.ts";
+import { executeImport } from "./import-execution.ts";
 import { ImportReport, type RowKind } from "./import-report.ts";
+import { type RowsOptions, readSelectedRows } from "./selected-rows.ts";
 import { Upload } from "./upload.ts";
 
 /** The rows of the dry run that the operator has excluded. */
@@ -17,6 +18,11 @@ interface RowExclusions {
   readonly rows: readonly number[];
   /** Kinds of rows that are excluded. */
   readonly kinds: readonly RowKind[];
+}
+
+/** How the rows of the file are read, and the field by which they are matched. */
+export interface JobOptions extends RowsOptions {
+  readonly match?: string | undefined;
 }
 
 /** The state of a job. `failed`: the dry run or the import ended with an error; rows may have been stored before. */
