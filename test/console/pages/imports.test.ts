@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { openBrowser, openPage } from "../../support/console/browser.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { waitUntil } from "../../support/time.ts";
 
 let server: TestConsole;
 let browser: Browser;
@@ -25,6 +26,27 @@ const file = {
     "\ufeffVendor;Town\r\nAcme;Oslo\r\n<script>alert(1)</script>;Bergen\r\nLeft out;Hamar\r\n;Nowhere\r\n",
   ),
 };
+
+/** An expression for the data of a drop of a file. */
+const transferOf = ({ name, mimeType, buffer }: typeof file) => `(() => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([${JSON.stringify(String(buffer))}], "${name}", { type: "${mimeType}" }));
+  return transfer;
+})()`;
+
+/** Drops a text on the area for files, which sends nothing, and then the file. The area has another border only during the drag. */
+async function dropTextAndFile(page: Page): Promise<void> {
+  const area = page.getByText("Drop a file here").locator("..");
+  const border = () =>
+    area.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).borderColor);
+  const usual = await border();
+  const text = await page.evaluateHandle("new DataTransfer()");
+  await area.dispatchEvent("dragover", { dataTransfer: text });
+  await waitUntil(async () => (await border()) !== usual, "another border");
+  await area.dispatchEvent("drop", { dataTransfer: text });
+  await waitUntil(async () => (await border()) === usual, "the usual border");
+  await area.dispatchEvent("drop", { dataTransfer: await page.evaluateHandle(transferOf(file)) });
+}
 
 /** Returns whether the page scrolls sideways. */
 const isTooWide = (page: Page) => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
@@ -84,7 +106,7 @@ describe.each([
     expect(await page.getByText("The import is done").or(page.getByText("Undo this import")).count()).toBe(0);
 
     await page.getByRole("button", { name: "Another file" }).click();
-    await page.locator("input[type=file]").setInputFiles(file);
+    await dropTextAndFile(page);
     await page.getByText("The mapping of your last import is used.").waitFor();
     expect(await page.getByLabel("Name *", { exact: true }).inputValue()).toBe("Vendor");
     await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });

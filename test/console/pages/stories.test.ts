@@ -63,6 +63,13 @@ describe.each([
         .filter({ hasText: /failing|expires on/ })
         .count(),
     ).toBe(0);
+    // The number of errors is red only if there are any.
+    const colorOf = (text: string) =>
+      view.page
+        .getByText(text, { exact: true })
+        .evaluate((shown) => shown.ownerDocument.defaultView?.getComputedStyle(shown).color);
+    expect(await colorOf("0 in the hour")).toStartWith("rgb");
+    expect(await colorOf("0 in the hour")).toBe(await colorOf("Server errors per minute"));
   });
 
   test("creates a key for an integrator, with a command that lists records, and revokes the key", async () => {
