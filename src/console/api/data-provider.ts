@@ -134,8 +134,8 @@ function toConsole({ record, version }: RecordResponse): ConsoleRecord {
   return { ...record, id: record.ID, version };
 }
 
-/** Returns the fields of a form's values. An input that was emptied has no value: it becomes the empty text. */
+/** Returns the fields of a form's values. */
 function toValues(data: object): object {
   const { id: _, ID: __, version: ___, ...values } = data as Record<string, unknown>;
-  return JSON.parse(JSON.stringify(values, (_key, value) => value ?? ""));
+  return values;
 }
