@@ -181,6 +181,8 @@ test("a record is created, changed, shown with its history, restored and deleted
   await view.show("shop/brands?sort=id&order=DESC&perPage=5&page=1");
   await page.getByRole("link", { name: "New brand" }).click();
   await view.field(/^Name/).fill("Zeta 100");
+  await view.field("County").fill("Typed by mistake");
+  await view.field("County").fill("");
   await click("Save");
   await said("Created");
   await view.field(/^Name/).waitFor({ state: "hidden" });
