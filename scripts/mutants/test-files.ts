@@ -11,7 +11,7 @@ export interface TestFile {
   readonly milliseconds: number;
 }
 
-/** Test files that read the source as text: any change of it could let them fail. */
+/** Test files that check the text of the source: if one fails, that does not show that a test detects a changed behaviour. */
 const readsSource = ["test/house.test.ts", "test/references.test.ts"];
 
 /** Returns all test files that run the source. */
