@@ -72,7 +72,9 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
     await page.locator("input[type=file]").setInputFiles(file);
 
+    await page.getByText("Choose which column of the file becomes which field.").waitFor();
     await page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
+    await page.getByText("for example Acme").waitFor();
     expect(await page.getByLabel("Address: town").inputValue()).toBe("Town");
     expect(await page.getByLabel("Find the record to change by").inputValue()).toBe("Name");
     expect(await isTooWide(page)).toBe(false);
@@ -109,6 +111,16 @@ describe.each([
     await dropTextAndFile(page);
     await page.getByText("The mapping of your last import is used.").waitFor();
     expect(await page.getByLabel("Name *", { exact: true }).inputValue()).toBe("Vendor");
+    const [loader] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      page.getByRole("button", { name: "Load a mapping" }).click(),
+    ]);
+    const mapping = Buffer.from(JSON.stringify({ fields: { Name: "Vendor", "Address.Town": "Twon" } }));
+    await loader.setFiles({ name: "mapping.json", mimeType: "application/json", buffer: mapping });
+    await page.getByRole("button", { name: "Check" }).click();
+    const fault = page.getByRole("alert").filter({ hasText: "Address.Town" });
+    await fault.waitFor();
+    expect(await fault.innerText()).toBe("Address.Town: the file has no column `Twon`; did you mean `Town`?");
     await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
     expect([errors, foreignRequests]).toEqual([[], []]);
     await page.context().close();
