@@ -6,6 +6,7 @@ import { withActor } from "../../../src/system/with-actor.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { type ConsolePage, openConsole } from "../../support/console/page.ts";
 import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { createBrand, createIntent, deleteBrand, idOf, updateBrand } from "../../support/engine/intents.ts";
 
 let server: TestConsole;
 let browser: Browser;
@@ -61,6 +62,31 @@ test("the history of a record is found, although many later changes come after i
   await view.show("shop/brands/1");
   await page.getByRole("tab", { name: "History" }).click();
   await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
+}, 60_000);
+
+test("the summary of a run names each kind of change", async () => {
+  const engine = withActor(server.engine, "console:anna", "mixed");
+  const site = server.site.ID;
+  const [outcome] = await engine.commit([createBrand(site, "Short-lived")]);
+  await engine.commit([updateBrand(site, 2, { AccountNumber: "W1" }), deleteBrand(site, idOf(outcome) as number)]);
+  await view.show("shop/history");
+  await page.getByRole("button", { name: /^Created 1, changed 1 and deleted 1 brands/ }).waitFor();
+}, 60_000);
+
+test("a table shows the first four fields, the town and the country", async () => {
+  await server.engine.commit([createIntent({ site: server.site.ID, resource: "location", values: { Name: "York" } })]);
+  await view.show("shop/locations");
+  await page.getByRole("columnheader", { name: "Name" }).waitFor();
+  const headers = await page.getByRole("columnheader").allInnerTexts();
+  expect(headers.filter((text) => text.trim() !== "")).toEqual([
+    "ID",
+    "Code",
+    "Name",
+    "Manager",
+    "Email",
+    "Town",
+    "Country",
+  ]);
 }, 60_000);
 
 test("times and numbers are in the language of the texts, whatever the language of the browser is", async () => {
