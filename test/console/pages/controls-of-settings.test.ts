@@ -50,15 +50,22 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   await dialog().getByLabel("Expires").fill("2099-12-31");
   await choose("Create");
   const key = await view.field("Key").inputValue();
+  const [created] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
+  expect(created).toMatchObject({ scope: "read", rate: 7 });
+  const expires = new Date(created.expires);
+  expect([expires.getFullYear(), expires.getMonth(), expires.getDate()]).toEqual([2099, 11, 31]);
   for (const button of await dialog().getByRole("button", { name: /^Copy/ }).all()) await button.click();
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain(key);
   await choose("Done");
   await closed();
   const row = page.getByRole("row").filter({ hasText: "everything" });
   await row.getByRole("button", { name: /^Change/ }).click();
+  expect(await dialog().getByLabel("Expires").inputValue()).toBe("2099-12-31");
   await view.field("Purpose").fill("everything else");
   await choose("Save");
   await closed();
+  const { keys } = await get("/sites/shop/keys");
+  expect(keys).toContainEqual({ ...created, label: "everything else" });
   const changed = page.getByRole("row").filter({ hasText: "everything else" });
   await changed
     .first()
