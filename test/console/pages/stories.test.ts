@@ -20,8 +20,10 @@ afterAll(async () => {
 
 const locations = "/sites/shop/records/locations";
 
+const Address = { AddressLine1: "14 Briggate", Town: "Leeds", Postcode: "LS1 6HD", Country: "GB" };
+
 async function addLocation(name: string, telephone: string): Promise<number> {
-  const body = { Name: name, Telephone: { Daytime: telephone }, Address: { Town: "Leeds", Country: "GB" } };
+  const body = { Name: name, Telephone: { Daytime: telephone }, Address };
   return (await ben.call("POST", locations, body)).json.record.ID;
 }
 
@@ -105,13 +107,19 @@ describe.each([
     await view.show("shop");
   });
 
-  test("corrects a telephone number, and undoes the correction", async () => {
+  test("sees the address of a location with a link to a map, corrects a telephone number, and undoes the correction", async () => {
     const id = await addLocation(`Leeds ${place}`, "0113 496 0000");
     await view.follow("Locations");
     await view.field("Search").fill(place);
     await view.page.waitForURL(/filter=/);
     await view.settled();
     await view.page.getByText(`Leeds ${place}`).first().click();
+    const address = view.page.locator("address");
+    expect((await address.innerText()).split("\n")).toEqual(["14 Briggate", "Leeds LS1 6HD", "GB", "Show on a map"]);
+    const query = encodeURIComponent("14 Briggate, Leeds, LS1 6HD, GB");
+    expect(await address.getByRole("link").getAttribute("href")).toEndWith(`?query=${query}`);
+    const call = view.page.getByRole("link", { name: "0113 496 0000" });
+    expect(await call.getAttribute("href")).toBe("tel:01134960000");
     await view.field("Daytime").fill("0113 496 0001");
     await view.button("Save").click();
     const undo = notice().getByRole("button", { name: "Undo" });
