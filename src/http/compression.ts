@@ -4,7 +4,7 @@
 import { constants, deflateRawSync } from "node:zlib";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Steps, slices } from "../lib/slices.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
+import type { TextInParts } from "../store/memory/text-in-parts.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
 import { gzipWhole } from "./common/static-file.ts";
 
@@ -12,7 +12,7 @@ import { gzipWhole } from "./common/static-file.ts";
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
   /** Joins compressed parts to the compressed `list`. */
-  join(parts: readonly Uint8Array[], list: EncodedList): Steps<Uint8Array>;
+  join(parts: readonly Uint8Array[], list: TextInParts): Steps<Uint8Array>;
 }
 
 export type ContentCoding = "zstd" | "gzip";
@@ -45,7 +45,7 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** An empty block with the bit for the last block (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
-function* gzipTrailer({ parts, length }: EncodedList): Steps<Buffer> {
+function* gzipTrailer({ parts, length }: TextInParts): Steps<Buffer> {
   const trailer = Buffer.alloc(8);
   let check = 0;
   for (const { bytes } of parts) {
@@ -66,11 +66,11 @@ export function chooseCoding(header: string | null, bytes: number): ContentCodin
 }
 
 /** Compresses a list, in slices if it is long. The result is cached with the list. */
-export function compressList(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
+export function compressList(list: TextInParts, name: ContentCoding): MaybePromise<Uint8Array> {
   return list.compressed(name, () => slices.run(compress(list, name)));
 }
 
-function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {
+function* compress(list: TextInParts, name: ContentCoding): Steps<Uint8Array> {
   const coding = codings[name];
   const parts: Uint8Array[] = [];
   for (const part of list.parts) {

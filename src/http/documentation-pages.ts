@@ -7,7 +7,7 @@ import type { Resource } from "../model/resource.ts";
 import { type Download, requestFiles, type ServedFile, servedFiles } from "../reference/documents.ts";
 import { homePage, problemPage } from "../reference/pages/home.ts";
 import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
-import { EncodedList, ListPart } from "../store/memory/encoded-list.ts";
+import { TextInParts, TextPart } from "../store/memory/text-in-parts.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { StaticFile, shortDigest } from "./common/static-file.ts";
 import { type ContentCoding, chooseCoding, compressList, wholeEncoders } from "./compression.ts";
@@ -73,7 +73,7 @@ function serveMade(context: RequestContext, { type, text }: Download, vary: stri
     "Content-Security-Policy": pagePolicy,
   };
   // The text is not cached, so compress it faster than files.
-  const compress = (coding: ContentCoding) => compressList(new EncodedList([new ListPart(bytes)]), coding);
+  const compress = (coding: ContentCoding) => compressList(new TextInParts([new TextPart(bytes)]), coding);
   return respond(context, { type, bytes, digest: shortDigest(bytes), headers, compress });
 }
 

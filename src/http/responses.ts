@@ -5,7 +5,7 @@ import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
+import type { TextInParts } from "../store/memory/text-in-parts.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { ResponseBody } from "../wire/response-body.ts";
 import { type HeaderParts, type HeaderValues, joinParts, toHeaderLines } from "../wire/response-header.ts";
@@ -61,7 +61,7 @@ export function toResponse(
 export function respondEncoded(
   context: RequestContext,
   type: string,
-  list: EncodedList,
+  list: TextInParts,
   coding: ContentCoding | undefined,
   headers: HeaderValues,
 ): MaybePromise<WireResponse> {

@@ -14,7 +14,7 @@ import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FeedPage, readFeedPage } from "../../store/changes/feed.ts";
-import { EncodedList, ListPart } from "../../store/memory/encoded-list.ts";
+import { TextInParts, TextPart } from "../../store/memory/text-in-parts.ts";
 import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
@@ -29,7 +29,7 @@ const maxPartChars = 64 * 1024;
 /** A page of the feed in one format, as it is sent. */
 export interface EncodedPage extends FeedPosition {
   readonly isEmpty: boolean;
-  readonly body: EncodedList;
+  readonly body: TextInParts;
   /** The head of the site when the page was read. */
   readonly head: Head;
 }
@@ -117,8 +117,8 @@ export class FeedPageCache {
 }
 
 /** Encodes a page without changes. */
-export function encodeEmptyPage(format: Format, position: FeedPosition): EncodedList {
-  return new EncodedList([new ListPart(Buffer.from(format.feed.start(position) + format.feed.end(position)))]);
+export function encodeEmptyPage(format: Format, position: FeedPosition): TextInParts {
+  return new TextInParts([new TextPart(Buffer.from(format.feed.start(position) + format.feed.end(position)))]);
 }
 
 /** Whether a page was read at `head` or later, in the same epoch and timeline. */
@@ -131,17 +131,17 @@ function estimatePageBytes({ page }: SharedPage): number {
   return 2000 + 3 * page.body.length;
 }
 
-function* encode(page: FeedPage, resources: readonly Resource[], { feed }: Format): Steps<EncodedList> {
+function* encode(page: FeedPage, resources: readonly Resource[], { feed }: Format): Steps<TextInParts> {
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
-  const parts: ListPart[] = [];
+  const parts: TextPart[] = [];
   let text = feed.start(page);
   for (const [index, { cursor, change }] of page.changes.entries()) {
     text += (index === 0 ? "" : feed.separator) + feed.item(byName.get(change.resource) as Resource, cursor, change);
     if (text.length >= maxPartChars) {
-      parts.push(new ListPart(Buffer.from(text)));
+      parts.push(new TextPart(Buffer.from(text)));
       text = "";
     }
     yield;
   }
-  return new EncodedList([...parts, new ListPart(Buffer.from(text + feed.end(page)))]);
+  return new TextInParts([...parts, new TextPart(Buffer.from(text + feed.end(page)))]);
 }

@@ -6,9 +6,9 @@ import { versionParts } from "../../model/change.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Collection } from "../../store/memory/collection.ts";
 import { type CollectionVersion, type Page, toDocument } from "../../store/memory/collection-version.ts";
-import type { EncodedList } from "../../store/memory/encoded-list.ts";
 import type { MemoryRecord } from "../../store/memory/memory-record.ts";
 import { Snapshot } from "../../store/memory/snapshot.ts";
+import type { TextInParts } from "../../store/memory/text-in-parts.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { UncachedSite } from "../../store/reads/uncached-site.ts";
 import type { WireResponse } from "../../wire/response.ts";
@@ -118,7 +118,7 @@ function respondWithWholeList(
   { resource, format }: ResourceRoute,
   snapshot: Snapshot,
   { revision, size }: CollectionVersion,
-  list: EncodedList,
+  list: TextInParts,
 ): MaybePromise<WireResponse> {
   const { headers } = context.request;
   const coding = chooseCoding(headers.get("accept-encoding"), list.length);

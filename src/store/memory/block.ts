@@ -10,8 +10,8 @@ import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { ListPart } from "./encoded-list.ts";
 import type { MemoryRecord } from "./memory-record.ts";
+import { TextPart } from "./text-in-parts.ts";
 
 /** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
 export interface TextSource {
@@ -180,9 +180,9 @@ const builder = new ByteBuilder();
 
 /** The items of neighbouring records in one encoding, each after a separator. */
 class EncodedItems {
-  readonly #part: ListPart;
+  readonly #part: TextPart;
   /** The same without the first separator, for the beginning of a list; made on first use. */
-  #firstPart: ListPart | undefined;
+  #firstPart: TextPart | undefined;
   /** The offset in bytes at the end of each item. */
   readonly #ends: Uint32Array;
   readonly #separatorLength: number;
@@ -197,7 +197,7 @@ class EncodedItems {
       append(index, builder);
       this.#ends[index] = builder.length;
     }
-    this.#part = new ListPart(builder.take());
+    this.#part = new TextPart(builder.take());
   }
 
   text(index: number): string {
@@ -215,9 +215,9 @@ class EncodedItems {
   }
 
   /** Returns all items as a part of a list. @param isFirst whether the list begins with this part */
-  part(isFirst: boolean): ListPart {
+  part(isFirst: boolean): TextPart {
     if (!isFirst) return this.#part;
-    this.#firstPart ??= new ListPart(this.#part.bytes.subarray(this.#separatorLength));
+    this.#firstPart ??= new TextPart(this.#part.bytes.subarray(this.#separatorLength));
     return this.#firstPart;
   }
 

@@ -1,6 +1,6 @@
 // A version of a collection: its records as of one moment, with caches of the lists and pages that were made from them.
 //
-// The whole list is an `EncodedList`: the bytes of its blocks, one part for each. After a write, the list of the next version shares all parts but
+// The whole list is a `TextInParts`: the bytes of its blocks, one part for each. After a write, the list of the next version shares all parts but
 // those of changed blocks. A page is short, so its items are copied into one buffer. Both are made in slices, on the first request; concurrent
 // requests share the work for a list.
 //
@@ -15,8 +15,8 @@ import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type Block, BlockRecord } from "./block.ts";
 import { findRecord } from "./block-list.ts";
-import { EncodedList, ListPart } from "./encoded-list.ts";
 import type { MemoryRecord } from "./memory-record.ts";
+import { TextInParts, TextPart } from "./text-in-parts.ts";
 
 /** A page of a list. */
 export interface Page {
@@ -44,7 +44,7 @@ export class CollectionVersion {
   readonly number: number;
   /** Number of records. */
   readonly size: number;
-  readonly #lists = new Map<string, MaybePromise<EncodedList>>();
+  readonly #lists = new Map<string, MaybePromise<TextInParts>>();
   readonly #pages = new Map<string, Page>();
   #pageBytes = 0;
 
@@ -60,7 +60,7 @@ export class CollectionVersion {
   }
 
   /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
-  list(encoding: Encoding): MaybePromise<EncodedList> {
+  list(encoding: Encoding): MaybePromise<TextInParts> {
     return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#createList(encoding)));
   }
 
@@ -101,18 +101,18 @@ export class CollectionVersion {
   estimateBytes(): number {
     let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
     for (const block of this.blocks) use += block.estimateBytes();
-    for (const list of this.#lists.values()) if (list instanceof EncodedList) use += list.estimateBytes();
+    for (const list of this.#lists.values()) if (list instanceof TextInParts) use += list.estimateBytes();
     return use;
   }
 
-  *#createList(encoding: Encoding): Steps<EncodedList> {
-    const parts = [new ListPart(Buffer.from(encoding.listStart))];
+  *#createList(encoding: Encoding): Steps<TextInParts> {
+    const parts = [new TextPart(Buffer.from(encoding.listStart))];
     for (const block of this.blocks) {
       parts.push(block.encoded(encoding).part(parts.length === 1));
       yield;
     }
-    parts.push(new ListPart(Buffer.from(encoding.listEnd)));
-    return new EncodedList(parts);
+    parts.push(new TextPart(Buffer.from(encoding.listEnd)));
+    return new TextInParts(parts);
   }
 
   #cachePage(name: string, page: Page): Page {

@@ -13,7 +13,7 @@ import { nextImmediate } from "../../../../src/lib/yielding.ts";
 import type { Encoding } from "../../../../src/model/encoding.ts";
 import { orderStatus } from "../../../../src/resources/order-status.ts";
 import { Collection } from "../../../../src/store/memory/collection.ts";
-import { EncodedList, ListPart } from "../../../../src/store/memory/encoded-list.ts";
+import { TextInParts, TextPart } from "../../../../src/store/memory/text-in-parts.ts";
 import { ticks } from "../../../support/time.ts";
 
 /** IDs close together, or far apart. */
@@ -33,8 +33,8 @@ const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 })
   maxLength: 8,
 });
 
-const bytesOf = (list: EncodedList) => Buffer.concat(list.parts.map(({ bytes }) => bytes));
-const textOf = (list: EncodedList) => bytesOf(list).toString();
+const bytesOf = (list: TextInParts) => Buffer.concat(list.parts.map(({ bytes }) => bytes));
+const textOf = (list: TextInParts) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
 const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).list(format);
 const idsOf = async (collection: Collection, query: string) => {
@@ -147,7 +147,7 @@ test("a list is joined when it is requested again, unless it is too long", async
   const whole = list.bytesForNextRequest() as BufferWithHeadroom;
   expect(whole.memory.toString("utf8", whole.start)).toBe(textOf(list));
   expect(list.bytesForNextRequest()).toBe(whole);
-  const long = new EncodedList(Array.from({ length: 17 }, () => new ListPart(Buffer.alloc(2 ** 20))));
+  const long = new TextInParts(Array.from({ length: 17 }, () => new TextPart(Buffer.alloc(2 ** 20))));
   long.bytesForNextRequest();
   expect(long.bytesForNextRequest()).toBeArrayOfSize(17);
 });

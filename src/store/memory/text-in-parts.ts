@@ -4,8 +4,8 @@ import { type BufferWithHeadroom, joinWithHeadroom } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 
-/** A part of a list, with its compressed forms. Its bytes never change, because they may still be on their way to a slow client. */
-export class ListPart {
+/** A part of a text, with its compressed forms. Its bytes never change, because they may still be on their way to a slow client. */
+export class TextPart {
   readonly bytes: Buffer;
   readonly #compressed = new Map<string, Uint8Array>();
 
@@ -31,24 +31,24 @@ export class ListPart {
   }
 }
 
-/** Maximum size of a list to join, in bytes. The kernel accepts only a part of a longer list at a time. */
+/** Maximum size of a text to join, in bytes. The kernel accepts only a part of a longer text at a time. */
 const maxJoinedBytes = 16 * 1024 * 1024;
 
-/** A whole list in one encoding. The lists of two versions of a collection share the parts that did not change. */
-export class EncodedList {
-  readonly parts: readonly ListPart[];
+/** A whole text. The lists of two versions of a collection share the parts that did not change. */
+export class TextInParts {
+  readonly parts: readonly TextPart[];
   /** Bytes of all parts together. */
   readonly length: number;
   readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
   #requests = 0;
   #joined: BufferWithHeadroom | undefined;
 
-  constructor(parts: readonly ListPart[]) {
+  constructor(parts: readonly TextPart[]) {
     this.parts = parts;
     this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
   }
 
-  /** Counts a request. Returns the bytes to send: in parts for the first request and for a long list, otherwise joined, so that one write sends them. */
+  /** Counts a request. Returns the bytes to send: in parts for the first request and for a long text, otherwise joined, so that one write sends them. */
   bytesForNextRequest(): readonly Uint8Array[] | BufferWithHeadroom {
     const parts = this.parts.map(({ bytes }) => bytes);
     if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
@@ -56,7 +56,7 @@ export class EncodedList {
     return this.#joined;
   }
 
-  /** Returns the whole list in a content coding. `make` makes it on the first call; concurrent calls share the work. */
+  /** Returns the whole text in a content coding. `make` makes it on the first call; concurrent calls share the work. */
   compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
     return getOrCreate(this.#compressed, coding, make);
   }
