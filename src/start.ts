@@ -157,10 +157,11 @@ export async function startAdmin(
   // Imported only when it is needed: the module is large, and workers do not use it.
   const { serveAdmin } = await import("./admin/server.ts");
   // Loopback needs no encryption: Prometheus and a tunnel connect to it, and no certificate is issued for a loopback address.
-  const isLocal = isLoopback(host);
-  const tls = isLocal ? undefined : certificate;
+  const isLoopbackHost = isLoopback(host);
+  const tls = isLoopbackHost ? undefined : certificate;
   const log = createLog(config);
-  if (!tls && !isLocal) log.warn({ host, port }, "the admin listener is not encrypted; set --tls-cert and --tls-key");
+  if (!tls && !isLoopbackHost)
+    log.warn({ host, port }, "the admin listener is not encrypted; set --tls-cert and --tls-key");
   const options = { host, port, tls, reusePort: config.role === "admin" || tls !== undefined };
   return serveAdmin(
     { ...options, hostnames: config.adminHosts },

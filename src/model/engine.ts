@@ -64,7 +64,7 @@ export type OnOutcomes = (outcomes: readonly Outcome[]) => void | Promise<void>;
  */
 export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
   /** Whether reads take the time of this thread. A frequent caller then pauses longer. */
-  readonly isLocal: boolean;
+  readonly readsOnThisThread: boolean;
 
   /** Reads the present heads of `sites`, in the same order. A site that was never written to is at revision 0. */
   readHeads(sites: readonly number[]): Promise<readonly Head[]>;

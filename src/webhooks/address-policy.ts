@@ -69,14 +69,14 @@ const reachableRanges: ReadonlySet<string> = new Set([
 export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {
   const url = parseUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const isLocal = isLoopback(host);
-  if (isLocal && !policy.isLoopbackAllowed) throw invalidUrlError(`${host} is this machine`);
-  if (url.protocol !== "https:" && !isLocal)
+  const isLoopbackHost = isLoopback(host);
+  if (isLoopbackHost && !policy.isLoopbackAllowed) throw invalidUrlError(`${host} is this machine`);
+  if (url.protocol !== "https:" && !isLoopbackHost)
     throw invalidUrlError("a URL that does not lead to this machine must begin with https://");
   const addresses = toAddress(host) ? [host] : await resolve(host, policy);
   const own = ownAddresses();
   for (const address of addresses) {
-    const reason = isLocal ? loopbackError(address) : findAddressError(address, policy, own);
+    const reason = isLoopbackHost ? loopbackError(address) : findAddressError(address, policy, own);
     if (reason) throw invalidUrlError(address === host ? reason : `${host} has the address ${reason}`);
   }
   return { url, host, addresses };

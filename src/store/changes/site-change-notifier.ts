@@ -33,7 +33,7 @@ interface NotifierTimes {
 }
 
 export class SiteChangeNotifier {
-  readonly #engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">;
+  readonly #engine: Pick<Engine, "readsOnThisThread" | "readHeads" | "subscribeToCommits">;
   readonly #times: NotifierTimes;
   readonly #sites = new Map<number, SubscribedSite>();
   readonly #queue = new FairQueue<number>();
@@ -49,7 +49,7 @@ export class SiteChangeNotifier {
   #isStopped = false;
 
   constructor(
-    engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits">,
+    engine: Pick<Engine, "readsOnThisThread" | "readHeads" | "subscribeToCommits">,
     times: NotifierTimes = { checkIntervalMs, lingerMs },
   ) {
     this.#engine = engine;
@@ -168,7 +168,7 @@ export class SiteChangeNotifier {
       subscribed.head = heads[index] as Head;
       for (const subscriber of subscribed.subscribers) subscriber.scheduleIfChanged();
     });
-    const factor = this.#engine.isLocal ? pauseFactor.here : pauseFactor.elsewhere;
+    const factor = this.#engine.readsOnThisThread ? pauseFactor.here : pauseFactor.elsewhere;
     return factor * (performance.now() - started);
   }
 }

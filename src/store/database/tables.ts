@@ -29,7 +29,7 @@ interface Table {
   /** Every column with its type, in the order of a dump. */
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Whether the rows belong to this database alone: dumps do not have them, and a restore deletes them. */
-  readonly isLocal?: boolean;
+  readonly isNeverDumped?: boolean;
 }
 
 /**
@@ -139,7 +139,7 @@ export const tables = {
       milliseconds: "integer",
       fault: "text",
     },
-    isLocal: true,
+    isNeverDumped: true,
   },
   credentials: {
     key: ["digest"],
@@ -149,7 +149,7 @@ export const tables = {
       operator_id: "integer",
       expires_at: "integer",
     },
-    isLocal: true,
+    isNeverDumped: true,
   },
 } as const satisfies Record<string, Table>;
 
@@ -192,7 +192,7 @@ export function siteColumnOf(table: TableName): string | undefined {
 
 /** Returns the tables of a dump. @param site the only site in the dump; undefined for all data */
 export function tablesWith(site: number | undefined): TableName[] {
-  return tableNames.filter((table) => !isLocal(table) && (site === undefined || siteColumnOf(table)));
+  return tableNames.filter((table) => !isExcludedFromDumps(table) && (site === undefined || siteColumnOf(table)));
 }
 
 /** Which rows a dump has. */
@@ -205,9 +205,9 @@ export interface DumpOptions {
   readonly site?: number | undefined;
 }
 
-function isLocal(table: TableName): boolean {
-  const { isLocal: local = false }: Table = tables[table];
-  return local;
+function isExcludedFromDumps(table: TableName): boolean {
+  const { isNeverDumped = false }: Table = tables[table];
+  return isNeverDumped;
 }
 
 /** Whether a column has text. Other columns have whole numbers. */

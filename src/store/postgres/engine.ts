@@ -47,7 +47,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   });
   return {
     isNew,
-    isLocal: false,
+    readsOnThisThread: false,
     openConnections: () => openFirst(used),
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),

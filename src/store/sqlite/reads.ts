@@ -21,7 +21,9 @@ import { fromSqlite, withSqliteErrors } from "./errors.ts";
 import { runStatements } from "./transaction.ts";
 
 interface Reader {
-  readonly calls: Pick<Engine, "isLocal" | "readHeads" | "dump" | "findInconsistencies"> & SiteReads & JournalReads;
+  readonly calls: Pick<Engine, "readsOnThisThread" | "readHeads" | "dump" | "findInconsistencies"> &
+    SiteReads &
+    JournalReads;
   /** Executes an operation that reads. */
   readonly execute: ExecuteOperation;
 }
@@ -45,7 +47,7 @@ export function createReader(database: Database, open: () => Database, requireUn
   }
 
   const calls: Reader["calls"] = {
-    isLocal: true,
+    readsOnThisThread: true,
     // One transaction, so that the heads of a site and of the system site are from the same moment.
     readHeads: async (sites) => readInTransaction(() => heads(sites)),
     ...createSiteReads(database, reads, open, requireUnreplaced),

@@ -111,7 +111,7 @@ const others = [
   ...[
     "findCredential",
     "readLastBackupTime",
-    "isLocal",
+    "readsOnThisThread",
     "isNew",
     "openConnections",
     "subscribeToCommits",

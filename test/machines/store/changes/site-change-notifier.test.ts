@@ -142,8 +142,8 @@ function createReporting(mayMiss: boolean) {
     ...{ reads: 0, sitesRead: 0, isDown: false, watches: 0, cost: 0, timeline: 1 },
     report: (_?: readonly number[]) => {},
   };
-  const engine: Pick<Engine, "isLocal" | "readHeads" | "subscribeToCommits"> = {
-    isLocal: true,
+  const engine: Pick<Engine, "readsOnThisThread" | "readHeads" | "subscribeToCommits"> = {
+    readsOnThisThread: true,
     async readHeads(sites) {
       state.reads++;
       state.sitesRead += sites.length;
