@@ -87,7 +87,7 @@ export interface Intent {
   readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
   /** The ID that all changes of one command or one console action share. */
-  readonly runId?: string | undefined;
+  readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly idempotency?: Idempotency | undefined;

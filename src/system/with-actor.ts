@@ -14,7 +14,7 @@ import { shareSystemRecords } from "./read-system-records.ts";
  * @param run the ID that all changes of this command or action share
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
-  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, runId: run }));
+  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
   const addingActor = (amend: Amend): Amend => ({
     ...amend,
     decide(swap) {

@@ -158,7 +158,7 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
     const { ID } = await getSite(engine, "large");
     const batches = function* () {
       for (let from = 0; from < count; from += 500)
-        yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, runId: "all" }));
+        yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, run: "all" }));
     };
     await engine.commitAtomically(batches(), () => {});
     return ID;

@@ -20,8 +20,8 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
 
   test("has the record before an update, and the run of its command", async () => {
     site++;
-    await engine.commit([createIntent({ site, runId: "r1" })]);
-    await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, runId: "r2" })]);
+    await engine.commit([createIntent({ site, run: "r1" })]);
+    await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, run: "r2" })]);
     await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
     expect((await entries()).map(({ operation, run, before, body }) => [operation, run, before, body])).toEqual([
       ["create", "r1", null, '{"ID":1,"Name":"Acme"}'],

@@ -37,7 +37,7 @@ describe.each(engines)("a large site on $name", (kind) => {
   beforeAll(async () => {
     const batches = function* () {
       for (let from = 0; from < count; from += 500)
-        yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), runId: "all" }));
+        yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), run: "all" }));
     };
     await engine.commitAtomically(batches(), () => {});
   });

@@ -47,7 +47,7 @@ async function addShop(engine: Engine): Promise<void> {
     createIntent({ ...at(5), operation: "delete", resource: "location", id: 1, values: {} }),
   ]);
   await engine.commit([
-    createIntent({ ...at(6), actor: "sfk_AbCd1234", runId: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
+    createIntent({ ...at(6), actor: "sfk_AbCd1234", run: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
   ]);
 }
 

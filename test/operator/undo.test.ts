@@ -16,10 +16,10 @@ describe.each(engines)("undo on $name", (kind) => {
     engine = opened;
   });
 
-  const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, runId: run });
+  const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, run });
   const update = (id: number, Name: string, run?: string) =>
-    createIntent({ site, operation: "update", id, values: { Name }, runId: run });
-  const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, runId: run });
+    createIntent({ site, operation: "update", id, values: { Name }, run });
+  const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, run });
   /** Returns the names of the site's records, by ID. */
   const stored = async () =>
     Object.fromEntries(

@@ -205,7 +205,7 @@ function toJournalRow(
   row: BatchRow | undefined,
   { revision, last_at: at }: SiteState,
 ): JournalRow {
-  const { site: site_id, actor, resource, runId: run = null } = intent;
+  const { site: site_id, actor, resource, run = null } = intent;
   const before = operation === "update" && row ? row.body : null;
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
