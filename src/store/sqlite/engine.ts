@@ -11,7 +11,7 @@ import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
-import { decodeOutcomes, encodeIntents, type WorkerCall } from "./messages.ts";
+import { decodeOutcomes, encodeIntents, type WriterCall } from "./messages.ts";
 import { createViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
@@ -78,7 +78,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
   };
   const reader = createReader(database, openAgain, requireUnreplaced);
   const writer = new WriterThread({ path, files, busyTimeoutMs });
-  const run = async (call: WorkerCall) => void (await writer.call(call));
+  const run = async (call: WriterCall) => void (await writer.call(call));
   const execute: ExecuteOperation = (name, args) =>
     isRead(name) ? reader.execute(name, args) : writer.execute({ name, args, now: clock() });
   return {
@@ -139,7 +139,7 @@ function commitAtomically(
 
 /** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
 async function sendBatches(
-  call: (request: WorkerCall) => Promise<unknown>,
+  call: (request: WriterCall) => Promise<unknown>,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
 ): Promise<boolean> {

@@ -11,7 +11,7 @@ import type { OperationName } from "../database/operations.ts";
 import type { KnownFile } from "./files.ts";
 
 /** The first message to the thread. */
-export interface WorkerStart {
+export interface WriterStart {
   readonly path: string;
   /** The files that the read side has open. */
   readonly files: readonly KnownFile[];
@@ -19,7 +19,7 @@ export interface WorkerStart {
 }
 
 /** Any later message to the thread: a call. `open` only opens the database. */
-export type WorkerCall =
+export type WriterCall =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "beginBatches" }
@@ -31,9 +31,9 @@ export type WorkerCall =
   | { readonly name: "close" };
 
 /** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
-export type WorkerResult = { readonly value: unknown } | { readonly failure: WorkerFailure };
+export type WriterResult = { readonly value: unknown } | { readonly failure: WriterFailure };
 
-export interface WorkerFailure {
+export interface WriterFailure {
   /** The code of a ProblemError; undefined for any other error. */
   readonly problem: ErrorCode | undefined;
   /** The code of an error of SQLite. */

@@ -1,4 +1,4 @@
-// The writer thread as the engine sees it: sends calls to worker.ts, and returns their results.
+// The writer thread as the engine sees it: sends calls to writer-thread-main.ts, and returns their results.
 //
 // The thread executes the calls in the order in which they were sent, and answers in the same order. So each result belongs to the oldest call that
 // waits for a result. The thread executes each call synchronously, so that no other call comes between two statements of a transaction.
@@ -11,7 +11,7 @@
 import { ProblemError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
 import { unavailableError } from "./errors.ts";
-import type { OperationCall, WorkerCall, WorkerFailure, WorkerResult, WorkerStart } from "./messages.ts";
+import type { OperationCall, WriterCall, WriterFailure, WriterResult, WriterStart } from "./messages.ts";
 
 interface PendingCall {
   readonly resolve: (value: unknown) => void;
@@ -20,7 +20,7 @@ interface PendingCall {
 
 /** The writer thread. The first call starts it. */
 export class WriterThread {
-  readonly #start: WorkerStart;
+  readonly #start: WriterStart;
   #worker: Worker | undefined;
   readonly #pending: PendingCall[] = [];
   /** The end of the present `uninterrupted` work; undefined if any call may be sent. */
@@ -29,12 +29,12 @@ export class WriterThread {
     this.call({ name: "operations", calls }) as Promise<readonly unknown[]>;
   readonly #executeSmall = runInBatches(this.#executeTogether);
 
-  constructor(start: WorkerStart) {
+  constructor(start: WriterStart) {
     this.#start = start;
   }
 
   /** Sends a call, and returns its result. @throws ProblemError `unavailable` if the database cannot be used, or the thread ends before it answers */
-  call(request: WorkerCall): Promise<unknown> {
+  call(request: WriterCall): Promise<unknown> {
     return this.#uninterrupted ? this.#uninterrupted.then(() => this.call(request)) : this.#send(request);
   }
 
@@ -44,7 +44,7 @@ export class WriterThread {
   }
 
   /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
-  async uninterrupted<T>(work: (call: (request: WorkerCall) => Promise<unknown>) => Promise<T>): Promise<T> {
+  async uninterrupted<T>(work: (call: (request: WriterCall) => Promise<unknown>) => Promise<T>): Promise<T> {
     while (this.#uninterrupted) await this.#uninterrupted;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#uninterrupted = promise;
@@ -56,7 +56,7 @@ export class WriterThread {
     }
   }
 
-  #send(request: WorkerCall): Promise<unknown> {
+  #send(request: WriterCall): Promise<unknown> {
     this.#worker ??= this.#startWorker();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
@@ -76,8 +76,8 @@ export class WriterThread {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url).href);
-    worker.onmessage = ({ data }: MessageEvent<WorkerResult>) => {
+    const worker = new Worker(new URL("./writer-thread-main.ts", import.meta.url).href);
+    worker.onmessage = ({ data }: MessageEvent<WriterResult>) => {
       this.#settle(data);
       // A thread without calls does not keep the process running.
       if (this.#pending.length === 0) worker.unref();
@@ -91,7 +91,7 @@ export class WriterThread {
     return worker;
   }
 
-  #settle(result: WorkerResult): void {
+  #settle(result: WriterResult): void {
     const call = this.#pending.shift();
     if ("value" in result) call?.resolve(result.value);
     else call?.reject(toThrownError(result.failure));
@@ -105,7 +105,7 @@ export class WriterThread {
   }
 }
 
-function toThrownError({ problem, code, message }: WorkerFailure): Error {
+function toThrownError({ problem, code, message }: WriterFailure): Error {
   if (problem === "unavailable") return unavailableError(message);
   return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
 }

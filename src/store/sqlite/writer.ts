@@ -21,7 +21,7 @@ import { FoundRecords } from "../writes/found-records.ts";
 import { openDatabase } from "./database.ts";
 import { unavailableError, withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
-import type { OperationCall, WorkerStart } from "./messages.ts";
+import type { OperationCall, WriterStart } from "./messages.ts";
 import { version } from "./migrate.ts";
 import { insertStatement, runInTransaction, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
 
@@ -33,7 +33,7 @@ export class Writer {
   #found = new FoundRecords();
 
   /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
-  constructor({ path, files, busyTimeoutMs }: WorkerStart) {
+  constructor({ path, files, busyTimeoutMs }: WriterStart) {
     requireUnreplacedFiles(files);
     this.#files = files;
     this.#database = openDatabase(path, busyTimeoutMs);

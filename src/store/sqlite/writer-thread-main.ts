@@ -5,41 +5,41 @@ import { ProblemError } from "../../model/errors.ts";
 import {
   decodeIntents,
   encodeOutcomes,
-  type WorkerCall,
-  type WorkerFailure,
-  type WorkerResult,
-  type WorkerStart,
+  type WriterCall,
+  type WriterFailure,
+  type WriterResult,
+  type WriterStart,
 } from "./messages.ts";
 import { Writer } from "./writer.ts";
 
 declare const self: Worker;
 
-let start: WorkerStart | undefined;
+let start: WriterStart | undefined;
 let writer: Writer | undefined;
 
-self.onmessage = ({ data }: MessageEvent<WorkerStart | WorkerCall>) => {
+self.onmessage = ({ data }: MessageEvent<WriterStart | WriterCall>) => {
   if ("path" in data) start = data;
   else self.postMessage(resultOf(data));
 };
 
-function resultOf(call: WorkerCall): WorkerResult {
+function resultOf(call: WriterCall): WriterResult {
   try {
     if (call.name === "close" && !writer) return { value: undefined };
-    writer ??= new Writer(start as WorkerStart);
+    writer ??= new Writer(start as WriterStart);
     return { value: execute(writer, call) };
   } catch (error) {
     return { failure: toFailure(error) };
   }
 }
 
-function toFailure(error: unknown): WorkerFailure {
+function toFailure(error: unknown): WriterFailure {
   if (error instanceof ProblemError) return { problem: error.code, code: undefined, message: error.message };
   const { code } = error as { code?: unknown };
   return { problem: undefined, code: typeof code === "string" ? code : undefined, message: errorMessage(error) };
 }
 
 /** Executes a call. Returns the encoded outcomes of a batch, whether more responses may have to be deleted, or the results of operations. */
-function execute(target: Writer, call: WorkerCall): unknown {
+function execute(target: Writer, call: WriterCall): unknown {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);
     return encodeOutcomes(target.commit(intents, call.atomic), intents);
