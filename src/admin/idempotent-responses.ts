@@ -90,8 +90,8 @@ export class IdempotentResponses {
   /** Evicts the oldest response when a limit is reached. A pending response is never evicted: its action would run twice. */
   #evictOldest(operator: number): void {
     const own = [...this.#kept].filter(([, one]) => one.operator === operator);
-    const crowd = own.length >= maxOfOperator ? own : this.#kept.size >= maxKept ? this.#kept : [];
-    for (const [name, { isPending }] of crowd) {
+    const candidates = own.length >= maxOfOperator ? own : this.#kept.size >= maxKept ? this.#kept : [];
+    for (const [name, { isPending }] of candidates) {
       if (isPending) continue;
       this.#kept.delete(name);
       return;

@@ -44,7 +44,7 @@ const minPreparedRecords = 10_000;
  * @param isWanted whether the client still waits for the result; if not, long work stops
  * @throws ProblemError `unavailable`, AbandonedWorkError
  */
-export async function listRecords(
+export async function readRecordPage(
   siteViews: SiteViews,
   site: number,
   resource: Resource,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { foldCase } from "../../src/lib/text.ts";
-import { listRecords } from "../../src/operator/records.ts";
+import { readRecordPage } from "../../src/operator/records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { dataOf } from "../support/programs/command-data.ts";
@@ -57,7 +57,13 @@ test("a filter finds names with every character of special casing, and the searc
   const query = { sort: { textField: undefined, descending: false }, limit: 1000, offset: 0 };
   for (const name of names.filter((name) => !name.includes(" ")))
     for (const search of casesOf(name)) {
-      const { records } = await listRecords(server.siteViews, server.site.ID, brand, { ...query, search }, () => true);
+      const { records } = await readRecordPage(
+        server.siteViews,
+        server.site.ID,
+        brand,
+        { ...query, search },
+        () => true,
+      );
       expect([search, records.some(({ record }) => record.ID === ids.get(name))]).toEqual([search, true]);
     }
 });

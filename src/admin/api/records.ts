@@ -8,7 +8,7 @@ import {
   createRecord,
   deleteRecords,
   findVersioned,
-  listRecords,
+  readRecordPage,
   updateRecord,
   type WrittenRecord,
 } from "../../operator/records.ts";
@@ -55,7 +55,7 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
   };
-  return listRecords(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
+  return readRecordPage(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
 }
 
 async function show(call: ActionContext): Promise<RecordResponse> {

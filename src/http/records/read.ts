@@ -204,9 +204,9 @@ function createPage(
 ): MaybePromise<Page> {
   const { offset, limit, fields, filters, sort } = query;
   return whenResolved(selections.select(version, filters, sort, isWanted), (ids) => {
-    const some = ids.slice(offset, limit === undefined ? undefined : offset + limit);
+    const pageIds = ids.slice(offset, limit === undefined ? undefined : offset + limit);
     const encode = fields && ((record: StorefrontRecord) => format.part(resource, pickFields(record, fields)));
-    const body = limiter.run(`page ${version.number} ${name}`, () => version.pageOf(some, format, encode), isWanted);
+    const body = limiter.run(`page ${version.number} ${name}`, () => version.pageOf(pageIds, format, encode), isWanted);
     return whenResolved(body, (bytes) => ({ body: bytes, total: ids.length }));
   });
 }

@@ -43,8 +43,8 @@ export async function executeImport(options: ExecuteImportOptions): Promise<bool
   };
   let isStored = false;
   try {
-    const how = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
-    const { revisions, interrupted } = await importRecords(engine, site, resource, rows, how);
+    const importOptions = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
+    const { revisions, interrupted } = await importRecords(engine, site, resource, rows, importOptions);
     isStored = true;
     onRevisions(revisions);
     await report.flush();
