@@ -10,7 +10,6 @@ import { createDocumentation } from "./documentation.ts";
 import { LongPolls } from "./feed/long-poll.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
-import { maxBodyBytes } from "./records/record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -30,6 +29,9 @@ interface HttpOptions
 
 /** Milliseconds between the start and the loading of further code. */
 const loadDelayMs = 250;
+
+/** Maximum size of a request body, in bytes (contract section 4). */
+const maxBodyBytes = 1024 * 1024;
 
 /** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
 const receiveBufferBytes = 64 * 1024;

@@ -10,9 +10,6 @@ import type { BodyBytes } from "../../wire/request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { ResourceRoute } from "../route.ts";
 
-/** Maximum size of a request body, in bytes (contract section 4). */
-export const maxBodyBytes = 1024 * 1024;
-
 /**
  * Parses a new record, in the format of the path. Returns the JSON of its values.
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
