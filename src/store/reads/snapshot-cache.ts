@@ -4,6 +4,14 @@
 // background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
 // Entries after the required head are never read, because their transaction may have further entries that are not read yet.
 //
+// The calls, all for a required head. Each passes on the number of loads that had started before, for the second invariant:
+//   getOrLoad            the cached snapshot if it has the head; otherwise catchUp, or #reload if no snapshot of this epoch is cached or a load is in flight
+//   catchUp              #applyNewEntries if few are missing, #replaceSnapshot with a copy if many; #loadInstead if entries were pruned
+//   tryCatchUp           as catchUp, but starts everything except #applyNewEntries in the background
+//   #loadInstead         #reload; getOrLoad if another snapshot is cached by then
+//   #reload              #replaceSnapshot with a snapshot that is read from the database
+//   #replaceSnapshot     caches what it is given to make; if a load is in flight, waits for it, and usually begins again with getOrLoad
+//
 // Invariants:
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
 // - If a load started before the required head was read, its result may be too old. So the request waits for the load, and asks again.
@@ -84,7 +92,8 @@ export class SnapshotCache {
 
   /**
    * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
-   * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read
+   * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read; by default, the number at this call. The
+   *   default may be higher: then this waits also for a load that is new enough, and asks again
    */
   async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
@@ -206,8 +215,8 @@ export class SnapshotCache {
 
   /**
    * Replaces the cached snapshot by the result of `make`, unless a load is in flight. If that load started before `head` was read, its result may be too
-   * old: this waits for it, and then tries again. If it started later, this returns its result, also a failure or another epoch. Otherwise every request
-   * would try a database that hangs or is being restored.
+   * old: this waits for it, and then tries again. If it started later, this returns its result, also a failure or another epoch. If every request
+   * loaded again after such a result, all would try a database that hangs or is being restored.
    */
   #replaceSnapshot(
     site: number,
