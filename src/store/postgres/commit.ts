@@ -86,9 +86,9 @@ async function transact(
 ) {
   const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeoutMs)}; `);
   const written = decideBatch(intents, stored, atomic);
-  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. If the wait for the standby was
-  // cancelled when that write was committed, it may exist only on this host. This commit waits until the standby has all earlier commits, because this
-  // transaction holds a lock.
+  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. With synchronous replication, a commit waits
+  // for the standby. If that wait was cancelled when the earlier write was committed, the write may exist only on this host. This commit waits until the
+  // standby has all earlier commits: the lock of the site is in the log too, so even a transaction without changes has something to commit.
   const { outcomes } = written;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");
