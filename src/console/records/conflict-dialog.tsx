@@ -54,7 +54,7 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
   const chosen = ({ path, suggested }: DifferingField) => choices[path] ?? suggested;
   const isSame = fields?.length === 0;
   // If no field differs, the change was stored and only its response was lost: finish.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, because finish is a new function at each rendering
   useEffect(() => {
     if (isSame) finish();
   }, [isSame]);

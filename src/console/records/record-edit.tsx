@@ -39,9 +39,11 @@ export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
     <>
       <Edit
         id={id}
+        // A new key after "discard" makes the form again, with the stored values.
         key={`${id} ${attempt}`}
         resource={resource.path}
         mutationMode="pessimistic"
+        // The page has its own title. With an empty text, react-admin would show the name of the resource.
         title=" "
         component={Box}
         actions={false}
