@@ -10,6 +10,12 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../postgres/databases.ts";
 
+/**
+ * The first ID for tests that count up to get a site without changes for each test. Nobody creates these sites: an engine stores the records of any site,
+ * and IDs of created sites, which begin with 1, stay below.
+ */
+export const firstTestSite = 100;
+
 export interface EngineKind {
   readonly name: string;
   /** Whether it is another way to connect to the engine before it. */
