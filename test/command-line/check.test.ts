@@ -47,7 +47,7 @@ describe("check of a database", () => {
     [
       "a record that is not JSON",
       `update records set body = '{' where site_id = 1 and id = ${last}`,
-      /is damaged: its text is not that record's/,
+      /is damaged: its JSON is invalid or has another ID/,
     ],
     [
       "a missing record",
