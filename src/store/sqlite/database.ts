@@ -1,6 +1,6 @@
 // Opens a database file, and lists its tables.
 
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { withSqliteErrors } from "./errors.ts";
@@ -12,6 +12,8 @@ export const logLimit = 16 * 1024 * 1024;
 
 /** Maximum milliseconds that a server waits for a transaction of another process. */
 const serverBusyTimeoutMs = 3000;
+/** Milliseconds between two attempts to set WAL mode. */
+const busyPauseMs = 10;
 
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
@@ -31,7 +33,7 @@ function open(path: string, busyTimeoutMs: number): Database {
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`);
     // Check the version before anything is written: WAL mode is stored in the file, and a file of another program must not be changed.
     requireKnownSchema(database);
-    database.run("pragma journal_mode = wal");
+    setWalMode(database, busyTimeoutMs);
     database.run("pragma synchronous = full");
     database.run("pragma foreign_keys = off");
     database.run(`pragma journal_size_limit = ${logLimit}`);
@@ -39,6 +41,24 @@ function open(path: string, busyTimeoutMs: number): Database {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Sets WAL mode. While another process does the same, or creates the tables, SQLite reports that the database is locked, and does not wait.
+ * So this function tries again until `busyTimeoutMs` has passed.
+ */
+function setWalMode(database: Database, busyTimeoutMs: number): void {
+  const giveUpAt = performance.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      database.run("pragma journal_mode = wal");
+      return;
+    } catch (error) {
+      const isBusy = error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY");
+      if (!isBusy || performance.now() >= giveUpAt) throw error;
+      Bun.sleepSync(busyPauseMs);
+    }
   }
 }
 

@@ -74,6 +74,12 @@ function hasColumn(database: Database, table: string, column: string): boolean {
 
 /** Requires a schema that this program knows, or an empty file. Returns the schema version. @throws ProblemError `unavailable` as `openDatabase` */
 export function requireKnownSchema(database: Database): number {
+  if (database.inTransaction) return checkSchema(database);
+  // All queries must see the same state, because another process may create the tables at the same time.
+  return database.transaction(() => checkSchema(database))();
+}
+
+function checkSchema(database: Database): number {
   const found = version(database);
   const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
   if (!isOurs && !isEmptySchema(database)) {
