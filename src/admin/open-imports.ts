@@ -40,7 +40,7 @@ export interface OpenImport {
 /** Maximum number of imports of one operator, and of all operators. */
 const maxOfOperator = 4;
 const maxImports = 32;
-/** Maximum number of dry runs and imports that run at once. Each that matches rows by ID has the IDs of all records of its resource in memory. */
+/** Maximum number of dry runs and imports that run at once. A job that matches rows by ID keeps the IDs of all records in memory. */
 const maxRunningJobs = 2;
 /** Maximum bytes of one file, and of all files together. */
 const maxFileBytes = 256 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // Authorizes the operator of an import or undo again before each transaction, because imports and undos can run for minutes after the request that
 // started them.
 
-import type { Engine } from "../model/engine.ts";
+import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { canManage, findOperator, type ListedOperator } from "../operator/operators.ts";
 import type { ActionContext } from "./action-routes.ts";
@@ -21,8 +21,7 @@ interface Started {
  */
 export function withReauthorization(call: ActionContext, what: "import" | "undo", started: Started): Engine {
   const { engine } = call;
-  return {
-    ...engine,
+  const commits: EngineCommits = {
     async commit(intents, atomic) {
       await reauthorizeOperator(call, what, started);
       return engine.commit(intents, atomic);
@@ -32,6 +31,7 @@ export function withReauthorization(call: ActionContext, what: "import" | "undo"
       return engine.commitAtomically(batches, onOutcomes);
     },
   };
+  return { ...engine, ...commits };
 }
 
 /** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */

@@ -96,7 +96,7 @@ export class HttpHandler implements Handler {
     return this.#respondAtSite(context, route);
   }
 
-  /** @param resolved the result of the first lane; undefined if the second lane has resolved the site, which must then first catch up to the head that was read */
+  /** @param resolved the result of the first lane; undefined in the second lane. There, the site first catches up to the head that was read */
   #respondAtSite(
     context: RequestContext,
     route: SiteRoute | undefined,

@@ -1,7 +1,7 @@
 // The interface to a database, which both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
 // reaches the database only through it.
 //
-// `Engine` has the reads and writes of requests. It includes the calls of commands (`EngineMaintenance`), the commits and usage of the database
+// `Engine` has the reads and writes of requests. It includes the commits of intents (`EngineCommits`), the calls of commands (`EngineMaintenance`), the commits and usage of the database
 // (`EngineMonitoring`), webhooks (`WebhookStore` in webhooks.ts) and credentials (`CredentialStore`).
 //
 // An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
@@ -56,13 +56,35 @@ export interface SiteContents extends SiteReadResult {
 export type OnOutcomes = (outcomes: readonly Outcome[]) => void | Promise<void>;
 
 /**
- * The port to a database. Code outside `store/` does not depend on the engine.
+ * The methods of an engine that commit intents. A wrapper that changes or checks intents makes an object of this type, so that the type
+ * check finds a method that it lacks. (`replaceAllData` has intents too: its `amend` decides them.)
+ */
+export interface EngineCommits {
+  /**
+   * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
+   * When the promise resolves, all of this is on durable storage. After a commit of unknown outcome, an intent with an idempotency key can safely be
+   * committed again.
+   * @param atomic if an intent that is not optional is rejected, nothing is stored, and the outcomes up to the rejected intent are returned
+   */
+  commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
+
+  /**
+   * Commits batches as `commit` does, all batches in one transaction. If an intent that is not optional is rejected, nothing is stored. Other
+   * writers wait until the last batch was decided.
+   * @param batches the engine may request a batch before the outcomes of the previous batch are known
+   * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
+   */
+  commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<void>;
+}
+
+/**
+ * The interface to a database. Code outside `store/` does not depend on the engine.
  *
  * Every method that returns a promise rejects with ProblemError `unavailable` if the database cannot be reached, is full, or does not respond in time. Then a read, and a write
  * that the database rejected, had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced
  * file), the outcome is unknown: the whole commit was done, or no part of it.
  */
-export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
+export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
   /** Whether reads take the time of this thread. A frequent caller then pauses longer. */
   readonly readsOnThisThread: boolean;
 
@@ -126,22 +148,6 @@ export interface Engine extends EngineMaintenance, EngineMonitoring, WebhookStor
    * Saves in the same transaction where the journal then begins. @returns whether there are more entries to delete
    */
   pruneJournal(site: number, through: number, most: number): Promise<boolean>;
-
-  /**
-   * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
-   * When the promise resolves, all of this is on durable storage. After a commit of unknown outcome, an intent with an idempotency key can safely be
-   * committed again.
-   * @param atomic if an intent that is not optional is rejected, nothing is stored, and the outcomes up to the rejected intent are returned
-   */
-  commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
-
-  /**
-   * Commits batches as `commit` does, all batches in one transaction. If an intent that is not optional is rejected, nothing is stored. Other
-   * writers wait until the last batch was decided.
-   * @param batches the engine may request a batch before the outcomes of the previous batch are known
-   * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
-   */
-  commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<void>;
 
   /**
    * Gives a site a new epoch because commits of `epoch` were lost, unless the site has another epoch already. Returns the head after this. Does not

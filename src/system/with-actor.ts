@@ -5,7 +5,7 @@
 
 import type { Amend } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
-import type { Engine } from "../model/engine.ts";
+import type { Engine, EngineCommits } from "../model/engine.ts";
 import { shareSystemRecords } from "./read-system-records.ts";
 
 /**
@@ -22,10 +22,13 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
       return { intents: addActor(intents), webhooks };
     },
   });
-  const wrapper: Engine = {
-    ...engine,
+  const commits: EngineCommits = {
     commit: (intents, atomic) => engine.commit(addActor(intents), atomic),
     commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addActorToAll(batches, addActor), onOutcomes),
+  };
+  const wrapper: Engine = {
+    ...engine,
+    ...commits,
     replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && addingActor(amend)),
   };
   shareSystemRecords(engine, wrapper);

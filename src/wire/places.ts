@@ -43,7 +43,7 @@ export class Places {
   readonly #taken = new Set<PlacedConnection>();
   /** The slow connections that the last search found and that have not been ended, the slowest last. */
   #slow: PlacedConnection[] = [];
-  /** The second of the last search that found all slow connections. Another search in the same second would find nothing new. */
+  /** When the last search was that found all slow connections, by the clock of the listener (whole seconds). Another one at that time finds no others. */
   #searchedAt = -1;
 
   constructor(limit: number, handler: Handler) {

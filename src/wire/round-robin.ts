@@ -59,7 +59,7 @@ export class RoundRobin {
 
 /** Maximum bytes of the first write of one response. The kernel copies 4 MiB in a millisecond. */
 const maxResponseBytes = 512 * 1024;
-/** Maximum bytes of the first writes of all responses in one tick, except those of at most 16 KiB. */
+/** Maximum bytes of the first writes of all responses in one tick. When they are used up, each response may still write `minResponseBytes`. */
 const maxTickBytes = 2 * 1024 * 1024;
 /** Bytes that every response may write at once, so that small responses never wait for large ones. */
 const minResponseBytes = 16 * 1024;

@@ -45,7 +45,7 @@ type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 const loss = fc.record({
   lost: fc.array(change, { maxLength: 3 }),
   others: fc.array(change, { maxLength: 3 }),
-  isAsMuch: fc.boolean(),
+  reachesSameRevision: fc.boolean(),
 });
 type Loss = typeof loss extends fc.Arbitrary<infer T> ? T : never;
 
@@ -70,11 +70,11 @@ afterAll(async () => {
 });
 
 test("after a failover that lost commits, no record, list, version, cursor or key of them is served or accepted", async () => {
-  const rounds = fc.asyncProperty(fc.tuple(loss, loss, loss), loseAndGoOn);
+  const rounds = fc.asyncProperty(fc.tuple(loss, loss, loss), checkFailovers);
   await fc.assert(rounds, { numRuns: 4, endOnFailure: true });
 });
 
-async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
+async function checkFailovers(losses: readonly Loss[]): Promise<void> {
   await postgres.keep();
   const kept = await use(heads);
   const key = await use(async (engine) => {
@@ -84,16 +84,16 @@ async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
   const before = await use(heads);
   const clients = await Promise.all(shops.flatMap((shop) => servers.map((server) => readClient(server.url, shop))));
   const lostIn = (shop: Shop) => before.get(shop)?.revision !== kept.get(shop)?.revision;
-  const losers = clients.filter(({ shop }) => lostIn(shop));
-  const polls = losers.map(({ get, cursor }) => get(`changes.json?wait=50&since=${cursor}`));
+  const clientsOfLostChanges = clients.filter(({ shop }) => lostIn(shop));
+  const polls = clientsOfLostChanges.map(({ get, cursor }) => get(`changes.json?wait=50&since=${cursor}`));
   await waitUntil(async () => (await waiting()) === polls.length, "polls");
 
   await postgres.failOver();
-  await use((engine) => goOn(engine, losses, before));
+  await use((engine) => writeOtherChanges(engine, losses, before));
   for (const client of clients) await checkList(client);
   for (const { get } of clients) expect((await get("brands.json", { key })).status).toBe(401);
   for (const poll of polls) expect((await poll).status).toBe(410);
-  for (const client of losers) await checkLost(client, kept.get(client.shop) as Head);
+  for (const client of clientsOfLostChanges) await checkLost(client, kept.get(client.shop) as Head);
   const after = await use(heads);
   for (const client of clients) {
     if (lostIn(client.shop)) continue;
@@ -104,13 +104,17 @@ async function loseAndGoOn(losses: readonly Loss[]): Promise<void> {
 }
 
 /** Writes other changes instead of the lost changes. If the number must be the same, each further change creates a brand. */
-async function goOn(engine: Engine, losses: readonly Loss[], before: ReadonlyMap<Shop, Head>): Promise<void> {
-  for (const [index, { others, isAsMuch }] of losses.entries()) {
+async function writeOtherChanges(
+  engine: Engine,
+  losses: readonly Loss[],
+  before: ReadonlyMap<Shop, Head>,
+): Promise<void> {
+  for (const [index, { others, reachesSameRevision }] of losses.entries()) {
     await make(engine, index, others);
     const shop = shops[index] as Shop;
     const missing = (before.get(shop) as Head).revision - ((await heads(engine)).get(shop) as Head).revision;
     const more: Change[] = Array.from({ length: Math.max(0, missing) }, () => ({ operation: "create", id: 0 }));
-    if (isAsMuch) await make(engine, index, more);
+    if (reachesSameRevision) await make(engine, index, more);
   }
 }
 

@@ -3,7 +3,7 @@
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine, RecordRow } from "../../model/engine.ts";
+import type { Engine, EngineCommits, RecordRow } from "../../model/engine.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
@@ -17,10 +17,8 @@ import {
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be copied to a temporary file for the dry run");
 
-export type CommitEngine = Pick<Engine, "commit" | "commitAtomically">;
-
 /** The engine of a dry run. It decides intents as a database would, on a copy of the site in a temporary file, and stores nothing. */
-export class DryRunEngine implements CommitEngine {
+export class DryRunEngine implements EngineCommits {
   readonly #site: number;
   readonly #systemEpoch: string;
   readonly #copy = withScratchErrors(() => new SiteCopy());

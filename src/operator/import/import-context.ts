@@ -3,10 +3,10 @@
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
+import type { EngineCommits } from "../../model/engine.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
-import type { CommitEngine } from "./dry-run-engine.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import { type AcceptedOutcome, countOutcome, countRejected, type ImportSummary } from "./import-summary.ts";
 import type { Matcher } from "./matcher.ts";
@@ -41,7 +41,7 @@ interface ImportParts {
   readonly site: number;
   readonly resource: Resource;
   readonly matcher: Matcher;
-  readonly engine: CommitEngine;
+  readonly engine: EngineCommits;
   readonly options: ImportOptions;
   readonly summary: ImportSummary;
   /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
@@ -101,7 +101,7 @@ export class ImportContext {
   }
 
   /** Rejects the row if `work` throws its field errors. @throws any other error of `work` */
-  async unlessRejected(row: NumberedRow, work: () => void | Promise<void>): Promise<void> {
+  async runOrReject(row: NumberedRow, work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {

@@ -10,7 +10,7 @@
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
 // - Except for the IDs of an import by ID, the memory of this file does not grow with the number of rows: spooled rows and match values are in temporary
-//   files. The rows come from the caller: of a JSON or XML file, the command line reads the whole before (`readRowsOfCompleteFile` in file-rows.ts).
+//   files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
 import { createYielder } from "../../lib/yielding.ts";
 import { operatorActor } from "../../model/change.ts";
@@ -98,7 +98,7 @@ class RowImporter {
       summary.rows++;
       // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
       await yieldIfDue();
-      await this.#context.unlessRejected(row, () => this.#addRow(row));
+      await this.#context.runOrReject(row, () => this.#addRow(row));
       if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
     if (!options.atomic) await this.#commitPending();
@@ -135,17 +135,17 @@ class RowImporter {
       const outcomes = await engine.commit(this.#context.intentsOf(batch));
       const again = mayRepeat ? batch.filter((_, index) => isFoundOtherwise(outcomes[index])) : [];
       await this.#context.countOutcomes(batch, outcomes, mayRepeat);
-      if (!options.dryRun) await matcher.passOver(revisionsOf(outcomes));
-      batch = await this.#matchAll(again);
+      if (!options.dryRun) await matcher.advancePast(revisionsOf(outcomes));
+      batch = await this.#matchAllAgain(again);
     }
   }
 
   /** Matches rows again after others have changed their matches. Rejects the rows that cannot be matched any more. */
-  async #matchAll(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
+  async #matchAllAgain(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
     if (batch.length > 0) await this.#context.parts.matcher.catchUp();
     const matched: PendingRow[] = [];
     for (const pending of batch)
-      await this.#context.unlessRejected(pending.row(), () => void matched.push(this.#context.matchAgain(pending)));
+      await this.#context.runOrReject(pending.row(), () => void matched.push(this.#context.matchAgain(pending)));
     return matched;
   }
 

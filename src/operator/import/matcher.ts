@@ -32,7 +32,7 @@ export interface Matcher {
   /** Does the same as `match`, for a row that was matched before. */
   matchAgain(found: FoundBy): Match;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
-  passOver(range: RevisionRange | undefined): Promise<void>;
+  advancePast(range: RevisionRange | undefined): Promise<void>;
   /** Applies all changes of others until now. */
   catchUp(): Promise<void>;
   close(): void;
@@ -96,7 +96,7 @@ function createIdMatcher(present: Set<number>): Matcher {
     matchAgain() {
       throw new Error("a row is matched by its ID only once");
     },
-    async passOver() {},
+    async advancePast() {},
     async catchUp() {},
     close() {},
   };
@@ -121,7 +121,7 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },
-    passOver: (range) => values.passOver(range),
+    advancePast: (range) => values.advancePast(range),
     catchUp: () => values.catchUp(),
     close: () => values.close(),
   };
@@ -196,7 +196,7 @@ class SiteValues {
   /**
    * Moves past the journal entries of one commit of this import. Their values must be set already. If entries of others come before them, catches up.
    */
-  async passOver(range: RevisionRange | undefined): Promise<void> {
+  async advancePast(range: RevisionRange | undefined): Promise<void> {
     if (range?.first === this.#head.revision + 1) this.#head = { ...this.#head, revision: range.last };
     else if (range) await this.catchUp();
   }

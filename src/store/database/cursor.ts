@@ -33,8 +33,8 @@ export function toCursor(epoch: string, { revision, at, actor, resource, id, ope
 }
 
 /**
- * Returns the cursor after the last entry of a journal, if that entry was deleted. This program never deletes it, but other programs may. The
- * digest is of the epoch and the revision only.
+ * Returns the cursor after an entry that is not stored any more, such as the last entry that was pruned. Its digest is of the epoch and the revision
+ * only.
  */
 export function cursorWithoutEntry({ epoch, revision }: Head): string {
   return revision === 0 ? firstCursor : formatCursor(JSON.stringify([epoch, revision]), revision);

@@ -94,7 +94,7 @@ export async function replaceAllData(
   const heads = await sets.readHeads(replaced);
   await save?.(sets.dump(replaced, tableNames));
   // The data is replaced. If old tables cannot be dropped, for example on a full disk, they only take space: `check` reports them, and the next
-  // restore drops them.
+  // restore saves their rows again and drops them.
   await sets.drop(replaced).catch(() => {});
   return heads;
 }

@@ -17,8 +17,7 @@ export function createExpiredResponseDeletion(pool: Pool, timeoutMs: number) {
   let last = -1;
   /** IDs of the sites with expired responses to delete. */
   let due: number[] = [];
-  // A site counts as done when fewer responses than its share were deleted. That is too early if another process deleted some at the same time.
-  /** Whether this round has found no expired response so far. Otherwise another round follows. */
+  /** Whether this round has found no expired response so far. Otherwise another one follows, because another process may delete the same responses. */
   let isClean = true;
 
   /** Searches the next sites for expired responses. Returns whether there is more to do. */

@@ -124,7 +124,7 @@ export class WriteQueue {
       return outcomes;
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      // Reject the queued writes too, because they have already waited as long as a commit may take.
+      // The storage has failed. Reject the queued writes too: their commit would fail in the same way, perhaps after a further time limit.
       if (error instanceof ProblemError) for (const { reject } of this.#queue.splice(0)) reject(error);
       return [];
     }

@@ -202,7 +202,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(left.map((line) => /r=(\d+)/.exec(line ?? "")?.[1])).toEqual(["4", "3", "2", "1", "0"]);
   });
 
-  test("a look-up after a commit reads heads once, the next one only of a remote database", async () => {
+  test("the first look-up after a commit reads the heads; the next one reads them only on PostgreSQL", async () => {
     const { respond, shop, engine, calls } = opened;
     const isRemote = kind.name === "PostgreSQL";
     // So many that the look-ups do not load the site.
