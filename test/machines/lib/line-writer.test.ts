@@ -53,8 +53,8 @@ describe("a line writer", () => {
     const writer = new LineWriter(pipe);
     for (let n = 0; n < 17; n++) writer.add(line(n, 4096));
     await writer.stop(50);
-    // Otherwise, the write in flight would never return.
-    await read(4096);
+    // Otherwise, a write that is still in flight could reach the pipe of the next test, which has the same descriptor.
+    await read(17 * 4096);
   });
 
   test("writes lines without a flush, in order", async () => {
