@@ -172,6 +172,7 @@ function createContext(
     longPollMs: 0,
     site: undefined,
     key: undefined,
+    sandbox: undefined,
     keyRejection: undefined,
     heads: undefined,
   };

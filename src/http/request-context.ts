@@ -44,10 +44,12 @@ export interface RequestContext {
   rateLimit: Readonly<Record<string, string>> | undefined;
   /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
   longPollMs: number;
-  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next two members. */
+  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next three members. */
   site: Site | undefined;
   /** The key of the request, also if it was rejected; undefined if it is unknown. */
   key: ApiKey | undefined;
+  /** The name of the sandbox that the key selects, in `X-Sandbox`; undefined for the live site. */
+  sandbox: string | undefined;
   /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
   keyRejection: KeyRejection | undefined;
   /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */

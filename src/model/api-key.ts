@@ -1,15 +1,21 @@
-// API keys: `sfk_`, 36 random letters and digits (214 bits), and a checksum of six letters and digits. The checksum lets secret scanners and clients
-// recognize a mistyped key without a request.
+// API keys: a mark, 36 random letters and digits (214 bits), and a checksum of six letters and digits. The mark is `sfk_`, and `sfk_test_` for a key of
+// a sandbox, so that people and programs recognize it. The underscore after `test` is no character of other keys, so no key has both forms. The checksum
+// lets secret scanners and clients recognize a mistyped key without a request.
 
 import { randomText, toBase62 } from "../lib/text.ts";
 
 const mark = "sfk_";
+const sandboxMark = "sfk_test_";
 const randomLength = 36;
 const checksumLength = 6;
-const shownLength = mark.length + 8;
-const form = new RegExp(`^${mark}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
-const longerThanShown = new RegExp(`${mark}[0-9A-Za-z]{${shownLength - mark.length + 1},}`, "g");
-const beginning = new RegExp(`^${mark}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
+/** Random characters that may be shown, because 166 random bits remain secret. */
+const shownRandomLength = 8;
+/** Random characters that name a key, at least. With fewer, it would be too easy to revoke the wrong key. */
+const leastRandomLength = 4;
+const marks = "sfk_(?:test_)?";
+const form = new RegExp(`^${marks}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
+const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
 /** The rights of a key. `write` includes `read`. */
 export const scopes = ["read", "write"] as const;
@@ -18,21 +24,35 @@ export type Scope = (typeof scopes)[number];
 interface NewKey {
   /** The key itself. It is shown once and not stored. */
   readonly key: string;
-  /** The first twelve characters. They may be shown, because 166 random bits remain secret. */
+  /** The first twelve characters, of a sandbox key 17. They may be shown. */
   readonly prefix: string;
   readonly digest: string;
 }
 
-/** Creates a key with the cryptographic random generator. */
-export function createApiKey(): NewKey {
-  const start = mark + randomText(randomLength);
+/** Creates a key of a live site or of a sandbox with the cryptographic random generator. */
+export function createApiKey(isForSandbox = false): NewKey {
+  const start = (isForSandbox ? sandboxMark : mark) + randomText(randomLength);
   const key = start + checksum(start);
   return { key, prefix: visiblePrefix(key), digest: hashApiKey(key) };
 }
 
 /** Returns the part of a whole or partial key that may be shown. */
 export function visiblePrefix(text: string): string {
-  return text.slice(0, shownLength);
+  return text.slice(0, markOf(text).length + shownRandomLength);
+}
+
+/** Whether `text` begins as a key of a sandbox. */
+export function isSandboxKey(text: string): boolean {
+  return text.startsWith(sandboxMark);
+}
+
+/** Returns the minimum number of characters that name a key: 8, of a sandbox key 13. @param text the key or a beginning of it */
+export function leastNamingLength(text: string): number {
+  return markOf(text).length + leastRandomLength;
+}
+
+function markOf(text: string): string {
+  return isSandboxKey(text) ? sandboxMark : mark;
 }
 
 /** Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. */

@@ -20,7 +20,7 @@ export const key = defineResource({
       example: "1",
     }),
     Prefix: text({
-      max: 16,
+      max: 24,
       required: true,
       description: "First characters of the key, which identify it in lists.",
       example: "sfk_AbCd1234",

@@ -30,7 +30,13 @@ export const site = defineResource({
     Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
     Suspended: instant({ description: "Time since when it is suspended. Empty if it is served.", example: "" }),
     Importing: instant({
-      description: "Time until which a running `import-site` has reserved the site. Empty if the import is complete.",
+      description:
+        "Time until which a running `import-site` or `site sandbox` has reserved the site. Empty if the site is complete.",
+      example: "",
+    }),
+    SandboxOf: matching("^(?:[1-9][0-9]*)?$", "must be the ID of a site", {
+      max: 16,
+      description: "ID of the live site whose sandbox it is. Empty for a live site.",
       example: "",
     }),
   },

@@ -14,8 +14,10 @@ export interface SiteRecord {
   readonly Default: "" | "yes";
   /** Since when the site is suspended, as an ISO 8601 time; empty if it is not suspended. */
   readonly Suspended: string;
-  /** Until when an import has reserved the site, as an ISO 8601 time; empty if the site is complete. */
+  /** Until when `import-site` or `site sandbox` has reserved the site, as an ISO 8601 time; empty if the site is complete. */
   readonly Importing: string;
+  /** ID of the live site whose sandbox it is, in digits; empty for a live site. */
+  readonly SandboxOf: string;
 }
 
 /** The record of an API key. */
@@ -74,15 +76,25 @@ export interface Site {
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
   readonly isSuspended: boolean;
-  /** Whether the site is neither suspended nor being imported. */
+  /** Whether the site is neither suspended nor incomplete. */
   readonly isServed: boolean;
+  /** ID of the live site whose sandbox it is; undefined for a live site. */
+  readonly sandboxOf: number | undefined;
 }
 
-export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord): Site {
-  const hostnames = splitWords(Hostnames).map(hostnameOf);
+/** A sandbox has no hostnames of its own. An older program, which does not know sandboxes, can have stored some. */
+export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing, SandboxOf }: SiteRecord): Site {
+  const isSandbox = SandboxOf !== "";
   const isSuspended = Suspended !== "";
-  const isServed = !isSuspended && Importing === "";
-  return { id: ID, name: Name, hostnames, isDefault: Default === "yes", isSuspended, isServed };
+  return {
+    id: ID,
+    name: Name,
+    hostnames: isSandbox ? [] : splitWords(Hostnames).map(hostnameOf),
+    isDefault: !isSandbox && Default === "yes",
+    isSuspended,
+    isServed: !isSuspended && Importing === "",
+    sandboxOf: isSandbox ? Number(SandboxOf) : undefined,
+  };
 }
 
 /** An API key, as requests need it. */

@@ -52,6 +52,15 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return this.#sitesByHost.get(host) ?? this.#defaultSite;
   }
 
+  /**
+   * Returns the site `id` if it is the sandbox of the site `live`, also if it is suspended itself; undefined if it is another site, or is still being made.
+   * Whether the live site is suspended is not its part.
+   */
+  findSandbox(id: number, live: number): Site | undefined {
+    const site = this.#sites.get(id);
+    return site?.sandboxOf === live && (site.isServed || site.isSuspended) ? site : undefined;
+  }
+
   /** Returns the key with this digest, which may have expired or been revoked; undefined if it is unknown. */
   findKeyByDigest(digest: string): ApiKey | undefined {
     return this.#keysByDigest.get(digest);

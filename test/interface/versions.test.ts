@@ -291,7 +291,15 @@ describe.each(engines)("on $name", (kind) => {
 
     test("can be listed and changed", async () => {
       const { engine } = running;
-      const site = { ID: 2, Name: "old", Hostnames: "", Default: "yes", Suspended: "", Importing: "" } as const;
+      const site = {
+        ID: 2,
+        Name: "old",
+        Hostnames: "",
+        Default: "yes",
+        Suspended: "",
+        Importing: "",
+        SandboxOf: "",
+      } as const;
       expect((await listSites(engine))[1]).toEqual(site);
       expect(await setSite(engine, "old", { isDefault: true }, 1)).toEqual(site);
       const [listed] = await listKeys(engine, site);

@@ -88,7 +88,7 @@ function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
   return new ProblemError("conflict", "the name or a hostname is taken already");
 }
 
-function toSiteInfo({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord): SiteInfo {
+function toSiteInfo({ ID, Name, Hostnames, Default, Suspended, Importing, SandboxOf }: SiteRecord): SiteInfo {
   return {
     id: ID,
     name: Name,
@@ -96,5 +96,6 @@ function toSiteInfo({ ID, Name, Hostnames, Default, Suspended, Importing }: Site
     isDefault: Default === "yes",
     suspended: Suspended || null,
     importing: Importing || null,
+    sandboxOf: SandboxOf === "" ? null : Number(SandboxOf),
   };
 }

@@ -55,14 +55,12 @@ export interface SiteInfo {
   readonly suspended: string | null;
   /** Time until which an import has reserved the site; null if the site is complete. */
   readonly importing: string | null;
+  /** ID of the live site whose sandbox it is; null for a live site. */
+  readonly sandboxOf: number | null;
 }
 
-export interface SitesResponse {
-  /** The sites that the operator may manage. */
-  readonly sites: readonly SiteInfo[];
-  /** The URL of the public listener, which programs of integrators use. */
-  readonly publicUrl: string;
-}
+/** The sites that the operator may manage, and the URL of the public listener, which programs of integrators use. */
+export type SitesResponse = { readonly sites: readonly SiteInfo[]; readonly publicUrl: string };
 
 /** The members of a new site. By default, it has no hostname, is not the default site, and gets no key. */
 export interface NewSiteBody {
@@ -96,6 +94,12 @@ export interface SiteSummaryResponse {
   readonly records: Readonly<Record<string, number>>;
   readonly revision: number;
   readonly changed: string | null;
+}
+
+/** A sandbox that was made or renewed, and the numbers of its copied records, of its keys and of its webhooks. */
+export interface SandboxResponse extends SiteResponse, Pick<SiteSummaryResponse, "keys" | "webhooks"> {
+  readonly isNew: boolean;
+  readonly records: number;
 }
 
 // The overview
@@ -220,10 +224,7 @@ export interface NewWebhookResponse extends WebhookInfo {
   readonly isResolved: boolean;
 }
 
-export interface RotatedWebhookResponse extends WebhookInfo {
-  readonly secret: string;
-  readonly until: string;
-}
+export type RotatedWebhookResponse = WebhookInfo & { readonly secret: string; readonly until: string };
 
 export interface DeliveryInfo {
   readonly at: string;
@@ -253,9 +254,7 @@ export interface WrittenRecordResponse extends RecordResponse, WriteResponse {}
 
 export type DeletionBody = { readonly ids: readonly (number | string)[] };
 
-export interface DeletionResponse extends WriteResponse {
-  readonly deleted: number;
-}
+export type DeletionResponse = WriteResponse & { readonly deleted: number };
 
 export interface FoundRecordInfo {
   readonly site: string;

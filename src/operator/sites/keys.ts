@@ -70,7 +70,7 @@ export async function createKey(
   settings: KeySettings,
   now: number,
 ): Promise<IssuedKey> {
-  const { intent, key } = createKeyIntent(site.ID, settings, now);
+  const { intent, key } = createKeyIntent(site.ID, settings, now, site.SandboxOf !== "");
   const [body] = await commitSystemChanges(engine, (system) => {
     const exists = system.sites.some(({ ID }) => ID === site.ID);
     if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
@@ -137,7 +137,7 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
-    const created = createKeyIntent(Number(old.Site), toSettings(old), now);
+    const created = createKeyIntent(Number(old.Site), toSettings(old), now, isSandboxSite(system, old));
     key = created.key;
     return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
@@ -175,13 +175,19 @@ function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
 }
 
-/** Creates a key, and the intent to store its record. @throws ProblemError `invalid-record` */
+/** Whether the key belongs to a sandbox. */
+function isSandboxSite({ sites }: SystemRecords, { Site }: KeyRecord): boolean {
+  return sites.some(({ ID, SandboxOf }) => ID === Number(Site) && SandboxOf !== "");
+}
+
+/** Creates a key, and the intent to store its record. @param isForSandbox whether `site` is a sandbox @throws ProblemError `invalid-record` */
 export function createKeyIntent(
   site: number,
   { label = "", scope = "write", expiresAt, rate }: KeySettings,
   now: number,
+  isForSandbox: boolean,
 ) {
-  const { key, prefix, digest } = createApiKey();
+  const { key, prefix, digest } = createApiKey(isForSandbox);
   const values = {
     Site: String(site),
     Prefix: prefix,

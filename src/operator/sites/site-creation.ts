@@ -75,7 +75,7 @@ export async function createSites(
   const bodies = await commitSystemChanges(engine, (system) => {
     const sites = toSiteIntents(requested, system, now);
     const firstId = system.nextSiteId;
-    const issued = withKeys ? requested.map((_, index) => createKeyIntent(firstId + index, {}, now)) : [];
+    const issued = withKeys ? requested.map((_, index) => createKeyIntent(firstId + index, {}, now, false)) : [];
     keys = issued.map(({ key }) => key);
     const before = system.sites;
     const hasDefault = requested.some(({ isDefault }) => isDefault);
