@@ -72,8 +72,9 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
       await provider.update(resource.path, { id, data, previousData: stored as never });
       finish();
     } catch (error) {
-      if ((error as { readonly status?: number }).status === 412) await read();
-      setFault((error as Error).message);
+      // After another conflict, show the new stored values. If they cannot be read, show why: without them, a further attempt would fail again.
+      const isConflict = (error as { readonly status?: number }).status === 412;
+      if (!isConflict || (await read())) setFault((error as Error).message);
       setBusy(false);
     }
   }
@@ -102,7 +103,7 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
   );
 }
 
-/** Reads the stored record. Returns it, and a function that repeats the read. */
+/** Reads the stored record. Returns it, and a function that repeats the read. This function returns false if the read fails, and sets `fault`. */
 function useStored(resource: string, id: string) {
   const provider = useDataProvider();
   const [stored, setStored] = useState<RecordValues>();
@@ -110,8 +111,14 @@ function useStored(resource: string, id: string) {
   const read = useCallback(
     () =>
       provider.getOne(resource, { id }).then(
-        ({ data }) => setStored(data),
-        (error) => setFault(error.message),
+        ({ data }) => {
+          setStored(data);
+          return true;
+        },
+        (error) => {
+          setFault(error.message);
+          return false;
+        },
       ),
     [provider, resource, id],
   );

@@ -12,11 +12,11 @@ let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 let form: ReturnType<typeof recordFormOf>;
-// A change by another operator makes the server reject the own change.
+// A change by another operator makes the server reject the own change, and one test lets a read fail.
 useShopPage((opened) => {
   ({ view, page, ben } = opened);
   form = recordFormOf(opened);
-}, /412/);
+}, /412|503/);
 
 const locationsPath = "/sites/shop/records/locations";
 
@@ -69,6 +69,27 @@ describe("a change by another operator during an edit", () => {
       Email: "mill@example.com",
       Telephone: { Daytime: "11", Evening: "22 of ben" },
     });
+  });
+
+  test("a second time is shown too; if it cannot be read, the dialog says why", async () => {
+    const id = await edit("Gamma");
+    await view.button("Save").click();
+    const row = dialog().getByRole("row", { name: /Name/ });
+    await row.waitFor();
+    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: "Gamma of ben, again" });
+    const recordUrl = `**${brandsPath}/${id}`;
+    const failure = { status: 503, contentType: "application/problem+json", body: '{"detail":"it cannot be read"}' };
+    await page.route(recordUrl, (route) =>
+      route.request().method() === "GET" ? route.fulfill(failure) : route.fallback(),
+    );
+    await view.button("Save the chosen values").click();
+    await dialog().getByText("it cannot be read").waitFor();
+    await page.unroute(recordUrl);
+    await view.button("Save the chosen values").click();
+    await dialog().getByText("was changed by someone else").waitFor();
+    expect(await row.innerText()).toMatch(/Gamma of ben, again\s+Gamma of anna/);
+    await form.save("Save the chosen values");
+    expect((await form.brandOf(id)).Name).toBe("Gamma of anna");
   });
 
   test("does not replace typed text when the page reads its data again", async () => {
