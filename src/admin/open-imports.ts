@@ -14,7 +14,7 @@ interface UndoneImport {
   /** Records that are as they were before the import. */
   readonly restored: number;
   /** Records that were skipped, because they were changed again later. */
-  readonly left: number;
+  readonly skipped: number;
 }
 
 /** An import of an operator into a site. */
@@ -67,7 +67,7 @@ export class OpenImports {
 
   /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
   openImport(operator: number, site: number, resource: Resource, name: string): OpenImport {
-    this.#removeLeastUsed(operator);
+    this.#makeRoom(operator);
     const id = randomText(16);
     const job = withFileErrors(
       "no file can be stored",
@@ -164,7 +164,7 @@ export class OpenImports {
    * At a limit, removes the operator's least recently used import that is neither checked nor run now.
    * @throws ProblemError `too-many-requests` if the operator has no such import
    */
-  #removeLeastUsed(operator: number): void {
+  #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
     const [leastUsed] = own

@@ -75,8 +75,8 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
   report(options, summary, run);
   if (!summary.interrupted) return;
   process.exitCode = 1;
-  const { deleted, restored, unchanged, leftCount, records } = summary;
-  const done = deleted + restored + unchanged + leftCount;
+  const { deleted, restored, unchanged, skippedCount, records } = summary;
+  const done = deleted + restored + unchanged + skippedCount;
   printMessage(
     done > 0
       ? `interrupted after ${done} of ${records} records; the rest: ${rest}`
@@ -91,19 +91,21 @@ function restLine({ site, database, force }: UndoFlags, { since, until, run }: U
 }
 
 function report(options: UndoFlags, summary: UndoSummary, run: string): void {
-  const { deleted, restored, unchanged, left, leftCount } = summary;
-  for (const { resource, id, changed } of left) {
+  const { skipped, skippedCount, ...others } = summary;
+  for (const { resource, id, changed } of skipped) {
     const why = changed
       ? `${changed.actor} changed it at revision ${changed.revision}`
       : "it was changed later, and the journal no longer has that change";
     printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
   }
-  if (leftCount > left.length) printMessage(`left alone: ${leftCount - left.length} more`);
+  if (skippedCount > skipped.length) printMessage(`left alone: ${skippedCount - skipped.length} more`);
   const back = undoOf(options, summary.revisions, run);
-  const total = deleted + restored + unchanged + leftCount;
+  const { deleted, restored, unchanged } = others;
+  const total = deleted + restored + unchanged + skippedCount;
   const would = options.dryRun ? "would be " : "";
-  const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${leftCount} left alone`;
-  printUndoable(options, { ...summary, ...back }, [line]);
+  const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${skippedCount} left alone`;
+  // The output of `--json` names the skipped records `left`.
+  printUndoable(options, { ...others, leftCount: skippedCount, left: skipped, ...back }, [line]);
   printUndo(back);
 }
 

@@ -63,6 +63,20 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     const url = `${server.url}/restapi/brands`;
     await fetchWithKey(`${url}/2.json`, key, { method: "PUT", body: '{"Name":"By a client"}' });
     await fetchWithKey(`${url}.json`, key, { method: "POST", body: '{"Name":"From a client"}' });
+    const [, run = ""] = /--run (\w+)/.exec(bad.stderr) ?? [];
+    const dryRun = await workspace.mustRun([
+      "undo",
+      "--site",
+      "main",
+      "--since",
+      "3",
+      "--run",
+      run,
+      "--dry-run",
+      "--json",
+    ]);
+    const left = [{ resource: "brand", id: 2, changed: { revision: 7 } }];
+    expect(JSON.parse(dryRun)).toMatchObject({ deleted: 1, restored: 1, unchanged: 0, leftCount: 1, left });
     const undone = await runPrinted(bad.stderr);
     expect([undone.code, undone.stdout]).toEqual([0, "3 records: 1 deleted, 1 restored, 0 unchanged, 1 left alone\n"]);
     expect(undone.stderr).toContain(`left alone: brands 2: ${key.slice(0, 12)} changed it at revision 7`);

@@ -36,8 +36,8 @@ describe.each(engines)("undo on $name", (kind) => {
       deleted: 1,
       restored: 2,
       unchanged: 0,
-      leftCount: 0,
-      left: [],
+      skippedCount: 0,
+      skipped: [],
       records: 3,
       interrupted: false,
       revisions: { first: 8, last: 10 },
@@ -62,7 +62,7 @@ describe.each(engines)("undo on $name", (kind) => {
     site++;
     await engine.commit([create("A"), create("B"), create("C")]);
     await engine.commit([update(1, "bad", "r"), create("from a client"), create("bad", "r"), update(2, "by a client")]);
-    expect(await undoRange({ since: 3, run: "r" })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await undoRange({ since: 3, run: "r" })).toMatchObject({ deleted: 1, restored: 1, skipped: [] });
     expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
   });
 
@@ -71,17 +71,17 @@ describe.each(engines)("undo on $name", (kind) => {
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
     await engine.commit([{ ...update(1, "good"), actor: "sfk_12345678" }, update(3, "useful")]);
-    const left = [
+    const skipped = [
       { resource: "brand", id: 1, changed: { revision: 6, actor: "sfk_12345678" } },
       { resource: "brand", id: 3, changed: { revision: 7, actor: "test" } },
     ];
-    expect(await undoRange({ since: 2, run: "r" })).toMatchObject({ deleted: 0, restored: 1, left });
+    expect(await undoRange({ since: 2, run: "r" })).toMatchObject({ deleted: 0, restored: 1, skipped });
     expect(await stored()).toEqual({ 1: "good", 2: "B", 3: "useful" });
     expect(await undoRange({ since: 2, run: "r" }, { force: true })).toMatchObject({
       deleted: 1,
       restored: 1,
       unchanged: 1,
-      left: [],
+      skipped: [],
     });
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
@@ -89,13 +89,13 @@ describe.each(engines)("undo on $name", (kind) => {
   test("leaves a record alone that was changed outside the run between two changes of it", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
-    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });
+    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, skipped: [{ id: 1 }] });
   });
 
   test("up to a revision undoes no later change", async () => {
     site++;
     await engine.commit([create("A"), create("B"), update(1, "A2"), create("C"), update(2, "B2")]);
-    expect(await undoRange({ since: 2, until: 4 })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await undoRange({ since: 2, until: 4 })).toMatchObject({ deleted: 1, restored: 1, skipped: [] });
     expect(await stored()).toEqual({ 1: "A", 2: "B2" });
   });
 
@@ -103,7 +103,7 @@ describe.each(engines)("undo on $name", (kind) => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
     await undoRange({ since: 1, run: "r" });
-    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, left: [], revisions: undefined });
+    expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, skipped: [], revisions: undefined });
     expect((await engine.readHeads([site]))[0]?.revision).toBe(5);
   });
 
@@ -153,8 +153,8 @@ describe.each(engines)("undo on $name", (kind) => {
       unchanged: 0,
       records: 3,
       interrupted: false,
-      leftCount: 2,
-      left: [
+      skippedCount: 2,
+      skipped: [
         { resource: "brand", id: 1, changed: { revision: 7, actor: "test" } },
         { resource: "brand", id: 4, changed: { revision: 8, actor: "test" } },
       ],
@@ -172,7 +172,7 @@ describe.each(engines)("undo on $name", (kind) => {
       deleted: 1,
       restored: 1,
       unchanged: 1,
-      left: [],
+      skipped: [],
     });
     expect(await stored()).toEqual({ 1: "A" });
   });
@@ -184,7 +184,7 @@ describe.each(engines)("undo on $name", (kind) => {
     const busy = disturb(() => engine.commit([500, 501, 1001, 1201].map((id) => update(id, "good"))));
     expect(await undo(busy, site, { since: 1 }, { at: 1 })).toMatchObject({
       deleted: 1196,
-      left: [{ id: 500 }, { id: 501 }, { id: 1001 }, { id: 1201 }],
+      skipped: [{ id: 500 }, { id: 501 }, { id: 1001 }, { id: 1201 }],
     });
     expect(await stored()).toEqual({ 1: "first", 500: "good", 501: "good", 1001: "good", 1201: "good" });
   });
@@ -228,7 +228,7 @@ describe.each(engines)("undo on $name", (kind) => {
     // The chunks are the same for every engine: for the other engines, a dry run of the rest is enough.
     const dryRun = kind !== engines[0];
     const rest = await undo(acting, site, { since: 0, run: "r" }, { at: 1, dryRun });
-    expect(rest).toMatchObject({ deleted: 40_001, unchanged: 10_000, leftCount: 0, interrupted: false });
+    expect(rest).toMatchObject({ deleted: 40_001, unchanged: 10_000, skippedCount: 0, interrupted: false });
     if (dryRun) return;
     expect(rest.revisions).toEqual({ first: 60_002, last: 100_002 });
     expect(await stored()).toEqual({});

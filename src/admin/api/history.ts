@@ -63,10 +63,10 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)
-    imports.markUndone(site.ID, run, { restored, left: summary.leftCount });
+    imports.markUndone(site.ID, run, { restored, skipped: summary.skippedCount });
   return {
     ...summary,
-    left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),
+    skipped: summary.skipped.map((record) => ({ ...record, resource: pathOf(record.resource) })),
     run: call.run,
   };
 }

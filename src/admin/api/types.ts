@@ -313,13 +313,13 @@ interface SkippedRecordInfo extends Pick<FoundRecordInfo, "resource" | "id"> {
   readonly changed?: { readonly revision: number; readonly actor: string } | undefined;
 }
 
-/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`left`). */
+/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`skipped`). */
 export interface UndoResponse extends WriteResponse {
   readonly deleted: number;
   readonly restored: number;
   readonly unchanged: number;
-  readonly leftCount: number;
-  readonly left: readonly SkippedRecordInfo[];
+  readonly skippedCount: number;
+  readonly skipped: readonly SkippedRecordInfo[];
 }
 
 /** By default, the revision before the last change of the record. */
@@ -349,7 +349,7 @@ export interface ImportInfo {
   readonly revisions: RevisionsInfo | null;
   readonly run: string | null;
   /** The result of an undo: the number of restored records, and of records that it skipped because they were changed again later. */
-  readonly undone: { readonly restored: number; readonly left: number } | null;
+  readonly undone: { readonly restored: number; readonly skipped: number } | null;
   readonly hasRejects: boolean;
 }
 

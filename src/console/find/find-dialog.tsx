@@ -21,12 +21,12 @@ import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** A button that opens the search over all sites. */
 export function FindButton() {
@@ -137,7 +137,7 @@ function FoundItem({ record }: { readonly record: FoundRecordInfo }) {
   return (
     <ListItemButton component={Link} to={toAddress(record)} onClick={close}>
       <ListItemText
-        primary={visible(name) || `#${id}`}
+        primary={showInvisible(name) || `#${id}`}
         secondary={[site, `${singular} ${id}`, labelOf(field)].join(" · ")}
         slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
       />

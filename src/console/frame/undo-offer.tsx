@@ -37,10 +37,10 @@ export function UndoOffer() {
   async function undoWrite({ run, revisions }: UndoableWrite) {
     if (!revisions) return;
     try {
-      const { left } = await undo({ ...revisions, run }, false);
+      const { skipped } = await undo({ ...revisions, run }, false);
       refresh();
-      const text = left.length > 0 ? translate("record.undo_left") : translate("record.undone");
-      setShown({ kind: left.length > 0 ? "failed" : "undone", text });
+      const text = skipped.length > 0 ? translate("record.undo_skipped") : translate("record.undone");
+      setShown({ kind: skipped.length > 0 ? "failed" : "undone", text });
     } catch (error) {
       setShown({ kind: "failed", text: (error as Error).message });
     }

@@ -4,7 +4,7 @@ import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/mat
 import { useTranslate } from "react-admin";
 import type { RecordValues } from "../../admin/api/types.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** Keeps the old value on the left of the new value, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;
@@ -48,13 +48,13 @@ export function OldAndNewValue({ before, after }: { readonly before: string; rea
     <>
       {before && (
         <Box component="del" sx={oldValue}>
-          {visible(before)}
+          {showInvisible(before)}
         </Box>
       )}
       {before && after && " "}
       {after && (
         <Box component="ins" sx={newValue}>
-          {visible(after)}
+          {showInvisible(after)}
         </Box>
       )}
     </>

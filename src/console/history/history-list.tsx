@@ -5,7 +5,7 @@ import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typograph
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
 import type { HistoryEntryInfo } from "../../admin/api/types.ts";
-import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { When } from "../text/when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";

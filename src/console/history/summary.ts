@@ -5,7 +5,7 @@ import type { HistoryEntryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
@@ -19,7 +19,7 @@ export function useSummary({ counts, resources, change, first, last }: HistoryEn
     const name = (change.after ?? change.before)?.Name;
     return translate(`history.one_${change.operation}`, {
       resource: nameOf(change.resource, false),
-      name: name === undefined ? `${change.id}` : visible(String(name)),
+      name: name === undefined ? `${change.id}` : showInvisible(String(name)),
     });
   }
   const what = resources.map((path) => nameOf(path, true)).join(", ");
@@ -43,12 +43,12 @@ export function useActorName(): (actor: string) => string {
   const { data: keys } = useKeys();
   return (actor) => {
     const label = keys?.find(({ prefix }) => prefix === actor)?.label;
-    if (label) return translate("history.actor_key", { name: visible(label) });
+    if (label) return translate("history.actor_key", { name: showInvisible(label) });
     const [kind = "", ...rest] = actor.split(":");
     const name = rest.join(":");
-    if (name === "") return visible(actor);
+    if (name === "") return showInvisible(actor);
     return ["console", "operator"].includes(kind)
-      ? translate(`history.actor_${kind}`, { name: visible(name) })
-      : visible(actor);
+      ? translate(`history.actor_${kind}`, { name: showInvisible(name) })
+      : showInvisible(actor);
   };
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
-import { ReadFailed } from "../shell/loaded.tsx";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { useUndo } from "./history.ts";
 
@@ -46,7 +46,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
             .join(" ")}
         </Typography>
       )}
-      {plan && plan.left.length > 0 && <LeftRecords plan={plan} />}
+      {plan && plan.skipped.length > 0 && <SkippedRecords plan={plan} />}
     </Confirm>
   );
 }
@@ -54,17 +54,17 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
 const shownRecords = 10;
 
 /** Lists the records that the undo skips, because they were changed again later. */
-function LeftRecords({ plan }: { readonly plan: UndoResponse }) {
+function SkippedRecords({ plan }: { readonly plan: UndoResponse }) {
   const translate = useTranslate();
   return (
     <Alert severity="warning">
-      {translate("history.undo_left", { smart_count: plan.leftCount })}
+      {translate("history.undo_skipped", { smart_count: plan.skippedCount })}
       <List dense disablePadding>
-        {plan.left.slice(0, shownRecords).map(({ resource, id, changed }) => (
+        {plan.skipped.slice(0, shownRecords).map(({ resource, id, changed }) => (
           <ListItem key={`${resource} ${id}`} disableGutters>
             {changed
-              ? translate("history.left_changed", { resource, id, actor: changed.actor })
-              : translate("history.left_unknown", { resource, id })}
+              ? translate("history.skipped_changed", { resource, id, actor: changed.actor })
+              : translate("history.skipped_unknown", { resource, id })}
           </ListItem>
         ))}
       </List>

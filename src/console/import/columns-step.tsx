@@ -12,7 +12,7 @@ import type {
   ImportMapping,
   ResourceInfo,
 } from "../../admin/api/types.ts";
-import { ReadFailed } from "../shell/loaded.tsx";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";

@@ -15,10 +15,10 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
 import { OldAndNewValue } from "../history/changed-fields.tsx";
-import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { readImportRows } from "./imports.ts";
 
 interface RowListProps {
@@ -105,7 +105,7 @@ interface RowProps {
 
 function Row({ row, onExclude, isExcluded, isFixed }: RowProps) {
   const translate = useTranslate();
-  const name = visible((row.after?.Name ?? "") as string);
+  const name = showInvisible((row.after?.Name ?? "") as string);
   const title = [
     translate("import.row", { row: row.row }),
     name,

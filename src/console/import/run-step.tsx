@@ -76,13 +76,13 @@ function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunSt
 }
 
 /** Shows that the import was undone, on this page or on the page of the history. */
-function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
+function Undone({ undone: { restored, skipped } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
   const translate = useTranslate();
   return (
-    <Alert severity={left > 0 ? "warning" : "info"}>
+    <Alert severity={skipped > 0 ? "warning" : "info"}>
       <Typography>{translate("import.undone")}</Typography>
       <div>{translate("history.undone", { smart_count: restored })}</div>
-      {left > 0 && <div>{translate("history.undo_left", { smart_count: left })}</div>}
+      {skipped > 0 && <div>{translate("history.undo_skipped", { smart_count: skipped })}</div>}
     </Alert>
   );
 }
@@ -95,7 +95,7 @@ function inNumbers(counts: NonNullable<ImportInfo["counts"]>): Record<string, st
 function UndoButton({ info: { revisions, run, undone } }: { readonly info: ImportInfo }) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
-  if (!revisions || (undone && undone.left === 0)) return null;
+  if (!revisions || (undone && undone.skipped === 0)) return null;
   return (
     <>
       <Button variant="outlined" onClick={() => setOpen(true)}>

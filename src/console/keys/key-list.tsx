@@ -18,8 +18,8 @@ import {
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
 import type { ListedKeyInfo } from "../../admin/api/types.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { toDay } from "../text/times.ts";
-import { visible } from "../text/visible.ts";
 import { When } from "../text/when.tsx";
 import type { KeyTask } from "./keys.ts";
 
@@ -88,7 +88,7 @@ function KeyName({ apiKey: { label, prefix } }: Pick<KeyProps, "apiKey">) {
     <>
       {label && (
         <Typography variant="body2" component="div" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
-          {visible(label)}
+          {showInvisible(label)}
         </Typography>
       )}
       <Typography variant="body2" component="code" sx={{ fontFamily: "monospace", color: "text.secondary" }}>

@@ -6,9 +6,9 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
 import { Empty } from "../shell/empty.tsx";
-import { Loaded } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
@@ -35,7 +35,7 @@ export function KeysPage() {
   );
   return (
     <Page title={translate("keys.title")} explain={translate("keys.explain")} action={make}>
-      <Loaded query={query}>
+      <QueryResult query={query}>
         {(keys) =>
           keys.length === 0 ? (
             <Empty icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />
@@ -43,7 +43,7 @@ export function KeysPage() {
             <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />
           )
         }
-      </Loaded>
+      </QueryResult>
       <OpenDialog open={open} onOpen={setOpen} />
     </Page>
   );

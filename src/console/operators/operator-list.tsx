@@ -19,8 +19,8 @@ import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { useSession } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { toDay } from "../text/times.ts";
-import { visible } from "../text/visible.ts";
 import type { OpenOperator } from "./operators-page.tsx";
 
 interface OperatorListProps {
@@ -93,7 +93,7 @@ function OperatorName({ operator: { name } }: { readonly operator: OperatorInfo 
   return (
     <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "center", flexWrap: "wrap" }}>
       <Typography variant="body2" component="span" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
-        {visible(name)}
+        {showInvisible(name)}
       </Typography>
       {name === own && <Chip size="small" variant="outlined" label={translate("operators.you")} />}
     </Stack>

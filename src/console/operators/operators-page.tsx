@@ -5,9 +5,9 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
-import { Loaded } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { OperatorList } from "./operator-list.tsx";
 import { useOperatorActions, useOperators } from "./operators.ts";
@@ -36,7 +36,7 @@ export function OperatorsPage() {
   );
   return (
     <Page title={translate("operators.title")} explain={translate("operators.explain")} action={add}>
-      <Loaded query={query}>{(operators) => <OperatorList operators={operators} onOpen={choose} />}</Loaded>
+      <QueryResult query={query}>{(operators) => <OperatorList operators={operators} onOpen={choose} />}</QueryResult>
       <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />
     </Page>
   );

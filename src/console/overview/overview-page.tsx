@@ -19,8 +19,8 @@ import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { HistoryList } from "../history/history-list.tsx";
-import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { useOverview } from "./overview.ts";
@@ -36,7 +36,7 @@ export function OverviewPage() {
   const siteName = useSiteName();
   return (
     <Page title={translate("overview.title")}>
-      <Loaded query={useOverview()}>
+      <QueryResult query={useOverview()}>
         {(overview) => (
           <>
             <State overview={overview} />
@@ -44,7 +44,7 @@ export function OverviewPage() {
             <Counts overview={overview} />
           </>
         )}
-      </Loaded>
+      </QueryResult>
       <Traffic />
       <Stack direction="row" sx={{ mb: 1, alignItems: "center", justifyContent: "space-between" }}>
         <Typography component="h2" variant="h6">

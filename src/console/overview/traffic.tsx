@@ -3,7 +3,7 @@
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { TrafficPointInfo } from "../../admin/api/types.ts";
-import { ReadFailed } from "../shell/loaded.tsx";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { locale, toNumber } from "../text/locale.ts";
 import { useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";

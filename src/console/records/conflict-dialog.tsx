@@ -20,7 +20,7 @@ import { useCallback, useEffect, useState } from "react";
 import { useDataProvider, useRefresh, useTranslate } from "react-admin";
 import type { RecordValues, ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
 
 /** A change that was rejected, because somebody else has changed the record. */
@@ -180,7 +180,7 @@ function ConflictRow({ field, chosen, onChoose }: ConflictRowProps) {
             onChange={() => onChoose(path, side)}
             slotProps={{ input: { "aria-label": `${label}: ${translate(`record.${side}`)}` } }}
           />
-          {visible(field[side]) || <em>{translate("record.empty_value")}</em>}
+          {showInvisible(field[side]) || <em>{translate("record.empty_value")}</em>}
         </TableCell>
       ))}
     </TableRow>

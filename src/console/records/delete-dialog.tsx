@@ -7,7 +7,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** Maximum number of records that the dialog names. */
 const maxNamed = 5;
@@ -45,7 +45,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
     >
       <Box component="ul" sx={{ m: 0, pl: 3, overflowWrap: "anywhere" }}>
         {names?.map(({ id, name: text }) => (
-          <li key={id}>{[visible(text), translate("record.id", { id })].filter(Boolean).join(" · ")}</li>
+          <li key={id}>{[showInvisible(text), translate("record.id", { id })].filter(Boolean).join(" · ")}</li>
         ))}
         {ids.length > maxNamed && (
           <li>{translate("record.delete_more", { count: toNumber(ids.length - maxNamed) })}</li>

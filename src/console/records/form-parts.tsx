@@ -9,7 +9,7 @@ import { useFormState } from "react-hook-form";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { useUnsaved } from "../shell/unsaved.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 export interface RecordPageProps {
   readonly resource: ResourceInfo;
@@ -25,7 +25,7 @@ export function FormHeader({ title, onLeave }: { readonly title: string; readonl
   return (
     <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
       <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
-        {visible(title)}
+        {showInvisible(title)}
       </Typography>
       <IconButton onClick={onLeave} aria-label={translate("general.close")}>
         <CloseIcon />

@@ -5,7 +5,7 @@ import { Box, Link, Stack } from "@mui/material";
 import { type RaRecord, useTranslate } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf, textAt } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** The fields of which a list on a phone shows the values below the name. */
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
@@ -45,7 +45,7 @@ export function ContactLinks({ record, resource }: ContactLinksProps) {
     <Stack direction="row" sx={{ mt: 1, flexWrap: "wrap", columnGap: 2 }}>
       {links.map(({ path, text, href }) => (
         <Link key={path} href={href} title={labelOf(path)} sx={{ overflowWrap: "anywhere" }}>
-          {visible(text)}
+          {showInvisible(text)}
         </Link>
       ))}
     </Stack>
@@ -61,7 +61,7 @@ export function AddressBlock({ record }: { readonly record: RaRecord }) {
   if (lines.length === 0) return null;
   return (
     <Box component="address" sx={{ fontStyle: "normal", mt: 1, whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
-      {visible(lines.join("\n"))}
+      {showInvisible(lines.join("\n"))}
       {place && (
         <Box>
           <Link

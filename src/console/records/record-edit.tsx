@@ -4,7 +4,7 @@ import { Alert, Box, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useState } from "react";
 import { Edit, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";
 import { HistoryList } from "../history/history-list.tsx";
-import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";

@@ -5,7 +5,7 @@ import { regex, required, TextInput, useTranslate } from "react-admin";
 import { useWatch } from "react-hook-form";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf } from "../text/fields.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 
 /** The style of a group of fields: two short fields in a line. */
 const groupStyle = {
@@ -54,7 +54,7 @@ function FieldInput({ field }: { readonly field: FieldInfo }) {
     ...(pattern ? [regex(new RegExp(pattern.source, "u"), pattern.fault)] : []),
   ];
   const text = String(useWatch({ name: path }) ?? "");
-  const seen = visible(text);
+  const seen = showInvisible(text);
   return (
     <TextInput
       source={path}

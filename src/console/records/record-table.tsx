@@ -21,14 +21,14 @@ import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Empty } from "../shell/empty.tsx";
 import { iconOf } from "../shell/icons.ts";
-import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { textAt } from "../text/fields.ts";
 import { capitalized } from "../text/locale.ts";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { columnLabel, summaryOf } from "./known-fields.tsx";
@@ -115,8 +115,8 @@ function ListBody({ resource }: RecordTableProps) {
 function PhoneList({ resource }: RecordTableProps) {
   return (
     <SimpleList
-      primaryText={(record) => visible(record.Name)}
-      secondaryText={(record) => visible(summaryOf(record))}
+      primaryText={(record) => showInvisible(record.Name)}
+      secondaryText={(record) => showInvisible(summaryOf(record))}
       rowClick="edit"
       empty={<NoRecords resource={resource} />}
     />
@@ -147,7 +147,7 @@ function Columns({ resource }: RecordTableProps) {
 
 function Value({ path }: { readonly path: string }) {
   const record = useRecordContext();
-  return record ? visible(textAt(record, path)) : null;
+  return record ? showInvisible(textAt(record, path)) : null;
 }
 
 /** The button that deletes the selected records. It does not exist while no record is selected, because react-admin only hides the bar. */
@@ -213,7 +213,7 @@ function NameLink() {
       underline="hover"
       color="inherit"
     >
-      {visible(record.Name || `#${record.id}`)}
+      {showInvisible(record.Name || `#${record.id}`)}
     </Link>
   );
 }
@@ -229,7 +229,7 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
     return (
       <Empty
         icon={iconOf(name)}
-        title={translate("record.none_found", { name: plural, text: visible(text.slice(0, maxSearchLength)) })}
+        title={translate("record.none_found", { name: plural, text: showInvisible(text.slice(0, maxSearchLength)) })}
         explain={translate("record.none_found_explain")}
       >
         <Button variant="outlined" onClick={() => setFilters({})}>

@@ -3,7 +3,7 @@
 import { Box } from "@mui/material";
 import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
-import { visible } from "../text/visible.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { texts } from "../texts.ts";
 import { useSiteName } from "./site-context.ts";
 import { forScreenReaders } from "./theme.ts";
@@ -26,7 +26,7 @@ export function useDocumentTitle(title: string): void {
   const siteName = useSiteName();
   useEffect(() => {
     if (title === "") return;
-    const shown = { title: `${visible(title)} · ${siteName}` };
+    const shown = { title: `${showInvisible(title)} · ${siteName}` };
     change([...titles, shown]);
     return () => change(titles.filter((one) => one !== shown));
   }, [title, siteName]);

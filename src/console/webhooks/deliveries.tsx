@@ -3,7 +3,7 @@
 import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import type { DeliveryInfo } from "../../admin/api/types.ts";
-import { Loaded } from "../shell/loaded.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.ts";
 import { useDeliveries } from "./webhooks.ts";
@@ -13,7 +13,7 @@ export function Deliveries({ id }: { readonly id: number }) {
   const translate = useTranslate();
   const query = useDeliveries(id);
   return (
-    <Loaded query={query}>
+    <QueryResult query={query}>
       {(deliveries) =>
         deliveries.length === 0 ? (
           <Typography color="textSecondary">{translate("webhooks.no_deliveries")}</Typography>
@@ -30,7 +30,7 @@ export function Deliveries({ id }: { readonly id: number }) {
           </Box>
         )
       }
-    </Loaded>
+    </QueryResult>
   );
 }
 

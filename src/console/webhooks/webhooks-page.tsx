@@ -6,9 +6,9 @@ import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
 import { Confirm } from "../shell/confirm.tsx";
 import { Empty } from "../shell/empty.tsx";
-import { Loaded } from "../shell/loaded.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
@@ -32,7 +32,7 @@ export function WebhooksPage() {
   );
   return (
     <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} action={add}>
-      <Loaded query={query}>
+      <QueryResult query={query}>
         {(webhooks) =>
           webhooks.length === 0 ? (
             <Empty icon={WebhookIcon} title={translate("webhooks.none")} explain={translate("webhooks.none_explain")} />
@@ -44,7 +44,7 @@ export function WebhooksPage() {
             </Stack>
           )
         }
-      </Loaded>
+      </QueryResult>
       {open && <OpenDialog open={open} onOpen={setOpen} />}
     </Page>
   );

@@ -21,8 +21,8 @@ export interface UndoOptions {
   readonly at: number;
 }
 
-/** A record that was left alone, and the reason. */
-interface LeftRecord {
+/** A record that the undo has skipped, and the reason. */
+interface SkippedRecord {
   readonly resource: string;
   readonly id: number;
   /** The last later change outside the range, which would be lost; undefined if it was pruned. */
@@ -36,9 +36,9 @@ export interface UndoSummary {
   restored: number;
   /** Records that already had their earlier state. */
   unchanged: number;
-  /** Records that were left alone, because they were changed later outside the range. The first 50,000 of them are in `left`. */
-  leftCount: number;
-  readonly left: LeftRecord[];
+  /** Records that were skipped, because they were changed later outside the range. The first 50,000 of them are in `skipped`. */
+  skippedCount: number;
+  readonly skipped: SkippedRecord[];
   /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
   records: number;
   /** Whether the undo was stopped. The same undo again completes it. */
@@ -56,7 +56,7 @@ const maxRecordsInOneTransaction = 50_000;
 /** Records per transaction of a larger undo. */
 const recordsPerTransaction = 5000;
 
-/** Maximum records that are listed as left alone. */
+/** Maximum records that are listed as skipped. */
 const maxListed = 50_000;
 
 /** Journal entries per read. */
@@ -108,14 +108,14 @@ class Undo {
     deleted: 0,
     restored: 0,
     unchanged: 0,
-    leftCount: 0,
-    left: [],
+    skippedCount: 0,
+    skipped: [],
     records: 0,
     interrupted: false,
     revisions: undefined,
   };
   /** The records whose intents were rejected, because they have changed since `#head`. */
-  readonly #rejectedRecords = new Map<string, Pick<LeftRecord, "resource" | "id">>();
+  readonly #rejectedRecords = new Map<string, Pick<SkippedRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
     this.#engine = engine;
@@ -137,7 +137,7 @@ class Undo {
       intents = [];
     }
     if (!this.#isStopped()) await this.#store(intents);
-    if (this.#rejectedRecords.size > 0) this.#leave(await this.#findLaterChanges());
+    if (this.#rejectedRecords.size > 0) this.#addSkipped(await this.#findLaterChanges());
     return this.#summary;
   }
 
@@ -150,7 +150,7 @@ class Undo {
   #toIntent({ resource, id, before, isSame, last, other }: RecordToUndo): Intent | undefined {
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
-    else if (other && !force) this.#leave([{ resource, id, changed: other }]);
+    else if (other && !force) this.#addSkipped([{ resource, id, changed: other }]);
     else {
       const { epoch } = this.#head;
       const common = { site: this.#site, resource, id, actor: operatorActor, at, ifEpoch: epoch, isOptional: true };
@@ -160,10 +160,10 @@ class Undo {
     return undefined;
   }
 
-  #leave(records: readonly LeftRecord[]): void {
-    const { left } = this.#summary;
-    for (const record of records.slice(0, maxListed - left.length)) left.push(record);
-    this.#summary.leftCount += records.length;
+  #addSkipped(records: readonly SkippedRecord[]): void {
+    const { skipped } = this.#summary;
+    for (const record of records.slice(0, maxListed - skipped.length)) skipped.push(record);
+    this.#summary.skippedCount += records.length;
   }
 
   /** Commits the intents of one transaction, and counts their outcomes. */
@@ -186,7 +186,7 @@ class Undo {
   #addRejected({ resource, id }: Intent): void {
     if (this.#rejectedRecords.size < maxListed)
       this.#rejectedRecords.set(keyOf({ resource, id }), { resource, id: id as number });
-    else this.#summary.leftCount++;
+    else this.#summary.skippedCount++;
   }
 
   /** Returns the outcomes. If the epoch has changed, they end with the first rejection because of it. */
@@ -205,8 +205,8 @@ class Undo {
   }
 
   /** Returns the records whose intents were rejected, each with its last change after the head. */
-  async #findLaterChanges(): Promise<LeftRecord[]> {
-    const changed = new Map<string, LeftRecord["changed"]>();
+  async #findLaterChanges(): Promise<SkippedRecord[]> {
+    const changed = new Map<string, SkippedRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
       // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
       const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(

@@ -121,16 +121,16 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     await ben.call("PATCH", `${brands}/2`, { Name: "Ben's" });
     const range = { since: 0, until: 3, run: "spring" };
     const dryRun = await anna.call("POST", "/sites/shop/undo", { ...range, dryRun: true });
-    const left = [{ resource: "brands", id: 2, changed: { revision: 4, actor: "console:ben" } }];
-    expect(dryRun.json).toMatchObject({ deleted: 2, restored: 0, left });
+    const skipped = [{ resource: "brands", id: 2, changed: { revision: 4, actor: "console:ben" } }];
+    expect(dryRun.json).toMatchObject({ deleted: 2, restored: 0, skipped });
     expect((await anna.call("GET", brands)).json.total).toBe(3);
     const done = await anna.call("POST", "/sites/shop/undo", range);
-    expect(done.json).toMatchObject({ deleted: 2, left, revisions: { first: 5, last: 6 } });
+    expect(done.json).toMatchObject({ deleted: 2, skipped, revisions: { first: 5, last: 6 } });
     expect((await anna.call("GET", brands)).json.records).toMatchObject([{ record: { ID: 2, Name: "Ben's" } }]);
     expect((await pageOf()).entries[0]).toMatchObject({ actor: "console:anna", counts: { delete: 2 } });
     // The undo can be undone.
     const again = { since: 4, until: 6, run: done.json.run };
-    expect((await anna.call("POST", "/sites/shop/undo", again)).json).toMatchObject({ restored: 2, left: [] });
+    expect((await anna.call("POST", "/sites/shop/undo", again)).json).toMatchObject({ restored: 2, skipped: [] });
     expect((await anna.call("GET", brands)).json.total).toBe(3);
   });
 

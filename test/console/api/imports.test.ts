@@ -129,7 +129,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(rejects.text).toContain("# row,# fault,ID,Name\r\n6,");
     const { first, last } = done.revisions;
     const undone = await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, until: last, run: done.run });
-    expect(undone.json).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(undone.json).toMatchObject({ deleted: 1, restored: 1, skipped: [] });
     expect(await names()).toEqual(["Acme", "Zeta"]);
   });
 

@@ -147,7 +147,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
     expect(await namesIn(brands)).toEqual(["b"]);
     const { first, last } = json.revisions;
     const body = { since: first - 1, until: last, run: json.run };
-    expect((await anna.call("POST", "/sites/shop/undo", body)).json).toMatchObject({ restored: 2, left: [] });
+    expect((await anna.call("POST", "/sites/shop/undo", body)).json).toMatchObject({ restored: 2, skipped: [] });
     expect(await namesIn(brands)).toEqual(["a", "b", "c"]);
   });
 

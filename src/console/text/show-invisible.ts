@@ -4,7 +4,7 @@
  * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
  * another name.
  */
-export function visible(text: string): string {
+export function showInvisible(text: string): string {
   return text.replace(directionControl, (character) => `[U+${hexOf(character)}]`);
 }
 

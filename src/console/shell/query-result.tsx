@@ -4,7 +4,7 @@ import { Alert, Button, Card, Skeleton, Stack } from "@mui/material";
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
 
-interface LoadedProps<T> {
+interface QueryResultProps<T> {
   readonly query: {
     readonly data: T | undefined;
     readonly error: Error | null;
@@ -14,7 +14,7 @@ interface LoadedProps<T> {
 }
 
 /** Shows the data of a query. Shows grey lines until the data is read, and an error if the read failed. */
-export function Loaded<T>({ query: { data, error, refetch }, children }: LoadedProps<T>) {
+export function QueryResult<T>({ query: { data, error, refetch }, children }: QueryResultProps<T>) {
   if (data !== undefined) return children(data);
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   return (
