@@ -6,7 +6,7 @@ import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
-import { cursorRevision } from "../store/database/cursor.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
 import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
 import { type AttemptDependencies, attemptDelivery, type NextEvent } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
@@ -109,7 +109,7 @@ async function prepareNextEvent(
     } else if (state.isGone) {
       // The time is missing if an older program version saved that changes are gone.
       if (state.goneAt === null && !(await lease.update({ goneAt: sources.now() }))) return "lost";
-      const hasMore = page.head.revision > cursorRevision(state.cursor);
+      const hasMore = page.head.revision > revisionInCursor(state.cursor);
       return { event: goneEvent(lease.state, webhook.siteName), hasMore };
     } else if (page.changes.length > 0) {
       if (!(await savePageBounds(lease, page))) return "lost";
@@ -135,7 +135,7 @@ async function readPage(
   const { site, cursor: since, epoch, last } = state;
   // A page that is being delivered is read up to its last revision. Another program version may see more changes in it, so the limit is its number of
   // revisions.
-  const limit = last > 0 ? last - cursorRevision(since) : maxChanges;
+  const limit = last > 0 ? last - revisionInCursor(since) : maxChanges;
   const until = last > 0 ? { until: last } : {};
   try {
     const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });
@@ -150,7 +150,7 @@ async function readPage(
 /** Saves the first and last revision of a page before its first attempt. Returns whether the state could be changed. */
 async function savePageBounds(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
   const first = changes[0]?.change.revision as number;
-  const last = cursorRevision(next);
+  const last = revisionInCursor(next);
   const { state } = lease;
   if (state.first === first && state.last === last && state.epoch === head.epoch) return true;
   return lease.update({ first, last, epoch: head.epoch });

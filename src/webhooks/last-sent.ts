@@ -4,8 +4,8 @@
 // revisions. A page of these would not continue what the receiver has.
 
 import type { WebhookState } from "../model/webhooks.ts";
-import { isCursorEntryLost, type JournalReads } from "../store/changes/feed.ts";
-import { cursorRevision } from "../store/database/cursor.ts";
+import { detectCursorEntryLoss, type JournalReads } from "../store/changes/feed.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
 
 interface SentEvent {
   /** The `Next` of the event. */
@@ -31,7 +31,8 @@ export class LastSent {
   isAhead(state: WebhookState): boolean {
     const sent = this.#sentIn(state);
     return (
-      sent !== undefined && (sent.rewinds > state.rewinds || cursorRevision(sent.cursor) > cursorRevision(state.cursor))
+      sent !== undefined &&
+      (sent.rewinds > state.rewinds || revisionInCursor(sent.cursor) > revisionInCursor(state.cursor))
     );
   }
 
@@ -39,7 +40,7 @@ export class LastSent {
   async isLost(state: WebhookState, engine: JournalReads): Promise<boolean> {
     const sent = this.#sentIn(state);
     if (!sent || sent.cursor === state.cursor) return false;
-    return sent.rewinds > state.rewinds || (await isCursorEntryLost(engine, state.site, sent.cursor, state.epoch));
+    return sent.rewinds > state.rewinds || (await detectCursorEntryLoss(engine, state.site, sent.cursor, state.epoch));
   }
 
   /**

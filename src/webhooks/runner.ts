@@ -15,7 +15,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { readInChunks } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
-import { cursorRevision } from "../store/database/cursor.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
 import type { RunnerEngine } from "./delivery-attempt.ts";
@@ -267,6 +267,6 @@ function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: La
   if (lastSent.isAhead(state)) return true;
   const { epoch, cursor, isGone, first } = state;
   return (
-    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision
+    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || revisionInCursor(cursor) !== head.revision
   );
 }

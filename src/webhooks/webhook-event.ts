@@ -5,7 +5,7 @@ import { json } from "../formats/json.ts";
 import type { Resource } from "../model/resource.ts";
 import { secretPrefix, type WebhookState } from "../model/webhooks.ts";
 import type { FeedPage } from "../store/changes/feed.ts";
-import { cursorDigest, cursorRevision } from "../store/database/cursor.ts";
+import { digestInCursor, revisionInCursor } from "../store/database/cursor.ts";
 
 /** An event, ready to be signed and sent. */
 export interface WebhookEvent {
@@ -34,7 +34,7 @@ export function changesEvent(
   const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));
   const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
   return {
-    id: eventId(state, `${state.first}_${state.last}_${cursorDigest(page.next)}`),
+    id: eventId(state, `${state.first}_${state.last}_${digestInCursor(page.next)}`),
     body: `{"type":"storefront.changes","timestamp":${JSON.stringify(new Date(at).toISOString())},"data":${data}}`,
     next: page.next,
   };
@@ -48,7 +48,7 @@ export function goneEvent(state: WebhookState, site: string): WebhookEvent {
   const { cursor } = state;
   const now = state.goneAt ?? 0;
   // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
-  const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
+  const id = eventId(state, `gone_${revisionInCursor(cursor)}_${now}`);
   return eventWithoutChanges("storefront.gone", id, {
     data: { Site: site, Since: continuedCursorOf(state), Next: cursor },
     now,

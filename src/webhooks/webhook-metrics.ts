@@ -1,7 +1,7 @@
 // Metrics of webhooks. Each process knows all webhooks, so the gauges of several processes are aggregated by maximum.
 
 import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
-import { cursorRevision } from "../store/database/cursor.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
 import type { KnownWebhook, WebhookRunner } from "./runner.ts";
@@ -76,7 +76,7 @@ interface Lag {
 }
 
 function toLag({ state: { webhook, site, cursor }, head }: KnownWebhook): Lag {
-  const revision = cursorRevision(cursor);
+  const revision = revisionInCursor(cursor);
   return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
 }
 

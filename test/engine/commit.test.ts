@@ -175,7 +175,7 @@ describe.each(engineKinds)("on $name", (kind) => {
   });
 
   // The test is about texts in memory, which do not depend on prepared statements.
-  if (!kind.isVariant)
+  if (!kind.isForPooler)
     test("a record that is kept keeps nothing else of the batch that changed it", async () => {
       const [number, batchSize, batches] = [newSite(), 64, 60];
       await engine.commit(Array.from({ length: batchSize }, () => createBrand(number, "a")));

@@ -47,7 +47,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const other = await open(url);
     const number = newSite();
     // Behind a pooler, a subscription gets only the commits of its own process.
-    const writers = kind.isVariant ? [engine] : [engine, other];
+    const writers = kind.isForPooler ? [engine] : [engine, other];
     /** Writes once per process, and waits until a subscription has got each commit. */
     const write = async (calls: Commits) => {
       for (const writer of writers) {
@@ -59,7 +59,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const [seen, seenLater]: [Commits, Commits] = [[], []];
     const watch = engine.subscribeToCommits((sites) => void seen.push(sites));
     for (let round = 0; round < 3; round++) await write(seen);
-    expect(watch.mayMissCommits || !kind.isVariant).toBe(true);
+    expect(watch.mayMissCommits || !kind.isForPooler).toBe(true);
     watch.stop();
     watch.stop();
     const later = engine.subscribeToCommits((sites) => void seenLater.push(sites));

@@ -8,7 +8,7 @@ import { importRecords } from "../../src/operator/import/import-records.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
-import { FoundRecords } from "../../src/store/writes/found-records.ts";
+import { ChangesSinceMatch } from "../../src/store/writes/changes-since-match.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { heapBytes, retainedBytes } from "../support/memory.ts";
@@ -29,7 +29,7 @@ const maxSiteGrowthBytes = count * 400;
 /** Maximum growth in bytes by work on 18,000 rows or more. */
 const maxGrowthBytes = 5_000_000;
 
-describe.each(engines)("a large site on $name", (kind) => {
+describe.each(engines)("on $name, few records are in memory during", (kind) => {
   let engine: Engine;
   useEngine(kind, (opened) => {
     engine = opened;
@@ -42,7 +42,7 @@ describe.each(engines)("a large site on $name", (kind) => {
     await engine.commitAtomically(batches(), () => {});
   });
 
-  test.each(["csv", "json"] as const)("is exported as %s with few records in memory", async (format) => {
+  test.each(["csv", "json"] as const)("an export of a large site as %s", async (format) => {
     const before = await retainedBytes();
     let most = 0;
     let length = 0;
@@ -55,7 +55,7 @@ describe.each(engines)("a large site on $name", (kind) => {
     expect(most - before).toBeLessThan(maxSiteGrowthBytes);
   });
 
-  test.each([undefined, "Name"])("takes little memory for the dry run of an import (match: %p)", async (match) => {
+  test.each([undefined, "Name"])("the dry run of an import into a large site (match: %p)", async (match) => {
     const before = await retainedBytes();
     let after = 0;
     const rows = async function* () {
@@ -68,7 +68,7 @@ describe.each(engines)("a large site on $name", (kind) => {
     expect(after - before).toBeLessThan(maxSiteGrowthBytes);
   });
 
-  test("takes little memory for an import of all rows or none, and for the values by which its rows are matched", async () => {
+  test("an atomic import of many rows, which are matched by a field", async () => {
     const before = await retainedBytes();
     let after = 0;
     const text = async function* () {
@@ -83,7 +83,7 @@ describe.each(engines)("a large site on $name", (kind) => {
     expect(after - before).toBeLessThan(maxGrowthBytes);
   });
 
-  test("takes little memory for the dry run of an undo", async () => {
+  test("the dry run of an undo of many changes", async () => {
     const before = await retainedBytes();
     let most = 0;
     const watched: Engine = {
@@ -100,22 +100,22 @@ describe.each(engines)("a large site on $name", (kind) => {
   });
 });
 
-test("a transaction does not keep the values by which records are found, whatever its number of changes", async () => {
+test("a transaction with many changes takes little memory for the match values of the changed records", async () => {
   const before = await retainedBytes();
-  using found = new FoundRecords(true);
+  using changesSinceMatch = new ChangesSinceMatch(true);
   const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
   const intent = createIntent({ site, ifFound });
-  found.add([intent], { site, revision: 0, limit: 1 }, [], 0);
+  changesSinceMatch.add([intent], { site, revision: 0, limit: 1 }, [], 0);
   for (let id = 1; id <= 18_000; id++) {
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
-    found.track(site, { revision: id, resource: "brand", id, operation: "create", body });
+    changesSinceMatch.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
   expect((await retainedBytes()) - before).toBeLessThan(maxGrowthBytes);
-  expect(found.isConditionMet(intent, ifFound, undefined)).toBe(true);
-  expect(found.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
+  expect(changesSinceMatch.isConditionMet(intent, ifFound, undefined)).toBe(true);
+  expect(changesSinceMatch.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
 });
 
-test("a check of stored rows, also of a file of `export-site`, does not keep the rows in memory", async () => {
+test("a check of many rows takes little memory", async () => {
   const before = await retainedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {

@@ -8,9 +8,9 @@ import { withTemporaryFileErrors } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
 import {
-  type BatchInput,
+  type BatchState,
   decideBatch,
-  emptyBatchInput,
+  emptyBatchState,
   isBatchAborted,
   keysOfBatch,
 } from "../../store/writes/batch.ts";
@@ -59,22 +59,22 @@ export class DryRunEngine implements EngineCommits {
 
   #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
     return withScratchErrors(() => {
-      const stored = this.#readBatchInput(intents);
-      const { outcomes, rows } = decideBatch(intents, stored, atomic);
+      const state = this.#readBatchState(intents);
+      const { outcomes, rows } = decideBatch(intents, state, atomic);
       for (const row of rows) this.#copy.put(row);
       return outcomes;
     });
   }
 
-  #readBatchInput(intents: readonly Intent[]): BatchInput {
-    const stored = emptyBatchInput(this.#systemEpoch);
-    stored.sites.set(this.#site, this.#state);
+  #readBatchState(intents: readonly Intent[]): BatchState {
+    const state = emptyBatchState(this.#systemEpoch);
+    state.sites.set(this.#site, this.#state);
     for (const { resource, id } of keysOfBatch(intents).records) {
-      const isKnown = stored.rows.find(this.#site, resource, id) !== undefined;
+      const isKnown = state.rows.find(this.#site, resource, id) !== undefined;
       const row = isKnown ? undefined : this.#copy.find(resource, id);
-      if (row) stored.rows.add({ site_id: this.#site, ...row });
+      if (row) state.rows.add({ site_id: this.#site, ...row });
     }
-    return stored;
+    return state;
   }
 
   #copySite(engine: Pick<Engine, "readSite">): Promise<void> {

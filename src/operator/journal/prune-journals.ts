@@ -1,7 +1,7 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../../model/engine.ts";
-import { findWebhooksWithPrunedCursor, pruneChunk, timeBefore } from "../../store/changes/retention.ts";
+import { findWebhooksWithPrunedCursor, pruneChunk, readTimeAtAge } from "../../store/changes/retention.ts";
 import { type JournalPoint, resolveRevision } from "./journal-points.ts";
 
 /** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */
@@ -26,7 +26,7 @@ export async function pruneJournals(
   sites: readonly number[],
   before: PrunePoint,
 ): Promise<readonly PrunedJournal[]> {
-  const point = "age" in before ? { at: await timeBefore(engine, before.age, before.now) } : before;
+  const point = "age" in before ? { at: await readTimeAtAge(engine, before.age, before.now) } : before;
   const pruned: PrunedJournal[] = [];
   for (const site of sites) {
     const { floor: first } = await engine.readJournalPage(site, 0, 1);

@@ -10,7 +10,7 @@ import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { parseNewRecord, type Values } from "../../model/record.ts";
 import { isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { findCursorRevision } from "../../store/database/cursor.ts";
+import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
 import { newWebhookState } from "../webhooks/webhooks.ts";
@@ -83,7 +83,7 @@ export class WebhookRows {
 
   #addState(id: number, row: DumpedRow["row"]): void {
     const isFit =
-      findCursorRevision(String(row.cursor)) !== undefined && isEpoch(String(row.epoch)) && isCount(row.rewinds);
+      tryParseCursorRevision(String(row.cursor)) !== undefined && isEpoch(String(row.epoch)) && isCount(row.rewinds);
     if (!isFit || this.#states.has(id)) throw invalidSiteFileError(`the state of webhook ${id} is damaged`);
     this.#states.set(id, row);
   }

@@ -6,7 +6,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { DeliveryAttempt, WebhookRef, WebhookState } from "../../model/webhooks.ts";
-import { findCursorRevision } from "../../store/database/cursor.ts";
+import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
 
@@ -97,7 +97,7 @@ async function toListed(
 }
 
 function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {
-  const revision = findCursorRevision(cursor);
+  const revision = tryParseCursorRevision(cursor);
   const isKnown = revision === 0 || epoch === head.epoch;
   return isKnown && revision !== undefined ? Math.max(0, head.revision - revision) : undefined;
 }

@@ -19,7 +19,7 @@ import {
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { cursorRevision } from "../../store/database/cursor.ts";
+import { revisionInCursor } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import {
   commitSystemChanges,
@@ -105,7 +105,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
  * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
  */
 function continuesChain({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
-  return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
+  return epoch === state.epoch && !state.isGone && revisionInCursor(cursor) <= revisionInCursor(state.cursor);
 }
 
 /**

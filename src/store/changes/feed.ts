@@ -80,7 +80,11 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
   let head = page.head;
   while (gathered.add(page)) {
     await yieldToEventLoop();
-    page = await engine.readJournalPage(site, gathered.revision, Math.min(maxEntriesPerFeedRead, gathered.left));
+    page = await engine.readJournalPage(
+      site,
+      gathered.revision,
+      Math.min(maxEntriesPerFeedRead, gathered.remainingEntries),
+    );
     // A prune, restore or failover happened while the page was read. Return the entries that were read so far; the next request gets `gone`.
     if (page.head.epoch !== epoch || page.head.timeline !== timeline || page.floor > gathered.revision) break;
     head = page.head;
@@ -104,8 +108,11 @@ export async function readCursorAt(engine: JournalReads, site: number, { revisio
   throw cursorGoneError(`change ${revision} is no longer kept`);
 }
 
-/** Whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss. */
-export async function isCursorEntryLost(
+/**
+ * Finds out whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss.
+ * @throws ProblemError `gone` or `bad-request` if `text` is not a cursor
+ */
+export async function detectCursorEntryLoss(
   engine: JournalReads,
   site: number,
   text: string,
@@ -127,7 +134,8 @@ export async function isCursorEntryLost(
 class FeedPageBuilder {
   readonly #query: FeedQuery;
   readonly #epoch: string;
-  readonly #found: FeedChange[] = [];
+  /** The scanned changes of the requested resources. */
+  readonly #matching: FeedChange[] = [];
   readonly #since: string;
   #last: Change | undefined;
   #revision: number;
@@ -146,7 +154,7 @@ class FeedPageBuilder {
   }
 
   /** Number of entries that the page may still scan. */
-  get left(): number {
+  get remainingEntries(): number {
     return maxScannedEntries - this.#scanned;
   }
 
@@ -155,7 +163,7 @@ class FeedPageBuilder {
   }
 
   get changes(): FeedChange[] {
-    return this.#query.isCollapsed ? latestPerRecord(this.#found) : this.#found;
+    return this.#query.isCollapsed ? latestPerRecord(this.#matching) : this.#matching;
   }
 
   /** Scans the entries of one read. Returns whether the page needs another read. @throws Error if an entry is missing */
@@ -168,13 +176,13 @@ class FeedPageBuilder {
       this.#last = entry;
       this.#revision = entry.revision;
       this.#scanned++;
-      if (resources.has(entry.resource)) this.#found.push({ cursor: toCursor(this.#epoch, entry), change: entry });
+      if (resources.has(entry.resource)) this.#matching.push({ cursor: toCursor(this.#epoch, entry), change: entry });
     }
     return !this.#isFull(limit) && this.#revision < Math.min(until, head.revision);
   }
 
   #isFull(limit: number): boolean {
-    return this.#found.length >= limit || this.left === 0;
+    return this.#matching.length >= limit || this.remainingEntries === 0;
   }
 }
 

@@ -10,7 +10,7 @@ import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import { readInChunks, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
-import { findCursorRevision } from "../database/cursor.ts";
+import { tryParseCursorRevision } from "../database/cursor.ts";
 import { lastPrunable } from "../database/journal.ts";
 import { readAllRows } from "../database/read-all-rows.ts";
 import { readRevisionBefore } from "./revision-before.ts";
@@ -44,7 +44,7 @@ export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, t
 export async function findWebhooksWithPrunedCursor(engine: Engine, site: number, floor: number): Promise<number[]> {
   const states = await engine.readWebhookStates();
   return states
-    .filter((state) => state.site === site && (findCursorRevision(state.cursor) ?? 0) <= floor)
+    .filter((state) => state.site === site && (tryParseCursorRevision(state.cursor) ?? 0) <= floor)
     .map(({ webhook }) => webhook);
 }
 
@@ -72,11 +72,11 @@ async function readNewestEntryTime(engine: AgeEngine): Promise<number | undefine
 }
 
 /**
- * Returns the time that is `age` milliseconds before now, in milliseconds since 1970. If the newest entry of the whole database is earlier than
- * the clock, the time of that entry counts as now. So a clock that is ahead does not make entries older.
+ * Returns the time that is `age` milliseconds before now, in milliseconds since 1970. Reads the newest entry of the whole database: if it is earlier than
+ * the clock, its time counts as now. So a clock that is ahead does not make entries older.
  * @param now the time of the clock, in milliseconds since 1970
  */
-export async function timeBefore(engine: AgeEngine, age: number, now: number): Promise<number> {
+export async function readTimeAtAge(engine: AgeEngine, age: number, now: number): Promise<number> {
   return Math.min(now, (await readNewestEntryTime(engine)) ?? now) - age;
 }
 
@@ -134,7 +134,7 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
   async function work(isStopped: () => boolean): Promise<number> {
     const [next] = due;
     if (!next) {
-      const before = await timeBefore(engine, days * dayMs, now());
+      const before = await readTimeAtAge(engine, days * dayMs, now());
       ({ due, throttled } = await findPrunableRanges(
         engine,
         before,

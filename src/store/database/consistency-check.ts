@@ -5,7 +5,7 @@ import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/system-site.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
-import { findCursorRevision } from "./cursor.ts";
+import { tryParseCursorRevision } from "./cursor.ts";
 import { isImportingEpoch, isLiveEpoch } from "./site-state.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
@@ -80,14 +80,15 @@ export class ConsistencyChecker {
   }
 
   #checkSites(): void {
-    for (const [id, { isImporting, isLive, lastEntryRevision, revision, rowsLeft, counts, found }] of this.#sites) {
+    for (const [id, site] of this.#sites) {
+      const { isImporting, isLive, lastEntryRevision, revision, remainingRows, counts, found } = site;
       if (counts && isLive) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isImporting)
         this.#addInconsistency(
           `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command removes the site`,
         );
-      else if (!isLive && rowsLeft > 0)
-        this.#addInconsistency(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+      else if (!isLive && remainingRows > 0)
+        this.#addInconsistency(`site ${id} was removed, and ${remainingRows} of its rows are left`);
       if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
       else if (lastEntryRevision > revision)
         this.#addInconsistency(`site ${id} is at revision ${revision} and its journal ends at ${lastEntryRevision}`);
@@ -120,7 +121,7 @@ export class ConsistencyChecker {
       found: {},
       floor: floor ?? 0,
       lastEntryRevision: floor ?? 0,
-      rowsLeft: 0,
+      remainingRows: 0,
     });
   }
 
@@ -128,7 +129,7 @@ export class ConsistencyChecker {
     const name = nameOf(row);
     const site = this.#sites.get(row.site_id);
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
-    if (!site.isLive) return void site.rowsLeft++;
+    if (!site.isLive) return void site.remainingRows++;
     if (row.id > Number(site.counters[row.resource] ?? 0))
       this.#addInconsistency(`${name} has an ID above the last assigned ID`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
@@ -147,7 +148,7 @@ export class ConsistencyChecker {
   /** Checks a row about a webhook. Its site may have no row in `sites`, because a site that was never written to may have webhooks. */
   #addWebhook({ site_id }: Cells, add: () => void): void {
     const site = this.#sites.get(site_id);
-    if (site && !site.isLive) site.rowsLeft++;
+    if (site && !site.isLive) site.remainingRows++;
     else add();
   }
 
@@ -155,7 +156,7 @@ export class ConsistencyChecker {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
-    if (!site.isLive) return void site.rowsLeft++;
+    if (!site.isLive) return void site.remainingRows++;
     if (revision <= site.floor)
       return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
     if (revision !== site.lastEntryRevision + 1)
@@ -189,7 +190,7 @@ interface CheckedSite {
   /** The revision of the last journal entry so far. */
   lastEntryRevision: number;
   /** The number of rows of a removed site so far. */
-  rowsLeft: number;
+  remainingRows: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of several tables; the name of the table decides
@@ -253,7 +254,7 @@ class WebhookChecker {
   addState({ webhook_id, site_id, cursor }: Row): void {
     const webhook = this.#of(webhook_id);
     webhook.stateSite = Number(site_id);
-    webhook.hasCursor = findCursorRevision(String(cursor)) !== undefined;
+    webhook.hasCursor = tryParseCursorRevision(String(cursor)) !== undefined;
   }
 
   addSecret({ webhook_id, secret, until }: Row): void {

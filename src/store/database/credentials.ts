@@ -1,7 +1,7 @@
 // The database operations on credentials (CredentialStore in model/engine.ts).
 
 import { type Credential, maxCredentials } from "../../model/engine.ts";
-import { change, insert, query, type Row, type Transaction } from "./transaction.ts";
+import { execute, insert, query, type Row, type Transaction } from "./transaction.ts";
 
 const columns = "digest, kind, operator_id, expires_at";
 
@@ -10,9 +10,9 @@ const deleteOldest = `delete from credentials where operator_id = :operator and 
 )`;
 
 export function* saveCredential({ digest, kind, operator, expiresAt }: Credential, now: number): Transaction<void> {
-  yield* change("delete from credentials where expires_at <= :now", { now: Math.floor(now) });
+  yield* execute("delete from credentials where expires_at <= :now", { now: Math.floor(now) });
   yield* insert("credentials", [{ digest, kind, operator_id: operator, expires_at: Math.floor(expiresAt) }]);
-  yield* change(deleteOldest, { operator, kind });
+  yield* execute(deleteOldest, { operator, kind });
 }
 
 export function* findCredential(digest: string): Transaction<Credential | undefined> {
@@ -20,11 +20,13 @@ export function* findCredential(digest: string): Transaction<Credential | undefi
 }
 
 export function* consumeCredential(digest: string): Transaction<Credential | undefined> {
-  return toCredential(yield* change(`delete from credentials where digest = :digest returning ${columns}`, { digest }));
+  return toCredential(
+    yield* execute(`delete from credentials where digest = :digest returning ${columns}`, { digest }),
+  );
 }
 
 export function* deleteCredentials(operator: number): Transaction<void> {
-  yield* change("delete from credentials where operator_id = :operator", { operator });
+  yield* execute("delete from credentials where operator_id = :operator", { operator });
 }
 
 function toCredential([row]: readonly Row[]): Credential | undefined {

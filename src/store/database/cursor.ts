@@ -62,18 +62,18 @@ function tryParseCursor(text: string): FeedCursor | undefined {
   return entryDigest !== "" && Number.isSafeInteger(revision) ? { entryDigest, revision } : undefined;
 }
 
-/** Returns the revision in a stored cursor; undefined if the cursor is malformed. */
-export function findCursorRevision(text: string): number | undefined {
+/** Returns the revision in a stored cursor; undefined if the text is not a cursor of this program. */
+export function tryParseCursorRevision(text: string): number | undefined {
   return tryParseCursor(text)?.revision;
 }
 
-/** Returns the revision in a cursor that was made by this or another program version: the page after the cursor begins with the next change. */
-export function cursorRevision(cursor: string): number {
+/** Returns the revision in a cursor of any program version, and does not check the text. The page after the cursor begins with the next change. */
+export function revisionInCursor(cursor: string): number {
   return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
-/** Returns the digest in a cursor, which identifies the entry together with the revision. */
-export function cursorDigest(cursor: string): string {
+/** Returns the digest in a cursor, and does not check the text. Digest and revision together identify the entry. */
+export function digestInCursor(cursor: string): string {
   return cursor.slice(0, cursor.lastIndexOf("."));
 }
 

@@ -20,7 +20,7 @@ import {
   toSiteRow,
 } from "./site-state.ts";
 import { columnsOf, primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
-import { change, completeSite, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
+import { completeSite, execute, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
   // The lock makes commits to the site, and a restore, wait until the end of this transaction.
@@ -28,8 +28,8 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
   const end = lastPrunable(through, row?.revision ?? 0);
   if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
   const floor = Math.min(end, row.floor + most);
-  yield* change("delete from journal where site_id = :site and revision <= :floor", { site, floor });
-  yield* change("update sites set floor = :floor where id = :site", { site, floor });
+  yield* execute("delete from journal where site_id = :site and revision <= :floor", { site, floor });
+  yield* execute("update sites set floor = :floor where id = :site", { site, floor });
   return floor < end;
 }
 
@@ -53,7 +53,7 @@ export function* replaceEpoch(site: number, epoch: string): Transaction<Pick<Hea
   const { revision } = row;
   if (row.epoch !== epoch) return { revision, epoch: row.epoch };
   const newEpoch = randomText(8);
-  yield* change("update sites set epoch = :epoch where id = :site", { site, epoch: newEpoch });
+  yield* execute("update sites set epoch = :epoch where id = :site", { site, epoch: newEpoch });
   return { revision, epoch: newEpoch };
 }
 
@@ -86,7 +86,7 @@ export function* deleteSiteChunk(site: number, table: TableName): Transaction<bo
   const deleted = yield* query(selectDeleted, { site });
   if (deleted.length === 0) return false;
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch: removedEpoch })]);
-  return (yield* change(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
+  return (yield* execute(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
 }
 
 /** Implements `Engine.dropSite`. @param pause lets others write, between two chunks */

@@ -16,7 +16,7 @@ import { type TableName, tableNames } from "./tables.ts";
 /** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved in a file before they are dropped. */
 type TableSetKind = "unused" | "replaced";
 
-/** A set of tables in addition to the tables in use. */
+/** A table set beside the tables in use. */
 export interface TableSet {
   readonly kind: TableSetKind;
   /** Differs for each restore: several may run at the same time, and an earlier one may have been killed. */
@@ -56,8 +56,8 @@ export function describeLeftoverTables(names: readonly string[]): string[] {
   ];
 }
 
-/** The steps of an engine in a restore. Each call is a step of its own, and others can read and write between two steps. */
-export interface TableSets {
+/** The steps of an engine in a restore. Others can read and write between two steps. */
+export interface TableSetSteps {
   /** Reads the names of all tables of the database. */
   readNames(): Promise<readonly string[]>;
   /** Creates the empty tables of a set, like those in use. Returns the schema version. */
@@ -80,45 +80,45 @@ export interface TableSets {
 
 /** Implements `Engine.replaceAllData`. */
 export async function replaceAllData(
-  sets: TableSets,
+  steps: TableSetSteps,
   rows: AsyncIterable<DumpedRow>,
   save?: SaveReplacedRows,
 ): Promise<ReadonlyMap<number, Head>> {
-  for (const unused of tableSetsIn(await sets.readNames(), "unused")) await sets.drop(unused);
-  for (const left of save ? tableSetsIn(await sets.readNames(), "replaced") : []) {
-    await save?.(sets.dump(left, tablesInSet(left, await sets.readNames())));
+  for (const unused of tableSetsIn(await steps.readNames(), "unused")) await steps.drop(unused);
+  for (const leftover of save ? tableSetsIn(await steps.readNames(), "replaced") : []) {
+    await save?.(steps.dump(leftover, tablesInSet(leftover, await steps.readNames())));
     // Another restore may have saved and dropped the same tables in the meantime. Then this drops nothing.
-    await sets.drop(left);
+    await steps.drop(leftover);
   }
-  const replaced = await fillAndSwap(sets, rows);
-  const heads = await sets.readHeads(replaced);
-  await save?.(sets.dump(replaced, tableNames));
-  // The data is replaced. If old tables cannot be dropped, for example on a full disk, they only take space: `check` reports them, and the next
+  const replaced = await fillAndSwap(steps, rows);
+  const heads = await steps.readHeads(replaced);
+  await save?.(steps.dump(replaced, tableNames));
+  // The data is replaced. If the old tables cannot be dropped, for example on a full disk, they only take space. `check` then reports them, and the next
   // restore saves their rows again and drops them.
-  await sets.drop(replaced).catch(() => {});
+  await steps.drop(replaced).catch(() => {});
   return heads;
 }
 
 /** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
-async function fillAndSwap(sets: TableSets, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
+async function fillAndSwap(steps: TableSetSteps, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
   const incoming: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...incoming, kind: "replaced" };
-  const version = await sets.create(incoming);
+  const version = await steps.create(incoming);
   try {
-    for await (const chunk of toChunksWithNewEpochs(rows)) await sets.insert(incoming, chunk);
-    await sets.swap(incoming, replaced, version);
+    for await (const chunk of toChunksWithNewEpochs(rows)) await steps.insert(incoming, chunk);
+    await steps.swap(incoming, replaced, version);
     return replaced;
   } catch (error) {
-    if (!(await sets.recover())) throw error;
-    if (!(await isThere(sets, incoming))) throw supersededError(error);
+    if (!(await steps.recover())) throw error;
+    if (!(await isThere(steps, incoming))) throw supersededError(error);
     // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
-    await sets.drop(incoming).catch(() => {});
+    await steps.drop(incoming).catch(() => {});
     throw error;
   }
 }
 
-async function isThere(sets: TableSets, { kind, id }: TableSet): Promise<boolean> {
-  return tableSetsIn(await sets.readNames(), kind).some((set) => set.id === id);
+async function isThere(steps: TableSetSteps, { kind, id }: TableSet): Promise<boolean> {
+  return tableSetsIn(await steps.readNames(), kind).some((set) => set.id === id);
 }
 
 /** Returns the error of a restore for which another restore has dropped the tables. */

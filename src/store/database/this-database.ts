@@ -1,6 +1,6 @@
 // The database operations on what belongs to this database alone, and is in no dump: its random ID, and the time of its last backup.
 
-import { change, query, type Transaction } from "./transaction.ts";
+import { execute, query, type Transaction } from "./transaction.ts";
 
 /** Reads the random ID of this database. Dumps do not contain it. */
 export function* readDatabaseId(): Transaction<string> {
@@ -14,7 +14,7 @@ export function* readDatabaseId(): Transaction<string> {
  * @param at the time that the backup shows, in milliseconds since 1970
  */
 export function* saveBackupTime(at: number, now = Date.now()): Transaction<void> {
-  yield* change(
+  yield* execute(
     `insert into last_backup (id, at) values (1, :at) on conflict (id) do update set at = excluded.at
 where excluded.at > last_backup.at or last_backup.at > :now`,
     { at: Math.floor(at), now },

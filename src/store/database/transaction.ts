@@ -21,7 +21,7 @@ export type StatementValues = Readonly<Record<string, string | number>>;
 /** A statement that a transaction asks the engine to execute. */
 export type Statement =
   | { readonly kind: "query"; readonly sql: string; readonly values: StatementValues }
-  | { readonly kind: "change"; readonly sql: string; readonly values: StatementValues }
+  | { readonly kind: "execute"; readonly sql: string; readonly values: StatementValues }
   | { readonly kind: "queryForUpdate"; readonly sql: string; readonly values: Readonly<Record<string, number>> }
   | {
       readonly kind: "insert" | "upsert";
@@ -55,8 +55,8 @@ export function findByKeys(table: TableName, keys: readonly Row[]): Transaction<
 }
 
 /** Executes a statement that changes rows. Returns rows if the statement has a `returning` clause. */
-export function change(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
-  return answered({ kind: "change", sql, values });
+export function execute(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
+  return answered({ kind: "execute", sql, values });
 }
 
 /** Inserts rows. */

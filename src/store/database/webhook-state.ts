@@ -14,7 +14,7 @@ import {
 } from "../../model/webhooks.ts";
 import { columnsOf, type TableRow } from "./tables.ts";
 import {
-  change,
+  execute,
   findByKeys,
   insert,
   query,
@@ -94,8 +94,9 @@ function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt)
  * @param now on the clock of the database, in milliseconds since 1970
  */
 function withLease(state: WebhookState, holder: string, milliseconds: number, now: number): WebhookState | undefined {
-  const left = state.leaseUntil - now;
-  const isTaken = state.holder !== null && state.holder !== holder && left > 0 && left <= 2 * milliseconds;
+  const remainingMs = state.leaseUntil - now;
+  const isTaken =
+    state.holder !== null && state.holder !== holder && remainingMs > 0 && remainingMs <= 2 * milliseconds;
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
@@ -168,7 +169,7 @@ export function* compareAndSetWebhook(
 export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* lockState(state);
   yield* upsertState(state);
-  yield* change(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
+  yield* execute(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
   yield* replaceSecrets(state, secrets);
 }
 
@@ -194,7 +195,7 @@ export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): T
   const [row] = yield* query(text, toKeyRow(key));
   const number = Number(row?.last) + 1;
   yield* insert("webhook_attempts", [toAttemptRow(key, number, attempt)]);
-  yield* change(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
+  yield* execute(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
     ...toKeyRow(key),
     through: number - maxWebhookAttempts,
   });
@@ -208,7 +209,7 @@ export function* amendWebhook(key: WebhookRef, secrets: readonly WebhookSecret[]
 /** Deletes the state, the secrets and the delivery attempts of a webhook. */
 function* deleteRows(key: WebhookRef): Transaction<void> {
   for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
-    yield* change(`delete from ${table} ${ofWebhook}`, toKeyRow(key));
+    yield* execute(`delete from ${table} ${ofWebhook}`, toKeyRow(key));
 }
 
 function* lockState(key: WebhookRef): Transaction<WebhookState | undefined> {
@@ -223,7 +224,7 @@ function* upsertState(state: WebhookState | undefined): Transaction<WebhookState
 }
 
 function* replaceSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
-  yield* change(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(key));
+  yield* execute(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(key));
   yield* insert(
     "webhook_secrets",
     secrets.map((secret) => toSecretRow(key, secret)),

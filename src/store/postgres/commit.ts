@@ -1,22 +1,28 @@
-// Commits batches. `commitBatch` has one transaction per batch, in two round trips. The first locks the sites, and reads the rows that the batch may
-// change. Then `decideBatch` decides the outcomes. The second stores the results and commits. `commitAtomically` has one transaction for all its batches.
+// Commits batches. `commitBatch` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
+// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. `commitAtomically` has one transaction for all its batches.
+//
+// More round trips are necessary in these cases:
+// - Sites that were never written to: two more insert their rows and lock them. If another process writes to one of the sites in between, a third reads
+//   all rows again.
+// - A site that has changed since a writer found a record by a match value (`ifFound`): one more reads the changes.
+// - A statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`): one more.
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type { OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
-  type BatchInput,
   type BatchResult,
   type BatchRow,
   BatchRows,
+  type BatchState,
   decideBatch,
   isBatchAborted,
   keysOfBatch,
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
-import { FoundRecords } from "../writes/found-records.ts";
+import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
@@ -42,10 +48,10 @@ export function commitAtomically(
   onOutcomes: OnOutcomes,
 ): Promise<void> {
   return pool.commit(async (connection, progress) => {
-    using found = new FoundRecords(true);
+    using changesSinceMatch = new ChangesSinceMatch(true);
     await connection.script(sql.beginByKeys(timeoutMs));
     for (const intents of batches) {
-      const outcomes = await decideAndWriteAtomically(connection, intents, found, onOutcomes);
+      const outcomes = await decideAndWriteAtomically(connection, intents, changesSinceMatch, onOutcomes);
       if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
       progress.restartTimeLimit();
     }
@@ -60,14 +66,14 @@ export function commitAtomically(
 export async function decideAndWriteAtomically(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  found = new FoundRecords(),
+  changesSinceMatch = new ChangesSinceMatch(),
   onOutcomes?: OnOutcomes,
 ): Promise<readonly Outcome[]> {
-  const stored = await lockAndRead(connection, intents, found);
-  const written = decideBatch(intents, stored, true);
-  await onOutcomes?.(written.outcomes);
-  await awaitAll(sendRows(connection, stored, written));
-  return written.outcomes;
+  const state = await lockAndRead(connection, intents, changesSinceMatch);
+  const result = decideBatch(intents, state, true);
+  await onOutcomes?.(result.outcomes);
+  await awaitAll(sendRows(connection, state, result));
+  return result.outcomes;
 }
 
 /** Implements `Engine.probeWrite`. @param timeoutMs as for `commitBatch` */
@@ -84,15 +90,16 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await lockAndRead(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeoutMs)}; `);
-  const written = decideBatch(intents, stored, atomic);
+  const state = await lockAndRead(connection, intents, new ChangesSinceMatch(), `${sql.beginByKeys(timeoutMs)}; `);
+  const result = decideBatch(intents, state, atomic);
   // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. With synchronous replication, a commit waits
-  // for the standby. If that wait was cancelled when the earlier write was committed, the write may exist only on this host. This commit waits until the
-  // standby has all earlier commits: the lock of the site is in the log too, so even a transaction without changes has something to commit.
-  const { outcomes } = written;
+  // for the standby. But an administrator of PostgreSQL can cancel this wait, or end the session that waits. The earlier write is then visible, although it
+  // may exist only on this host. This commit waits until the standby has all earlier commits: the lock of the site is in the WAL too, so even a transaction
+  // without changes has something to commit.
+  const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");
-  else await commitTransaction(connection, progress, "", sendRows(connection, stored, written));
+  else await commitTransaction(connection, progress, "", sendRows(connection, state, result));
   return outcomes;
 }
 
@@ -100,9 +107,9 @@ async function transact(
 async function lockAndRead(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  found: FoundRecords,
+  changesSinceMatch: ChangesSinceMatch,
   begin = "",
-): Promise<BatchInput> {
+): Promise<BatchState> {
   const keys = keysOfBatch(intents);
   const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
@@ -115,9 +122,9 @@ async function lockAndRead(
   const missing = keys.sites.filter((site) => !sites.has(site));
   const added = await insertSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
-  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, found);
+  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, changesSinceMatch);
   for (const [site, state] of added) sites.set(site, state);
-  await addEntries(connection, intents, found, sites);
+  await addEntries(connection, intents, changesSinceMatch, sites);
   const batchRows = new BatchRows();
   for (const row of [...(locked[2] ?? []), ...rows]) batchRows.add(row as BatchRow);
   return {
@@ -125,7 +132,7 @@ async function lockAndRead(
     systemEpoch: locked[1]?.[0]?.epoch ?? "",
     timeline: connection.timeline,
     rows: batchRows,
-    found,
+    changesSinceMatch,
     responses: toResponses(responses),
   };
 }
@@ -145,14 +152,14 @@ const none: Promise<ResultRow[]> = Promise.resolve([]);
 async function addEntries(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  found: FoundRecords,
+  changesSinceMatch: ChangesSinceMatch,
   sites: ReadonlyMap<number, SiteState>,
 ): Promise<void> {
-  for (const part of found.entriesToRead(intents)) {
+  for (const part of changesSinceMatch.entriesToRead(intents)) {
     const last = (sites.get(part.site) as SiteState).revision;
     const isChanged = last > part.revision;
     const [entries = []] = isChanged ? await connection.script(sql.lastChanges(part)) : [];
-    found.add(intents, part, entries as RecordChange[], last);
+    changesSinceMatch.add(intents, part, entries as RecordChange[], last);
   }
 }
 
@@ -166,10 +173,10 @@ async function insertSites(connection: PostgresConnection, missing: readonly num
 }
 
 /** Sends the statements that store the rows of a batch. Returns their promises. */
-function sendRows(connection: PostgresConnection, stored: BatchInput, written: BatchResult) {
-  const { entries: changes, rows, responses, newSites, sites } = written;
+function sendRows(connection: PostgresConnection, state: BatchState, result: BatchResult) {
+  const { entries: changes, rows, responses, newSites, sites } = result;
   const added = newSites.map((id) => toSiteRow(id, newSiteState()));
-  const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
+  const states = [...sites].map((id) => toSiteRow(id, state.sites.get(id) as SiteState));
   return [
     ...(added.length === 0 ? [] : [connection.query(sql.insertSites, added)]),
     ...(changes.length === 0

@@ -9,7 +9,7 @@ import type { RowChunk } from "../database/row-chunks.ts";
 import {
   replaceAllData,
   type TableSet,
-  type TableSets,
+  type TableSetSteps,
   tableNameIn,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
@@ -42,13 +42,13 @@ export async function fillAndSwapTables(
   const connection = await openConnection(primary);
   try {
     await requireOwnViews(connection);
-    return await replaceAllData(createTableSets(connection, primary, amend), rows, save);
+    return await replaceAllData(createTableSetSteps(connection, primary, amend), rows, save);
   } finally {
     await connection.close();
   }
 }
 
-function createTableSets(connection: PostgresConnection, primary: Primary, amend?: Amend): TableSets {
+function createTableSetSteps(connection: PostgresConnection, primary: Primary, amend?: Amend): TableSetSteps {
   return {
     readNames: () => readTableNames(connection),
     create: (set) => create(connection, set),

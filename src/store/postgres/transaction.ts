@@ -136,8 +136,8 @@ export async function runStatements<R>(connection: PostgresConnection, transacti
 type Prepared = Parameters<PostgresConnection["query"]>;
 
 /**
- * Sends the statements of one transaction, which the database executes in order. If nobody needs the rows of a change, the sender does not wait for
- * them. A change without parameters is sent with the next statement. Any other change is sent at once, and its result is awaited later.
+ * Sends the statements of one transaction, which the database executes in order. If a statement returns no rows, the sender does not wait for it. Without
+ * parameters, such a statement is sent together with the next one. With parameters, it is sent at once, and its result is awaited later.
  */
 class StatementSender {
   readonly #connection: PostgresConnection;
@@ -163,7 +163,7 @@ class StatementSender {
     return step.value;
   }
 
-  /** Sends a statement. Returns its rows; of a change without a `returning` clause, an empty list. */
+  /** Sends a statement. Returns its rows; an empty list if it changes rows and has no `returning` clause. */
   async send(statement: Statement): Promise<readonly Row[]> {
     switch (statement.kind) {
       case "query":
@@ -177,7 +177,7 @@ class StatementSender {
         return [{ now: this.#now }];
     }
     this.hasChanged = true;
-    if (statement.kind === "change") return this.#change(statement.sql, statement.values);
+    if (statement.kind === "execute") return this.#execute(statement.sql, statement.values);
     if (statement.kind === "completeSite") this.#pending.push(sql.completeSites({ site: statement.site }));
     else if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
     return [];
@@ -206,7 +206,7 @@ class StatementSender {
     return rows;
   }
 
-  async #change(text: string, values: StatementValues): Promise<readonly Row[]> {
+  async #execute(text: string, values: StatementValues): Promise<readonly Row[]> {
     if (/\breturning\b/.test(text)) return this.#ask(text, values);
     const { statement, parameters } = toPostgres(text, values);
     if (parameters.length === 0) this.#pending.push(statement);

@@ -67,11 +67,11 @@ export class MemoryBudget {
   hasRoomFor(bytes: number): boolean {
     this.#measure();
     const recent = performance.now() - idleAfterMs;
-    let left = this.#budget * targetShare - bytes;
+    let remainingBytes = this.#budget * targetShare - bytes;
     for (const [{ siteId }, measurement] of this.#measurements) {
-      if (siteId === systemSite || measurement.usedAt > recent) left -= measurement.bytes;
+      if (siteId === systemSite || measurement.usedAt > recent) remainingBytes -= measurement.bytes;
     }
-    return left >= 0;
+    return remainingBytes >= 0;
   }
 
   remove(snapshot: Snapshot): void {
@@ -103,12 +103,12 @@ export class MemoryBudget {
     // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
     // budget.
     const usedBefore = spared.siteId === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
-    let left = this.#bytes;
+    let remainingBytes = this.#bytes;
     for (const [snapshot, { bytes, usedAt }] of this.#measurements) {
-      if (left <= this.#budget * targetShare) break;
+      if (remainingBytes <= this.#budget * targetShare) break;
       if (snapshot === spared || snapshot.siteId === systemSite || usedAt > usedBefore) continue;
       evicted.push(snapshot);
-      left -= bytes;
+      remainingBytes -= bytes;
     }
     return evicted;
   }

@@ -17,27 +17,28 @@ export function describeDiskError(path: string, error: unknown): string | undefi
   if (!/^SQLITE_(IOERR|FULL|CANTOPEN)/.test(code)) return undefined;
   const target = targetOf(path);
   if (!isDiskFull(dirname(target))) return undefined;
-  const unmade = [target, `${target}-wal`, `${target}-shm`].find((file) => !isMade(file));
-  return unmade ? `the disk is full, and ${unmade} could not be made` : "the disk is full";
+  const missing = [target, `${target}-wal`, `${target}-shm`].find((file) => !wasCreated(file));
+  return missing ? `the disk is full, and ${missing} could not be made` : "the disk is full";
 }
 
-function isMade(file: string): boolean {
+/** Whether SQLite has created a file. An index that is smaller than its minimum was only begun. */
+function wasCreated(file: string): boolean {
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   return size !== undefined && (!file.endsWith("-shm") || size >= minIndexBytes);
 }
 
 /** Tries to write as many bytes as SQLite needs. The free space that the file system reports does not consider quotas and reserves. */
 function isDiskFull(folder: string): boolean {
-  const trial = `${folder}/storefront-${process.pid}-${randomBytes(4).toString("hex")}.trial`;
+  const probeFile = `${folder}/storefront-${process.pid}-${randomBytes(4).toString("hex")}.trial`;
   try {
-    const descriptor = openSync(trial, "wx", 0o600);
+    const descriptor = openSync(probeFile, "wx", 0o600);
     try {
       const bytes = randomBytes(minIndexBytes);
       // If the disk becomes full during the write, fewer bytes are written.
       return writeSync(descriptor, bytes) < bytes.length;
     } finally {
       closeSync(descriptor);
-      rmSync(trial, { force: true });
+      rmSync(probeFile, { force: true });
     }
   } catch (error) {
     return ["ENOSPC", "EDQUOT"].includes(String((error as NodeJS.ErrnoException).code));

@@ -10,13 +10,13 @@ import {
   newTableSetId,
   replaceAllData,
   type TableSet,
-  type TableSets,
+  type TableSetSteps,
   tableNameIn,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { tableNames } from "../database/tables.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
-import { FoundRecords } from "../writes/found-records.ts";
+import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import { tableNamesIn } from "./database.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
@@ -35,7 +35,7 @@ export async function fillAndSwapTables(
   try {
     // With this setting, a rename of tables does not change the views: they always read the tables in use.
     database.run("pragma legacy_alter_table = on");
-    return await replaceAllData(createTableSets(database, open, amend), rows, save);
+    return await replaceAllData(createTableSetSteps(database, open, amend), rows, save);
   } catch (error) {
     throw fromSqlite(error, "the database", database.filename);
   } finally {
@@ -43,7 +43,7 @@ export async function fillAndSwapTables(
   }
 }
 
-function createTableSets(database: Database, open: () => Database, amend?: Amend): TableSets {
+function createTableSetSteps(database: Database, open: () => Database, amend?: Amend): TableSetSteps {
   return {
     readNames: async () => tableNamesIn(database),
     create: async (set) => {
@@ -145,6 +145,7 @@ function keyOf(database: Database, table: string): string[] {
 /** Amends the restored system site, in the transaction that has swapped the tables. */
 function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
   const { intents, webhooks } = runStatements(database, decideAmendments(replaced, amend));
-  if (intents.length > 0) requireAmended(decideAndWrite(writerStatements(database), intents, new FoundRecords(), true));
+  if (intents.length > 0)
+    requireAmended(decideAndWrite(writerStatements(database), intents, new ChangesSinceMatch(), true));
   for (const { key, secrets } of webhooks) runStatements(database, amendWebhook(key, secrets));
 }

@@ -34,7 +34,7 @@ function execute(database: Database, statement: Statement, now: number): readonl
   switch (statement.kind) {
     case "query":
     case "queryForUpdate":
-    case "change":
+    case "execute":
       return database.query<Row, [Row]>(statement.sql).all(statement.values);
     case "insert":
       runForEachRow(database, insertStatement(statement.table), statement);

@@ -27,7 +27,7 @@ export class WriterThread {
   #uninterrupted: Promise<void> | undefined;
   readonly #executeTogether = (calls: readonly OperationCall[]) =>
     this.call({ name: "operations", calls }) as Promise<readonly unknown[]>;
-  readonly #executeSmall = runInBatches(this.#executeTogether);
+  readonly #executeSmall = runInGroups(this.#executeTogether);
 
   constructor(start: WriterStart) {
     this.#start = start;
@@ -110,7 +110,7 @@ function toThrownError({ problem, code, message }: WriterFailure): Error {
   return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
 }
 
-// Small operations in batches.
+// Groups of small operations, each group in one transaction.
 
 function isSmall(name: OperationName): boolean {
   return "isSmall" in operations[name];
@@ -121,7 +121,7 @@ function first([result]: readonly unknown[]): unknown {
 }
 
 /** Maximum operations in one transaction. It takes a few milliseconds. During this time, other writers wait. */
-const maxBatch = 100;
+const maxGroupOperations = 100;
 
 interface WaitingOperation {
   readonly operation: OperationCall;
@@ -134,7 +134,7 @@ interface WaitingOperation {
  * for the disk only once. Otherwise a few webhooks of a site would delay the writes of its clients.
  * @param send executes several operations in one transaction, and returns their results
  */
-export function runInBatches(
+export function runInGroups(
   send: (calls: readonly OperationCall[]) => Promise<readonly unknown[]>,
 ): (operation: OperationCall) => Promise<unknown> {
   const waiting: WaitingOperation[] = [];
@@ -142,19 +142,19 @@ export function runInBatches(
 
   async function sendAll(): Promise<void> {
     isSending = true;
-    while (waiting.length > 0) await sendBatch(waiting.splice(0, maxBatch));
+    while (waiting.length > 0) await sendGroup(waiting.splice(0, maxGroupOperations));
     isSending = false;
   }
 
-  async function sendBatch(batch: readonly WaitingOperation[]): Promise<void> {
+  async function sendGroup(group: readonly WaitingOperation[]): Promise<void> {
     try {
-      const results = await send(batch.map(({ operation }) => operation));
-      batch.forEach(({ resolve }, index) => void resolve(results[index]));
+      const results = await send(group.map(({ operation }) => operation));
+      group.forEach(({ resolve }, index) => void resolve(results[index]));
     } catch (error) {
-      const isShared = batch.length === 1 || error instanceof ProblemError;
-      if (isShared) for (const { reject } of batch) reject(error);
+      const isShared = group.length === 1 || error instanceof ProblemError;
+      if (isShared) for (const { reject } of group) reject(error);
       // One of the operations has caused the error. Execute each in its own transaction, so that only that one fails.
-      else for (const one of batch) await sendBatch([one]);
+      else for (const one of group) await sendGroup([one]);
     }
   }
 

@@ -8,16 +8,16 @@ import { transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
-  type BatchInput,
   type BatchResult,
   type BatchRow,
+  type BatchState,
   decideBatch,
-  emptyBatchInput,
+  emptyBatchState,
   keysOfBatch,
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
-import { FoundRecords } from "../writes/found-records.ts";
+import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import { openDatabase } from "./database.ts";
 import { unavailableError, withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
@@ -30,7 +30,7 @@ export class Writer {
   readonly #database: Database;
   readonly #sql: WriterStatements;
   /** The changes of the present transaction of several batches, for the conditions of its intents (`ifFound`). */
-  #found = new FoundRecords();
+  #changesSinceMatch = new ChangesSinceMatch();
 
   /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
   constructor({ path, files, busyTimeoutMs }: WriterStart) {
@@ -41,23 +41,23 @@ export class Writer {
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    return this.#transact(() => decideAndWrite(this.#sql, intents, new FoundRecords(), atomic));
+    return this.#transact(() => decideAndWrite(this.#sql, intents, new ChangesSinceMatch(), atomic));
   }
 
   /** Begins a transaction of several batches. Until `endBatches`, only `addBatch` may be called. */
   beginBatches(): void {
     requireUnreplacedFiles(this.#files);
     withSqliteErrors(() => this.#database.run("begin immediate"));
-    this.#found = new FoundRecords(true);
+    this.#changesSinceMatch = new ChangesSinceMatch(true);
   }
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
     this.#requireTransaction();
-    return withSqliteErrors(() => decideAndWrite(this.#sql, intents, this.#found, true));
+    return withSqliteErrors(() => decideAndWrite(this.#sql, intents, this.#changesSinceMatch, true));
   }
 
   endBatches(shouldCommit: boolean): void {
-    this.#found[Symbol.dispose]();
+    this.#changesSinceMatch[Symbol.dispose]();
     if (shouldCommit) this.#requireTransaction();
     else if (!this.#database.inTransaction) return;
     withSqliteErrors(() => this.#database.run(shouldCommit ? "commit" : "rollback"));
@@ -109,34 +109,38 @@ export class Writer {
 export function decideAndWrite(
   sql: WriterStatements,
   intents: readonly Intent[],
-  found: FoundRecords,
+  changesSinceMatch: ChangesSinceMatch,
   atomic?: boolean,
 ): readonly Outcome[] {
-  const stored = readBatchInput(sql, intents, found);
-  const written = decideBatch(intents, stored, atomic);
-  write(sql, stored, written);
-  return written.outcomes;
+  const state = readBatchState(sql, intents, changesSinceMatch);
+  const result = decideBatch(intents, state, atomic);
+  write(sql, state, result);
+  return result.outcomes;
 }
 
 /** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifFound`). */
-function readBatchInput(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): BatchInput {
-  const stored = emptyBatchInput(sql.epoch.get(systemSite)?.epoch ?? "", found);
+function readBatchState(
+  sql: WriterStatements,
+  intents: readonly Intent[],
+  changesSinceMatch: ChangesSinceMatch,
+): BatchState {
+  const state = emptyBatchState(sql.epoch.get(systemSite)?.epoch ?? "", changesSinceMatch);
   const keys = keysOfBatch(intents);
-  for (const site of keys.sites) stored.sites.set(site, readSiteState(sql, site));
+  for (const site of keys.sites) state.sites.set(site, readSiteState(sql, site));
   for (const key of [...keys.authorization.map((row) => ({ site_id: systemSite, ...row })), ...keys.records]) {
-    const row = stored.rows.find(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
-    if (row) stored.rows.add({ ...key, ...row });
+    const row = state.rows.find(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
+    if (row) state.rows.add({ ...key, ...row });
   }
   for (const key of keys.responses) {
     const response = sql.response.get(key);
-    if (response) stored.responses.set(responseKey(key.site_id, key.key_id, key.name), response);
+    if (response) state.responses.set(responseKey(key.site_id, key.key_id, key.name), response);
   }
-  for (const part of found.entriesToRead(intents)) {
+  for (const part of changesSinceMatch.entriesToRead(intents)) {
     const { site, revision, limit } = part;
-    const last = (stored.sites.get(site) as SiteState).revision;
-    found.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
+    const last = (state.sites.get(site) as SiteState).revision;
+    changesSinceMatch.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
   }
-  return stored;
+  return state;
 }
 
 function readSiteState(sql: WriterStatements, id: number): SiteState {
@@ -145,12 +149,12 @@ function readSiteState(sql: WriterStatements, id: number): SiteState {
 }
 
 /** Stores the results of a batch. */
-function write(sql: WriterStatements, { sites }: BatchInput, written: BatchResult): void {
-  for (const entry of written.entries) sql.insertEntry.run(entry);
-  for (const row of written.rows) sql.upsertRecord.run(row);
-  for (const response of written.responses) sql.upsertResponse.run(response);
-  for (const id of written.newSites) sql.insertSite.run(toSiteRow(id, newSiteState()));
-  for (const id of written.sites) sql.upsertSite.run(toSiteRow(id, sites.get(id) as SiteState));
+function write(sql: WriterStatements, { sites }: BatchState, result: BatchResult): void {
+  for (const entry of result.entries) sql.insertEntry.run(entry);
+  for (const row of result.rows) sql.upsertRecord.run(row);
+  for (const response of result.responses) sql.upsertResponse.run(response);
+  for (const id of result.newSites) sql.insertSite.run(toSiteRow(id, newSiteState()));
+  for (const id of result.sites) sql.upsertSite.run(toSiteRow(id, sites.get(id) as SiteState));
 }
 
 // The statements of the writer.

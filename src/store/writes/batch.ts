@@ -2,11 +2,11 @@
 // transaction. `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
 //
 // An intent is checked in this order, and rejected by the first check that fails:
-// 1. The database was not restored since the writer read it, and the key and the site that authorized the write are unchanged.
+// 1. Since the writer read the database, `restore` has not replaced it, and the key and the site that authorized the write have not changed.
 // 2. The site is live: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. The condition `ifFound` holds (found-records.ts).
+// 5. The condition `ifFound` holds (changes-since-match.ts).
 // 6. The conditions on the record hold (decide-record-change.ts).
 //
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
@@ -24,8 +24,8 @@ import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange } from "../database/record-counts.ts";
 import { isLiveEpoch, type SiteState } from "../database/site-state.ts";
+import { ChangesSinceMatch } from "./changes-since-match.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
-import { FoundRecords } from "./found-records.ts";
 
 /** The response to the first write with an idempotency key. */
 export interface StoredResponse {
@@ -37,15 +37,18 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** The stored rows that a batch may change or check, as of the start of its transaction. `decideBatch` updates them. */
-export interface BatchInput {
+/**
+ * The rows that a batch may change or check. An engine reads them in the transaction of the batch. `decideBatch` updates them, so that each intent sees
+ * the effects of the intents before it.
+ */
+export interface BatchState {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
   /** The epoch of the system site; empty if the system site was never written to. */
   readonly systemEpoch: string;
-  /** The changes since writers found their records by a value. If a transaction has several batches, they share it. */
-  readonly found: FoundRecords;
+  /** The changes since writers found their records by a match value. The batches of a transaction share this object. */
+  readonly changesSinceMatch: ChangesSinceMatch;
   /** As `Head.timeline`. */
   readonly timeline?: number;
 }
@@ -64,7 +67,7 @@ export interface BatchResult {
   readonly sites: Set<number>;
 }
 
-/** The primary keys of the stored rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
+/** The primary keys of the rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
 interface BatchKeys {
   /** IDs of the sites to lock, in ascending order. */
   readonly sites: readonly number[];
@@ -87,9 +90,9 @@ export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   };
 }
 
-/** Returns an input without rows. The caller adds the rows that the intents need. */
-export function emptyBatchInput(systemEpoch: string, found = new FoundRecords()): BatchInput {
-  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
+/** Returns a state without rows. The caller adds the rows that the intents need. */
+export function emptyBatchState(systemEpoch: string, changesSinceMatch = new ChangesSinceMatch()): BatchState {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, changesSinceMatch };
 }
 
 export function responseKey(site: number, keyId: number, name: string): string {
@@ -100,17 +103,17 @@ export function responseKey(site: number, keyId: number, name: string): string {
  * Decides `intents` in order; each intent sees the effects of the intents before it.
  * @param atomic whether to stop at the first rejected intent that aborts the batch (`abortsBatch`), with nothing to store
  */
-export function decideBatch(intents: readonly Intent[], stored: BatchInput, atomic = false): BatchResult {
-  const written = emptyBatchResult();
-  const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
+export function decideBatch(intents: readonly Intent[], state: BatchState, atomic = false): BatchResult {
+  const result = emptyBatchResult();
+  const revisions = new Map([...state.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const rejected = rejectIfAuthorizationChanged(intent, stored) ?? rejectIfSiteNotLive(intent, stored);
-    const outcome = rejected ?? findReplay(intent, stored) ?? decideIntent(intent, stored, written);
-    written.outcomes.push(outcome);
-    if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: written.outcomes };
+    const rejected = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotLive(intent, state);
+    const outcome = rejected ?? findReplay(intent, state) ?? decideIntent(intent, state, result);
+    result.outcomes.push(outcome);
+    if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: result.outcomes };
   }
-  requireConsecutive(written.entries, revisions);
-  return written;
+  requireConsecutive(result.entries, revisions);
+  return result;
 }
 
 function emptyBatchResult(): BatchResult {
@@ -136,33 +139,33 @@ function requireConsecutive(entries: readonly JournalRow[], revisions: Map<numbe
   }
 }
 
-function rejectIfSiteNotLive({ site }: Intent, stored: BatchInput): Outcome | undefined {
-  return !isLiveEpoch((stored.sites.get(site) as SiteState).epoch)
+function rejectIfSiteNotLive({ site }: Intent, state: BatchState): Outcome | undefined {
+  return !isLiveEpoch((state.sites.get(site) as SiteState).epoch)
     ? { kind: "rejected", rejectionReason: "other-epoch" }
     : undefined;
 }
 
-function findReplay(intent: Intent, stored: BatchInput): Outcome | undefined {
+function findReplay(intent: Intent, state: BatchState): Outcome | undefined {
   if (!intent.idempotency) return undefined;
   const { keyId, name, digest } = intent.idempotency;
-  const response = stored.responses.get(responseKey(intent.site, keyId, name));
+  const response = state.responses.get(responseKey(intent.site, keyId, name));
   if (!response || response.at <= intent.at - idempotencyLifetimeMs) return undefined;
   if (response.digest !== digest) return { kind: "rejected", rejectionReason: "idempotency-key-reused" };
   const { operation, id, revision, body } = response;
-  const { epoch } = stored.sites.get(intent.site) as SiteState;
+  const { epoch } = state.sites.get(intent.site) as SiteState;
   return { kind: "replayed", operation, id, epoch, revision, body };
 }
 
-function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult): Outcome {
-  const site = stored.sites.get(intent.site) as SiteState;
+function decideIntent(intent: Intent, state: BatchState, result: BatchResult): Outcome {
+  const site = state.sites.get(intent.site) as SiteState;
   if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
     return { kind: "rejected", rejectionReason: "precondition-failed" };
   }
   if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch)
     return { kind: "rejected", rejectionReason: "other-epoch" };
   const last = site.lastIds[intent.resource] ?? 0;
-  const row = intent.id === undefined ? undefined : stored.rows.find(intent.site, intent.resource, intent.id);
-  if (intent.ifFound && !stored.found.isConditionMet(intent, intent.ifFound, row?.body)) {
+  const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
+  if (intent.ifFound && !state.changesSinceMatch.isConditionMet(intent, intent.ifFound, row?.body)) {
     return { kind: "rejected", rejectionReason: "found-otherwise" };
   }
   const decision = decideRecordChange(intent, row, last + 1, site.epoch);
@@ -170,25 +173,25 @@ function decideIntent(intent: Intent, stored: BatchInput, written: BatchResult):
   const operation = toJournalOperation(intent, row);
   if (decision.kind === "unchanged") {
     const same = { ...decision, operation };
-    addStoredResponse(intent, same, stored, written);
+    addStoredResponse(intent, same, state, result);
     return { kind: "unchanged", ...toRecordAfterWrite(same, site) };
   }
   site.revision++;
   site.lastIds[intent.resource] = Math.max(last, decision.id);
-  written.sites.add(intent.site);
+  result.sites.add(intent.site);
   site.last_at = Math.max(site.last_at, intent.at);
   const change = toJournalRow(intent, operation, decision, row, site);
-  written.entries.push(change);
-  stored.found.track(intent.site, change);
+  result.entries.push(change);
+  state.changesSinceMatch.track(intent.site, change);
   const { resource, revision } = change;
   if (intent.site === systemSite && resource === siteResourceName && operation === "create")
-    written.newSites.push(change.id);
+    result.newSites.push(change.id);
   const existsAfter = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
   site.counts = countsAfterChange(site.counts, { resource, revision, difference: +existsAfter - +wasThere });
-  written.rows.add(stored.rows.upsertFromEntry(row, change));
-  addStoredResponse(intent, change, stored, written);
-  return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: stored.timeline };
+  result.rows.add(state.rows.upsertFromEntry(row, change));
+  addStoredResponse(intent, change, state, result);
+  return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
 }
 
 interface RecordState {
@@ -210,7 +213,7 @@ function toJournalRow(
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
 
-/** Returns the operation in the journal. A restore is journaled as a create if the record does not exist, otherwise as an update. */
+/** Returns the operation in the journal. The operation `restore` of an intent becomes `create` if the record does not exist, otherwise `update`. */
 function toJournalOperation({ operation }: Intent, row: BatchRow | undefined): Operation {
   if (operation !== "restore") return operation;
   return row?.body == null ? "create" : "update";
@@ -223,15 +226,15 @@ function toRecordAfterWrite({ operation, id, revision, body }: RecordState, { ep
 function addStoredResponse(
   intent: Intent,
   { operation, id, revision, body }: RecordState,
-  stored: BatchInput,
-  written: BatchResult,
+  state: BatchState,
+  result: BatchResult,
 ): void {
   if (!intent.idempotency) return;
   const { site: site_id, at } = intent;
   const { keyId: key_id, name, digest } = intent.idempotency;
   const response: ResponseRow = { site_id, key_id, name, digest, at, operation, id, revision, body };
-  stored.responses.set(responseKey(site_id, key_id, name), response);
-  written.responses.push(response);
+  state.responses.set(responseKey(site_id, key_id, name), response);
+  result.responses.push(response);
 }
 
 /** A journal entry to store. */
@@ -262,13 +265,13 @@ export class BatchRows {
     row: BatchRow | undefined,
     { site_id, resource, id, revision, operation, body }: JournalRow,
   ): BatchRow {
-    const stored = operation === "delete" ? null : body;
+    const bodyAfter = operation === "delete" ? null : body;
     if (row) {
       row.revision = revision;
-      row.body = stored;
+      row.body = bodyAfter;
       return row;
     }
-    const added = { site_id, resource, id, revision, body: stored };
+    const added = { site_id, resource, id, revision, body: bodyAfter };
     this.add(added);
     return added;
   }
@@ -302,12 +305,12 @@ function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[] {
 }
 
 /**
- * Rejects a write if the database was restored since the writer read it, or if the key or site has changed since the write was authorized. After
- * a restore, equal IDs and revisions mean nothing.
+ * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or site has changed since the write was authorized.
+ * After `restore`, equal IDs and revisions mean nothing.
  */
 function rejectIfAuthorizationChanged(
   intent: Intent,
-  { rows, systemEpoch }: Pick<BatchInput, "rows" | "systemEpoch">,
+  { rows, systemEpoch }: Pick<BatchState, "rows" | "systemEpoch">,
 ): Outcome | undefined {
   const { site, ifSystemEpoch, authorizedBy } = intent;
   if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)

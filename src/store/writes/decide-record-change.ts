@@ -34,11 +34,11 @@ export function decideRecordChange(
     return { kind: "change", id: newId, body: withId(newId, intent.valuesJson) };
   }
   if (id === undefined) throw new Error(`${operation} without an ID`);
-  if (operation === "restore") return restore(id, intent, row, epoch);
+  if (operation === "restore") return decideRestore(id, intent, row, epoch);
   if (!row || row.body === null) return { kind: "rejected", rejectionReason: "not-found" };
   if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
-  return update(id, intent.valuesJson, row.revision, row.body);
+  return decideUpdate(id, intent.valuesJson, row.revision, row.body);
 }
 
 function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: StoredRow, epoch: string): boolean {
@@ -48,15 +48,15 @@ function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: Stor
   return !ifNotVersion?.some((excluded) => excluded === "*" || excluded === version);
 }
 
-function update(id: number, valuesJson: string, revision: number, body: string): Decision {
+function decideUpdate(id: number, valuesJson: string, revision: number, body: string): Decision {
   const record = JSON.parse(body) as object;
   const merged = merge(record, JSON.parse(valuesJson) as Values);
   if (merged === record) return { kind: "unchanged", id, revision, body };
   return { kind: "change", id, body: JSON.stringify(merged) };
 }
 
-/** Decides a restore. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
-function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
+/** Decides the operation `restore`. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
+function decideRestore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "rejected", rejectionReason: "not-found" };
   if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   const body = intent.valuesJson;

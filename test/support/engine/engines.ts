@@ -18,8 +18,8 @@ export const firstTestSite = 100;
 
 export interface EngineKind {
   readonly name: string;
-  /** Whether it is another way to connect to the engine before it. */
-  readonly isVariant: boolean;
+  /** Whether the engine connects as through a pooler: without prepared statements, and without notifications of the commits of other processes. */
+  readonly isForPooler: boolean;
   open(): Promise<void>;
   /** The address of a new database, which may have the tables of this program. */
   newDatabase(): Promise<string>;
@@ -45,7 +45,7 @@ export const engineKinds: readonly EngineKind[] = [
 ];
 
 /** One of each engine, for tests that do not depend on prepared statements. */
-export const engines: readonly EngineKind[] = engineKinds.filter(({ isVariant }) => !isVariant);
+export const engines: readonly EngineKind[] = engineKinds.filter(({ isForPooler }) => !isForPooler);
 
 /** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
 export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void {
@@ -103,7 +103,7 @@ function sqlite(): EngineKind {
   const newDatabase = async () => `sqlite:${join(folder, `${++files}.db`)}`;
   return {
     name: "SQLite",
-    isVariant: false,
+    isForPooler: false,
     open: async () => {
       folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
     },
@@ -138,7 +138,7 @@ function postgres(name: string, parameters = ""): EngineKind {
   const withTimeout = (url: string) => `${url}?statement_timeout=20000${parameters}`;
   return {
     name,
-    isVariant: parameters !== "",
+    isForPooler: parameters !== "",
     open: async () => {
       server = await openDatabases();
     },

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { ProblemError } from "../../../../src/model/errors.ts";
 import type { OperationCall } from "../../../../src/store/sqlite/messages.ts";
-import { runInBatches } from "../../../../src/store/sqlite/writer-thread.ts";
+import { runInGroups } from "../../../../src/store/sqlite/writer-thread.ts";
 import { ticks } from "../../../support/time.ts";
 
 describe("small operations that wait", () => {
@@ -11,7 +11,7 @@ describe("small operations that wait", () => {
 
   test("form one transaction, in order, and get their own results", async () => {
     const sent: number[] = [];
-    const add = runInBatches(async (calls) => {
+    const add = runInGroups(async (calls) => {
       sent.push(calls.length);
       await ticks();
       return calls.map(({ args }) => args[0]);
@@ -23,7 +23,7 @@ describe("small operations that wait", () => {
 
   test("fail together when the database is unavailable, without another try", async () => {
     let calls = 0;
-    const add = runInBatches(async () => {
+    const add = runInGroups(async () => {
       calls++;
       await ticks();
       throw new ProblemError("unavailable", "the disk is full");

@@ -1,7 +1,7 @@
 // Checks the condition `ifFound` of intents: a writer has found a record by a value of a field, and still no other record has this value.
 //
 // A writer knows the records as of some revision. The transaction that stores the write reads the later changes from the journal, and passes them
-// to `FoundRecords`. The check is the same for every engine: it reads nothing from the database.
+// to `ChangesSinceMatch`. The check is the same for every engine, because it does not read from the database.
 
 import type { FoundBy, Intent, RecordChange } from "../../model/change.ts";
 import { textAt } from "../../model/record.ts";
@@ -29,8 +29,8 @@ interface EntriesToRead {
   readonly limit: number;
 }
 
-/** The changes of one transaction, and the earlier changes that its writers may not know. */
-export class FoundRecords {
+/** The changes since the writers of one transaction found their records: the changes of others, which the writers may not know, and their own. */
+export class ChangesSinceMatch {
   /** By site and resource, and there by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
   readonly #newValues: () => FieldValues;
