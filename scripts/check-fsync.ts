@@ -7,7 +7,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../src/operator/import/export-records.ts";
+import { exportRecords } from "../src/operator/export-records.ts";
 import { createKey } from "../src/operator/sites/keys.ts";
 import { createSite } from "../src/operator/sites/sites.ts";
 import { allResources } from "../src/resources/all.ts";

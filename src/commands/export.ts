@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import { writeFile } from "../operator/atomic-file.ts";
-import { exportRecords } from "../operator/import/export-records.ts";
+import { exportRecords } from "../operator/export-records.ts";
 import { type FileFormat, formatOf } from "../operator/import/file-rows.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";

@@ -39,20 +39,22 @@ removed since the backup come back.`,
           restore(withRowProgress(engine, progress, total), file, keep, now, { isAsOfBackup }),
         );
       });
-      printResult(options, { file, ...restored }, []);
+      const { unrelatedSites, ...others } = restored;
+      // The output of `--json` names the unrelated sites `otherHistories`.
+      printResult(options, { file, ...others, otherHistories: unrelatedSites }, []);
       printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
       for (const line of restrictionLines(restored)) printMessage(line);
     });
 }
 
 /** Describes what happened to the previous content: how many changes were discarded, and where the content is saved. */
-function consequences({ kept, discarded, otherHistories }: Restored): string[] {
+function consequences({ kept, discarded, unrelatedSites }: Restored): string[] {
   if (kept.length === 0) return [];
   const lost = `${formatCount(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
-  const uncounted = `the changes of ${formatCount(otherHistories, "site")} cannot be counted, because the backup is not an earlier state of them`;
+  const uncounted = `the changes of ${formatCount(unrelatedSites, "site")} cannot be counted, because the backup is not an earlier state of them`;
   return [
-    ...(otherHistories === 0 || discarded > 0 ? [`${lost} discarded`] : []),
-    ...(otherHistories > 0 ? [uncounted] : []),
+    ...(unrelatedSites === 0 || discarded > 0 ? [`${lost} discarded`] : []),
+    ...(unrelatedSites > 0 ? [uncounted] : []),
     `the previous content is in ${kept.join(" and ")}`,
   ];
 }

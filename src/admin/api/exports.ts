@@ -2,7 +2,7 @@
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { exportRecords } from "../../operator/import/export-records.ts";
+import { exportRecords } from "../../operator/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";

@@ -63,8 +63,8 @@ export interface Restored {
   readonly kept: readonly string[];
   /** Changes since the backup that were discarded, of the sites with the same epoch as in the backup. */
   readonly discarded: number;
-  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. The name is part of the output of `--json`. */
-  readonly otherHistories: number;
+  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. */
+  readonly unrelatedSites: number;
   /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
   readonly stays: readonly Restriction[];
   readonly revived: readonly Restriction[];
@@ -136,16 +136,16 @@ function collectHead(heads: Map<number, Head>, { row }: DumpedRow): void {
  * contain was created later, or in another database.
  */
 function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
-  let [discarded, otherHistories] = [0, 0];
+  let [discarded, unrelatedSites] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
   for (const [site, { revision, epoch }] of before) {
     // A site can have an epoch before its first change. Without changes, nothing is discarded.
     if (epoch === removedEpoch || revision === 0) continue;
     const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
     if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
-    else otherHistories++;
+    else unrelatedSites++;
   }
-  return { discarded, otherHistories };
+  return { discarded, unrelatedSites };
 }
 
 /** Writes a backup of `rows`. Returns their number. */

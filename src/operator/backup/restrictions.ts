@@ -15,7 +15,7 @@ import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { toCreateIntent, toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, WebhookRecord } from "../../system/system-records.ts";
 import { webhookRefOf } from "../webhooks/webhook-list.ts";
-import { KnownSystem, latestBy, present } from "./system-diff.ts";
+import { KnownSystem, latestBy, present } from "./known-system.ts";
 
 /** Something that was restricted after the backup. */
 export interface Restriction {
@@ -124,12 +124,12 @@ function restrictedOperators(replaced: KnownSystem, restored: KnownSystem, isSam
     if (found.deleted) return [remove];
     const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
     const before = Sites === "" ? [...sites] : Sites.split(" ");
-    const left = allowed && before.filter((site) => allowed.includes(site));
-    if (!left || (Sites !== "" && left.length === before.length)) return [];
+    const stillAllowed = allowed && before.filter((site) => allowed.includes(site));
+    if (!stillAllowed || (Sites !== "" && stillAllowed.length === before.length)) return [];
     // Without any site, the operator could manage all sites. With the ID of a missing site, the operator could manage a later site with this ID.
-    const remaining = left.filter((site) => sites.has(site));
-    if (remaining.length === 0) return [remove];
-    const intents = [toUpdateIntent(operatorResource, ID, { Sites: remaining.join(" ") }, now)];
+    const existing = stillAllowed.filter((site) => sites.has(site));
+    if (existing.length === 0) return [remove];
+    const intents = [toUpdateIntent(operatorResource, ID, { Sites: existing.join(" ") }, now)];
     return [{ kind: "operator", name, change: "narrowed", intents }];
   });
 }

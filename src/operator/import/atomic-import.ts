@@ -10,7 +10,7 @@ import type { PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 /** Commits the spooled rows, all or none. If one is rejected, the summary counts it, and nothing is stored. */
 export async function commitSpooledRows(context: ImportContext, spooled: SpooledRows): Promise<void> {
-  const { matcher, options, summary } = context.parts;
+  const { matcher, options, summary } = context;
   for (let attempts = 1; ; attempts++) {
     if (!options.dryRun) await matcher.catchUp();
     const attempt = new AtomicAttempt(context, spooled, attempts < maxMatches);
@@ -39,7 +39,7 @@ class AtomicAttempt {
 
   /** Returns false if nothing was stored and another attempt must follow. */
   async commit(): Promise<boolean> {
-    const { engine } = this.#context.parts;
+    const { engine } = this.#context;
     try {
       await engine.commitAtomically(this.#batches(), (outcomes) => this.#count(outcomes));
     } catch (error) {
@@ -53,7 +53,7 @@ class AtomicAttempt {
 
   *#batches(): Generator<readonly Intent[]> {
     for (const batch of this.#spooled.batches()) {
-      this.#context.parts.options.signal?.throwIfAborted();
+      this.#context.options.signal?.throwIfAborted();
       const matched = batch.map((pending) => this.#matchAgain(pending));
       this.#undecided.push(matched);
       yield this.#context.intentsOf(matched);
@@ -72,7 +72,7 @@ class AtomicAttempt {
   async #count(outcomes: readonly Outcome[]): Promise<void> {
     this.#hasMovedMatch = this.#mayRepeat && outcomes.some(isFoundOtherwise);
     await this.#context.countOutcomes(this.#undecided.shift() ?? [], outcomes, this.#mayRepeat);
-    const { rows, created, updated, unchanged } = this.#context.parts.summary;
+    const { rows, created, updated, unchanged } = this.#context.summary;
     // All rows are valid now. Before this point, an error leaves nothing stored.
     if (created + updated + unchanged === rows) this.#context.notifyBeforeCommit();
   }

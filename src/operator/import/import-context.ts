@@ -1,5 +1,4 @@
-// One import: its parts, and what both ways of storing rows share. import-records.ts commits batches while the file is read, atomic-import.ts all rows
-// at once.
+// The context of one import, for both ways of storing rows: import-records.ts commits batches while the file is read, atomic-import.ts all rows at once.
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
@@ -37,7 +36,12 @@ export interface ImportOptions {
   readonly now: () => number;
 }
 
-interface ImportParts {
+type ImportParts = Pick<
+  ImportContext,
+  "site" | "resource" | "matcher" | "engine" | "options" | "summary" | "systemEpoch" | "startRevision"
+>;
+
+export class ImportContext {
   readonly site: number;
   readonly resource: Resource;
   readonly matcher: Matcher;
@@ -47,46 +51,47 @@ interface ImportParts {
   /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
   readonly systemEpoch: string;
   /** The revision of the site before the import. */
-  readonly start: number;
-}
-
-export class ImportContext {
-  readonly parts: ImportParts;
+  readonly startRevision: number;
   readonly #errorTexts = new InternedTexts();
 
   constructor(parts: ImportParts) {
-    this.parts = parts;
+    this.site = parts.site;
+    this.resource = parts.resource;
+    this.matcher = parts.matcher;
+    this.engine = parts.engine;
+    this.options = parts.options;
+    this.summary = parts.summary;
+    this.systemEpoch = parts.systemEpoch;
+    this.startRevision = parts.startRevision;
   }
 
   /** Returns the intents of a batch, with the conditions under which its rows were matched. */
   intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
-    const { options, systemEpoch } = this.parts;
     // A dry run uses a copy as of one moment, in which nobody changes a match.
-    const none = options.dryRun ? { ifFound: undefined } : {};
-    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: systemEpoch }));
+    const none = this.options.dryRun ? { ifFound: undefined } : {};
+    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.systemEpoch }));
   }
 
   /** Returns the row with an intent for the record that it matches now. @throws ProblemError `invalid-record` */
   matchAgain(pending: PendingRow): PendingRow {
     const { intent } = pending;
     if (!intent.ifFound) return pending;
-    const match = this.parts.matcher.matchAgain(intent.ifFound);
+    const match = this.matcher.matchAgain(intent.ifFound);
     const { kind: operation, id, ifFound } = match;
     if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
     const { decoded } = pending.row();
-    const changed = toChange(this.parts.resource, match, parseInput(decoded), decoded.fieldErrors);
+    const changed = toChange(this.resource, match, parseInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
   }
 
   /** Tells the caller that rows may be stored from now on. A dry run stores nothing. */
   notifyBeforeCommit(): void {
-    const { options, start } = this.parts;
-    if (!options.dryRun) options.onBeforeCommit?.(start);
+    if (!this.options.dryRun) this.options.onBeforeCommit?.(this.startRevision);
   }
 
   /** @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet */
   async countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
-    const { matcher, options, summary } = this.parts;
+    const { matcher, options, summary } = this;
     if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
@@ -116,7 +121,7 @@ export class ImportContext {
   }
 
   async #rejectRow(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
-    const { options, summary } = this.parts;
+    const { options, summary } = this;
     countRejected(summary, row.number, fieldErrors, this.#errorTexts, options.maxFieldErrors);
     await options.onRejected?.(row, fieldErrors);
   }

@@ -60,7 +60,7 @@ export async function importRecords(
       options,
       summary,
       systemEpoch: system.epoch,
-      start: head.revision,
+      startRevision: head.revision,
     });
     await new RowImporter(context, spooled, pendingValues).importAll(rows);
   } catch (error) {
@@ -80,7 +80,7 @@ export async function importRecords(
 class RowImporter {
   readonly #context: ImportContext;
   readonly #spooled: SpooledRows;
-  readonly #pending = new RowBatch();
+  readonly #pending = new PendingRows();
   /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
   readonly #pendingValues: ValueIndex | undefined;
 
@@ -91,7 +91,7 @@ class RowImporter {
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, summary } = this.#context.parts;
+    const { options, summary } = this.#context;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
@@ -110,7 +110,7 @@ class RowImporter {
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { site, resource, matcher, options, summary } = this.#context.parts;
+    const { site, resource, matcher, options, summary } = this.#context;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
@@ -126,7 +126,7 @@ class RowImporter {
   }
 
   async #commitPending(): Promise<void> {
-    const { engine, matcher, options } = this.#context.parts;
+    const { engine, matcher, options } = this.#context;
     let batch = this.#pending.take();
     this.#pendingValues?.clear();
     this.#context.notifyBeforeCommit();
@@ -142,7 +142,7 @@ class RowImporter {
 
   /** Matches rows again after others have changed their matches. Rejects the rows that cannot be matched any more. */
   async #matchAllAgain(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
-    if (batch.length > 0) await this.#context.parts.matcher.catchUp();
+    if (batch.length > 0) await this.#context.matcher.catchUp();
     const matched: PendingRow[] = [];
     for (const pending of batch)
       await this.#context.runOrReject(pending.row(), () => void matched.push(this.#context.matchAgain(pending)));
@@ -161,12 +161,12 @@ const maxRows = 500;
 /** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
 const maxLength = 4 << 20;
 
-/** The rows of one batch, which is committed, or spooled with `atomic`. */
-class RowBatch {
+/** The rows that are neither committed nor spooled yet. They become the next batch. */
+class PendingRows {
   #rows: PendingRow[] = [];
   #length = 0;
 
-  /** Whether the batch has the maximum of rows or characters. */
+  /** Whether the rows have reached the maximum of a batch, in rows or in characters. */
   get isFull(): boolean {
     return this.#rows.length >= maxRows || this.#length >= maxLength;
   }
@@ -177,7 +177,7 @@ class RowBatch {
     this.#length += lengthOf(source);
   }
 
-  /** Returns the rows, and empties the batch. */
+  /** Returns the rows, and removes them. */
   take(): readonly PendingRow[] {
     const rows = this.#rows;
     this.#rows = [];

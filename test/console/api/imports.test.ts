@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../../../src/operator/import/export-records.ts";
+import { exportRecords } from "../../../src/operator/export-records.ts";
 import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../../src/operator/sessions.ts";
 import { createSite, getSite } from "../../../src/operator/sites/sites.ts";

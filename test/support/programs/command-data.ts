@@ -2,7 +2,7 @@
 
 import type { Engine } from "../../../src/model/engine.ts";
 import { publicResources, type Resource } from "../../../src/model/resource.ts";
-import { exportRecords } from "../../../src/operator/import/export-records.ts";
+import { exportRecords } from "../../../src/operator/export-records.ts";
 import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../../src/operator/import/file-rows.ts";
 import type { ImportOptions } from "../../../src/operator/import/import-context.ts";
 import { importRecords } from "../../../src/operator/import/import-records.ts";

@@ -1,5 +1,5 @@
-// The records of the system site before and after a restore, for the comparison in restrictions.ts. Deleted records are included, in the state in
-// which they were deleted.
+// The records that a system site has and had, for the comparison in restrictions.ts of the system sites before and after a restore. A deleted record is
+// included with its last values.
 
 import type { StoredSystem, StoredSystemRecord } from "../../model/amend.ts";
 import { toDeclaredJson } from "../../model/record.ts";
